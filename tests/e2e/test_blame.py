@@ -64,8 +64,10 @@ def test_folded_stacks_of_idle_time_add_up_to_it_and_end_in_the_line(sampled):
     tracing.gputrace(sampled.folder, "export", "--metric", "idle", "-o", "idle.folded", sampled.log).must_be(0)
     lines = [line.rsplit(" ", 1) for line in (sampled.folder / "idle.folded").read_text().splitlines()]
     assert sum(int(ns) for _, ns in lines) == sum(row["idle_ns"] for row in sampled.idle if row["cause_id"])
-    (busy,) = [int(ns) for stack, ns in lines if stack.endswith(f";[ran];busy (blames.py:{sampled.truth['busy']['line']})")]
-    assert busy / 1e6 == pytest.approx(sampled.ms("busy", "ran"))
+    busy = {stack.split(";[ran];")[1]: int(ns) for stack, ns in lines
+            if ";[ran];" in stack and stack.endswith(f";busy (blames.py:{sampled.truth['busy']['line']})")}
+    assert all(re.match(r"<module> \(blames.py:\d+\);", stack) for stack in busy), busy  # the whole stack
+    assert sum(busy.values()) / 1e6 == pytest.approx(sampled.ms("busy", "ran"))
 
 
 def test_why_names_the_line_that_ran_first(sampled):

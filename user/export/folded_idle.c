@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Idle time of GPUs by stack: the stack of the launch that ended a gap, then what happened, and the line to blame. */
+/* Idle time of GPUs by stack: that of the launch that ended a gap, then what happened, and the stack to blame. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -25,32 +25,12 @@ static void put_reason(struct sink *out, struct analyses *all, uint32_t place)
 	folded_put_frame(out, all->lines.all.items[line_of(&all->lines, place)].reason);
 }
 
-static void put_launch(struct sink *out, struct analyses *all, uint32_t place)
+static void put_stack(struct sink *out, struct analyses *all, uint32_t place)
 {
 	if (place < CALLER_NO_FRAME)
 		stack_python_frames(all->model, place, folded_take_frame, out);
 	else
 		put_reason(out, all, place);
-}
-
-static void put_line(struct sink *out, struct analyses *all, uint32_t place)
-{
-	const struct model *model = all->model;
-	const struct model_frame *frame;
-	const struct model_code *code;
-
-	if (place >= CALLER_NO_FRAME) {
-		put_reason(out, all, place);
-		return;
-	}
-	frame = &model->frames[model->stack_frames[model->stacks[place].first]];
-	code = &model->codes[frame->code];
-	folded_take_frame(out, &(struct stack_frame){.kind = STACK_FRAME_PYTHON,
-						     .before = "",
-						     .name = code->name,
-						     .file = code->file,
-						     .line = model_shown_line(model, frame),
-						     .first_line = code->first_line});
 }
 
 /* If the culprit is another process than the launching one, adds its name. */
@@ -61,7 +41,7 @@ static void put_culprit(struct sink *out, struct analyses *all, const struct idl
 	if (process != charge->process)
 		folded_put_frame(out, all->model->processes[process].name);
 	if (place != charge->launch_place || process != charge->process)
-		put_line(out, all, place);
+		put_stack(out, all, place);
 }
 
 static char *line_text(struct analyses *all, const struct idle_charge *charge)
@@ -74,7 +54,7 @@ static char *line_text(struct analyses *all, const struct idle_charge *charge)
 	if (charge->what.part[1] == WHY_SHORT) {
 		folded_put_frame(&out, "[gaps under 5 us]");
 	} else {
-		put_launch(&out, all, charge->launch_place);
+		put_stack(&out, all, charge->launch_place);
 		put_note(&out, idle_charge_words(&all->idle, charge));
 		put_culprit(&out, all, charge);
 	}

@@ -5,6 +5,7 @@
  */
 #include "gap_log.h"
 #include "export/folded.h"
+#include "export/profiles/profile.h"
 #include "report/why/why.h"
 
 static void samples_share_the_time_between_them(void **state)
@@ -567,6 +568,92 @@ static void a_folded_line_has_the_launch_then_what_happened_and_the_line_to_blam
 	end_words(&gap);
 }
 
+#define BUSY_IN_TRAIN 78u
+
+/* Stacks as text by what writes them. */
+static char *exported(const struct gap *gap, export_write_fn *write)
+{
+	const struct export_options options = {.process = -1};
+	struct sink sink;
+	char *text;
+
+	sink_open_memory(&sink);
+	assert_int_equal(write(&sink, WHOLE_TRACE(gap->model), &options), 0);
+	sink_char(&sink, '\0');
+	text = xstrdup(sink.buffer);
+	sink_close(&sink);
+	return text;
+}
+
+/* The stacks with idle time, root first, each with it on a line. */
+static int put_idle_stacks(struct sink *out, struct trace *trace, const struct export_options *options)
+{
+	struct profile profile;
+	int error = profile_make(&profile, trace, options);
+
+	for (uint32_t i = 0; !error && i < profile.nodes.count; i++) {
+		char *text = xstrdup("");
+
+		if (!profile.nodes.items[i].values[PROFILE_IDLE_NS])
+			continue;
+		for (uint32_t at = i; at != PROFILE_ROOT; at = profile.nodes.items[at].parent) {
+			const struct profile_frame *frame = &profile.frames.items[profile.nodes.items[at].frame];
+			char *outer = frame->line ? xasprintf("%s:%u", profile_text(&profile, frame->name), frame->line)
+						  : xstrdup(profile_text(&profile, frame->name));
+
+			text = xjoin(outer, *text ? ";" : "", text);
+		}
+		sink_text(out, text);
+		sink_char(out, ' ');
+		sink_u64(out, profile.nodes.items[i].values[PROFILE_IDLE_NS]);
+		sink_char(out, '\n');
+		free(text);
+	}
+	profile_free(&profile);
+	return error;
+}
+
+static void the_whole_stack_to_blame_is_in_folded_lines_and_profiles(void **state)
+{
+	struct gap gap;
+	char *text;
+
+	begin_gap(&gap);
+	log_function(&gap.log, PID, 0xb5, "busy", "/src/util.py", 10);
+	log_stack(&gap.log, PID, BUSY_IN_TRAIN, 2,
+		  (struct gpt_pyframe[]){{.code = 0xb5, .lasti = 2}, {.code = 0xc0de, .lasti = 4}});
+	runs(&gap.log, PID, TID, BUSY_IN_TRAIN, FROM, 60 * MS);
+	runs(&gap.log, PID, TID, TRAIN, 60 * MS, TO);
+	end_gap(&gap);
+	text = exported(&gap, folded_idle_write);
+	assert_string_equal(text, "?;train (train.py:34);[GPU side] 10000\n"
+				  "?;train (train.py:34);[ran];train (train.py:31) 39990000\n"
+				  "?;train (train.py:34);[ran];train (train.py:32);busy (util.py:11) 50000000\n");
+	free(text);
+	text = exported(&gap, put_idle_stacks);
+	assert_non_null(strstr(text, "?;train:32;busy:11;[ran] 50000000\n"));
+	assert_non_null(strstr(text, "?;train:31;[ran] 39990000\n"));
+	assert_non_null(strstr(text, "?;train:34;[GPU side] 10000\n"));
+	free(text);
+	end_words(&gap);
+}
+
+/* What ran in a worker is below the worker. */
+static void a_profile_has_the_process_to_blame_as_root(void **state)
+{
+	struct gap gap;
+	char *text;
+
+	begin_gap(&gap);
+	runs(&gap.log, WORKER, WORKER, WORKS, FROM, TO);
+	log_wait(&gap.log, woken_by(waits(GPT_WAIT_PIPE, WAITS, FROM, LAUNCHED), WORKER, WORKER, WORKS));
+	end_gap(&gap);
+	text = exported(&gap, put_idle_stacks);
+	assert_non_null(strstr(text, "worker;__getitem__:17;[waited for a pipe or socket: ran] 89990000\n"));
+	free(text);
+	end_words(&gap);
+}
+
 static void why_says_each_cause_and_what_to_try(void **state)
 {
 	static const struct {
@@ -687,6 +774,8 @@ int main(void)
 		cmocka_unit_test(why_names_the_line_that_has_the_lock_and_who_waits_for_it),
 		cmocka_unit_test(why_names_the_worker_and_its_line),
 		cmocka_unit_test(a_folded_line_has_the_launch_then_what_happened_and_the_line_to_blame),
+		cmocka_unit_test(the_whole_stack_to_blame_is_in_folded_lines_and_profiles),
+		cmocka_unit_test(a_profile_has_the_process_to_blame_as_root),
 		cmocka_unit_test(why_says_each_cause_and_what_to_try),
 		cmocka_unit_test(why_says_what_a_waker_is_called_that_is_not_traced),
 		cmocka_unit_test(why_says_that_no_sample_says_and_what_to_record),

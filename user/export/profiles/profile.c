@@ -84,10 +84,11 @@ static void add_stacks(struct profile *profile, const struct model *model, const
 }
 
 /* "waited in cudaStreamSynchronize", "[launched late]" */
-static char *idle_note(const struct idle *idle, const struct idle_row *row)
+static char *idle_note(const struct idle *idle, const struct idle_charge *charge)
 {
-	bool call = row->cause == WHY_SYNC || row->cause == WHY_ALLOC || row->cause == WHY_CALL;
-	char *words = idle_words(idle, row), *note = call ? NULL : xasprintf("[%s]", words);
+	enum why_cause cause = charge->what.part[1];
+	bool call = cause == WHY_SYNC || cause == WHY_ALLOC || cause == WHY_CALL;
+	char *words = idle_charge_words(idle, charge), *note = call ? NULL : xasprintf("[%s]", words);
 
 	if (call)
 		return words;
@@ -109,33 +110,37 @@ static void add_samples(struct profile *profile, const struct analyses *all, con
 	}
 }
 
-static void add_idle(struct profile *profile, const struct analyses *all)
+static void descend_to(struct descent *descent, enum stack_frame_kind kind, const char *name)
 {
-	for (size_t i = 0; i < all->idle.count; i++) {
-		const struct idle_row *row = &all->idle.rows[i];
+	descend(descent, &(struct stack_frame){.kind = kind, .before = "", .name = name, .file = ""});
+}
+
+/* The stack to blame, from its process on; without Python, the reason. */
+static void descend_to_culprit(struct descent *descent, struct analyses *all, const struct idle_charge *charge)
+{
+	uint32_t place = charge->what.part[0];
+
+	descend_to(descent, STACK_FRAME_PROCESS, all->model->processes[idle_charge_process(&all->idle, charge)].name);
+	if (place < CALLER_NO_FRAME)
+		stack_python_frames(all->model, place, descend, descent);
+	else
+		descend_to(descent, STACK_FRAME_NOTE, all->lines.all.items[line_of(&all->lines, place)].reason);
+}
+
+static void add_idle(struct profile *profile, struct analyses *all)
+{
+	for (size_t i = 0; i < idle_charge_count(&all->idle); i++) {
+		struct idle_charge charge = idle_charge_at(&all->idle, i);
 		struct descent descent = {.profile = profile, .node = PROFILE_ROOT};
-		struct stack_frame frame = {.kind = STACK_FRAME_NOTE, .before = "", .file = ""};
-		char *words = NULL;
+		char *note = NULL;
 
-		if (idle_is_edge(row->cause))
-			continue;
-		if (row->cause == WHY_SHORT) {
-			frame.name = "[gaps under 5 us]";
-		} else {
-			const struct line *line = &all->lines.all.items[row->line];
-
-			frame.kind = line->reason ? STACK_FRAME_NOTE : STACK_FRAME_PYTHON;
-			frame.name = line->reason ? line->reason : line->function;
-			frame.file = line->reason ? "" : line->file;
-			frame.line = line->reason ? 0 : line_shown(line);
-			descend(&descent, &frame);
-			words = idle_note(&all->idle, row);
-			frame = (struct stack_frame){.kind = STACK_FRAME_NOTE, .before = "", .file = ""};
-			frame.name = words;
+		if (charge.what.part[1] != WHY_SHORT) {
+			descend_to_culprit(&descent, all, &charge);
+			note = idle_note(&all->idle, &charge);
 		}
-		descend(&descent, &frame);
-		add_value(&descent, PROFILE_IDLE_NS, row->ns);
-		free(words);
+		descend_to(&descent, STACK_FRAME_NOTE, note ? note : "[gaps under 5 us]");
+		add_value(&descent, PROFILE_IDLE_NS, charge.ns);
+		free(note);
 	}
 }
 
