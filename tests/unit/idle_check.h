@@ -3,7 +3,7 @@
  * What holds of every account of idle time (analyze/why/idle.h), whatever the trace:
  *  - On one GPU a call is charged at most what it took, in it and after it together.
  *  - A gap is the launch's only until the launching call returned.
- *  - Charges add up to the idle time.
+ *  - Charges add up to the idle time, and so do rows, whatever callers they are divided by.
  *  - The parts of gaps come in the order of time, do not overlap, and add up to the charges that they are of.
  */
 #ifndef GPUTRACE_IDLE_CHECK_H
@@ -107,7 +107,11 @@ IDLE_CHECK_FN const char *idle_check_sum(const struct analyses *all)
 
 	for (size_t i = 0; i < idle_charge_count(&all->idle); i++)
 		ns += idle_charge_at(&all->idle, i).ns;
-	return ns != all->idle.sum ? "charges do not add up to the idle time" : NULL;
+	if (ns != all->idle.sum)
+		return "charges do not add up to the idle time";
+	for (size_t i = 0; i < all->idle.count; i++)
+		ns -= idle_is_edge(all->idle.rows[i].cause) ? 0 : all->idle.rows[i].ns;
+	return ns ? "rows do not add up to the idle time" : NULL;
 }
 
 /* Returns NULL, or what does not hold.  The model must be that of the whole trace. */

@@ -120,8 +120,10 @@ static void a_server_that_waits_for_requests_has_no_work_to_do(void **state)
 		const char *where;
 	} all[] = {
 		{in_asyncio, "where    train.py:34 train\n"}, /* the task that launches next */
-		{in_uvloop, "where    train.py:34 train\n"},  {in_accept, "where    train.py:33 train\n"},
-		{in_serve, "where    train.py:33 train\n"},   {in_zmq, "where    train.py:33 train\n"},
+		{in_uvloop, "where    train.py:34 train\n"},
+		{in_accept, "socket.accept <- train.py:33 train\n"},
+		{in_serve, "PollSelector.select <- train.py:33 train\n"},
+		{in_zmq, "Socket.recv_multipart <- train.py:33 train\n"},
 	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
@@ -150,7 +152,7 @@ static void so_has_one_whose_library_waits_in_a_thread_of_its_own(void **state)
 	log_wait(&gap.log, woken_by(waits(GPT_WAIT_FUTEX, IN_LIBRARY, FROM, LAUNCHED - MS), PID, HELPER, NO_PYTHON));
 	end_gap(&gap);
 	assert_int_equal(gap.all.why.sums[WHY_REQUEST].ns, LAUNCHED - MS - FROM);
-	SAYS(&gap, report_write_why, "where    train.py:33 train\n");
+	SAYS(&gap, report_write_why, " _serve <- train.py:33 train\n");
 	end_words(&gap);
 }
 

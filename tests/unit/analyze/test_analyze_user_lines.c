@@ -272,13 +272,14 @@ static void who_kept_the_gpu_waiting_and_who_waits_for_it_have_it_too(void **sta
 	model = model_of(&frames.log);
 	analyze_model(&all, model, ANALYSES(ANALYZE_IDLE, ANALYZE_WAITS));
 
-	assert_int_equal(all.idle.rows[0].cause, WHY_LAUNCH);
-	assert_line(&all, all.idle.rows[0].line, "linear.py:13 forward");
-	assert_line(&all, all.idle.rows[0].user_line, "own.py:13 main");
-	assert_int_equal(all.idle.rows[0].user_lines, 2);
-	assert_int_equal(all.idle.rows[1].cause, WHY_SYNC);
-	assert_line(&all, all.idle.rows[1].user_line, "two.py:13 main");
-	assert_int_equal(all.idle.rows[1].user_lines, 1);
+	for (size_t i = 0; i < 3; i++) { /* a row for each caller */
+		static const char *const callers[] = {"own.py:13 main", "one.py:13 main", "two.py:13 main"};
+
+		assert_int_equal(all.idle.rows[i].cause, i == 2 ? WHY_SYNC : WHY_LAUNCH);
+		assert_line(&all, all.idle.rows[i].line, "linear.py:13 forward");
+		assert_line(&all, all.idle.rows[i].user_line, callers[i]);
+		assert_int_equal(all.idle.rows[i].user_lines, 1);
+	}
 
 	assert_int_equal(all.waits.count, 2);
 	assert_line(&all, all.waits.rows[0].line, "own.py:13 forward");

@@ -4,6 +4,7 @@
 
 #include "analyze/why/why_findings.h"
 #include "report/why/verdict.h"
+#include "report/table_writer.h"
 #include "report/why/why.h"
 
 /* The verdict of a report: what is between its first and its second blank line. */
@@ -28,12 +29,17 @@ static size_t lines_of(const char *text)
 	return lines;
 }
 
+static void assert_has(const char *text, size_t count, const char *const *parts)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!strstr(text, parts[i]))
+			fail_msg("'%s' is not in:%s", parts[i], text);
+}
+
 /* Frees the text. */
 static void assert_lines(char *verdict, size_t count, const char *const *lines)
 {
-	for (size_t i = 0; i < count; i++)
-		if (!strstr(verdict, lines[i]))
-			fail_msg("'%s' is not in:%s", lines[i], verdict);
+	assert_has(verdict, count, lines);
 	if (lines_of(verdict) > VERDICT_LINES + 1)
 		fail_msg("more than %u lines:%s", VERDICT_LINES, verdict);
 	free(verdict);
@@ -192,8 +198,14 @@ static void findings_add_up_to_the_losses_of_why(void **state)
 	uint64_t sum = 0;
 
 	analyze_model(&all, model, ANALYSES(ANALYZE_WHY, ANALYZE_UNTIMED));
-	for (size_t i = 0; i < all.why.count; i++)
+	for (size_t i = 0; i < all.why.count; i++) {
+		uint64_t lines_ns = 0;
+
+		for (size_t k = 0; k < all.why.losses[i].line_count; k++)
+			lines_ns += all.why.losses[i].lines[k].ns;
+		assert_int_equal(lines_ns, all.why.losses[i].ns);
 		sum += all.why.losses[i].ns;
+	}
 	assert_true(sum);
 	for (uint64_t least_ns = 1; least_ns < 100 * MS; least_ns *= 10) {
 		struct why_findings findings;
@@ -222,6 +234,168 @@ static void no_name_that_a_shell_would_read_is_in_a_command(void **state)
 	end_words(&gap);
 }
 
+/* ---- callers ----------------------------------------------------------------------------------------------------- */
+
+#define BUSY 0xb5u     /* code: util.py:11 busy */
+#define ENCODER 0xe4cu /* code: a library's encoder.py:258 iterencode */
+
+static void log_helpers(struct gap *gap)
+{
+	log_function(&gap->log, PID, BUSY, "busy", "/src/util.py", 10);
+	log_function(&gap->log, PID, ENCODER, "iterencode", "/usr/lib/python3.12/json/encoder.py", 257);
+}
+
+#define STACK_OF(code, line) (((uint64_t)(code) << 8) + (line))
+
+/* Line 30 + line of train calls the function of that code, which runs in that time. */
+static void called_from(struct gap *gap, uint64_t code, uint32_t line, uint64_t from_ns, uint64_t to_ns)
+{
+	uint64_t stack = STACK_OF(code, line);
+
+	log_stack(&gap->log, PID, stack, 2,
+		  (struct gpt_pyframe[]){{.code = code, .lasti = 2}, {.code = 0xc0de, .lasti = 2 * line}});
+	runs(&gap->log, PID, TID, stack, from_ns, to_ns);
+}
+
+static void a_helper_is_told_apart_by_who_called_it(void **state)
+{
+	struct gap gap;
+
+	begin_gap(&gap);
+	log_helpers(&gap);
+	called_from(&gap, BUSY, 1, 10 * MS, 70 * MS);
+	called_from(&gap, BUSY, 2, 70 * MS, 100 * MS);
+	end_gap(&gap);
+	VERDICT_HAS(gap.model, "\n1. 60.0 ms, 65.9 %, Python: util.py:11 busy <- train.py:31 train\n",
+		    "\n2. 30.0 ms, 33.0 %, Python: util.py:11 busy <- train.py:32 train\n",
+		    "\nNext: gputrace report FILE --lines busy (");
+	SAYS(&gap, report_write_why, "util.py:11 busy <- train.py:31 train: 60.0 ms",
+	     "util.py:11 busy <- train.py:32 train: 30.0 ms");
+	SAYS(&gap, report_write, "\n     60.0  66.7     1  util.py:11 busy ",
+	     "\n     30.0  33.3     1  util.py:11 busy ", "<- train.py:31 train\n", "<- train.py:32 train\n");
+	end_words(&gap);
+}
+
+static void a_caller_that_is_always_the_same_is_not_news(void **state)
+{
+	struct gap gap;
+	char *text;
+
+	begin_gap(&gap);
+	log_helpers(&gap);
+	called_from(&gap, BUSY, 1, 10 * MS, 100 * MS);
+	end_gap(&gap);
+	VERDICT_HAS(gap.model, "\n1. 90.0 ms, 98.9 %, Python: util.py:11 busy\n");
+	text = written(gap.model, report_write);
+	assert_null(strstr(text, "<-"));
+	free(text);
+	end_words(&gap);
+}
+
+static void a_library_s_line_is_named_before_the_line_that_called_it(void **state)
+{
+	struct gap gap;
+
+	begin_gap(&gap);
+	log_helpers(&gap);
+	called_from(&gap, ENCODER, 2, 10 * MS, 100 * MS);
+	end_gap(&gap);
+	VERDICT_HAS(gap.model, "\n1. 90.0 ms, 98.9 %, Python: encoder.py:258 iterencode <- train.py:32 train\n",
+		    "\nNext: gputrace report FILE --lines train (");
+	SAYS(&gap, report_write_why, "   where    encoder.py:258 iterencode <- train.py:32 train\n");
+	end_words(&gap);
+}
+
+/* 90 callers have 1 ms each: none of them is 1 % of it, but the helper is. */
+static void callers_too_small_to_be_named_are_one_finding_of_the_line(void **state)
+{
+	struct gap gap;
+
+	begin_gap(&gap);
+	log_helpers(&gap);
+	for (uint32_t i = 0; i < 200; i++) {
+		uint64_t stack = 2000 + i;
+
+		log_function(&gap.log, PID, 0xf000 + i, "caller", "/src/callers.py", 10 * i);
+		log_stack(&gap.log, PID, stack, 2,
+			  (struct gpt_pyframe[]){{.code = BUSY, .lasti = 2}, {.code = 0xf000 + i, .lasti = 2}});
+		sample(&gap.log, PID, TID, FROM + 225 * US + i * 450 * US, stack);
+	}
+	end_gap(&gap);
+	VERDICT_HAS(gap.model, "\n1. 90.0 ms, 98.9 %, Python: util.py:11 busy <- ", " caller (and 199 more)\n");
+	SAYS(&gap, report_write, " caller (and 199 more)\n");
+	end_words(&gap);
+}
+
+static void a_caller_too_small_to_be_named_stays_with_the_one_that_has_most(void **state)
+{
+	struct gap gap;
+
+	begin_gap(&gap);
+	log_helpers(&gap);
+	called_from(&gap, BUSY, 1, 10 * MS, 60 * MS);
+	called_from(&gap, BUSY, 3, 60 * MS, 60 * MS); /* only their stacks, for the samples below */
+	called_from(&gap, BUSY, 2, 60 * MS, 60 * MS);
+	sample(&gap.log, PID, TID, 60 * MS, STACK_OF(BUSY, 1));
+	sample(&gap.log, PID, TID, 60 * MS + 200 * US, STACK_OF(BUSY, 3));
+	sample(&gap.log, PID, TID, 60 * MS + 400 * US, STACK_OF(BUSY, 2));
+	for (uint64_t at = 65 * MS; at < 100 * MS; at += PERIOD)
+		sample(&gap.log, PID, TID, at, STACK_OF(BUSY, 2));
+	end_gap(&gap);
+	VERDICT_HAS(gap.model, "\n1. 50.3 ms, 55.3 %, Python: util.py:11 busy <- train.py:31 train (and 1 more)\n",
+		    "\n2. 39.7 ms, 43.6 %, Python: util.py:11 busy <- train.py:32 train\n");
+	end_words(&gap);
+}
+
+static void a_function_that_calls_itself_is_told_apart_by_who_called_it_first(void **state)
+{
+	struct gap gap;
+
+	begin_gap(&gap);
+	log_helpers(&gap);
+	for (uint32_t depth = 1; depth < 10; depth++) {
+		struct gpt_pyframe frames[11];
+
+		for (uint32_t i = 0; i < depth; i++)
+			frames[i] = (struct gpt_pyframe){.code = BUSY, .lasti = i ? 4 : 2};
+		frames[depth] = (struct gpt_pyframe){.code = 0xc0de, .lasti = depth % 3 ? 2 : 4};
+		log_stack(&gap.log, PID, 3000 + depth, depth + 1, frames);
+		runs(&gap.log, PID, TID, 3000 + depth, depth * 10 * MS, depth * 10 * MS + 10 * MS);
+	}
+	end_gap(&gap);
+	VERDICT_HAS(gap.model, "\n1. 60.0 ms, 65.9 %, Python: util.py:11 busy <- train.py:31 train\n",
+		    "\n2. 30.0 ms, 33.0 %, Python: util.py:11 busy <- train.py:32 train\n");
+	end_words(&gap);
+}
+
+static void for_programs_why_names_callers_and_stacks_and_says_how_complete_it_is(void **state)
+{
+	const struct report_options options = {.format = &table_format_json};
+	struct gap gap;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	begin_gap(&gap);
+	log_helpers(&gap);
+	called_from(&gap, ENCODER, 2, 10 * MS, 70 * MS);
+	called_from(&gap, BUSY, 3, 70 * MS, 100 * MS);
+	end_gap(&gap);
+	assert_int_equal(report_write_why(out, WHOLE_TRACE(gap.model), &options), 0);
+	fclose(out);
+	assert_has(
+		text, 5,
+		(const char *const[]){
+			"\"innermost\": \"encoder.py:258 iterencode\", \"innermost_lines\": 1, \"called_from\": null, "
+			"\"callers\": 0, \"stack\": \"encoder.py:258 iterencode <- train.py:32 train\", ",
+			"\"innermost\": \"util.py:11 busy\", \"innermost_lines\": 1, \"called_from\": \"train.py:33 "
+			"train\", "
+			"\"callers\": 1, \"stack\": \"util.py:11 busy <- train.py:33 train\", ",
+			"\"pid\": 41230", "\"id\": \"receipt\"", "\"complete_percent\": 100"});
+	free(text);
+	end_words(&gap);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -235,6 +409,13 @@ int main(void)
 		cmocka_unit_test(lines_too_small_to_be_named_are_one_finding_of_their_cause),
 		cmocka_unit_test(findings_add_up_to_the_losses_of_why),
 		cmocka_unit_test(no_name_that_a_shell_would_read_is_in_a_command),
+		cmocka_unit_test(a_helper_is_told_apart_by_who_called_it),
+		cmocka_unit_test(a_caller_that_is_always_the_same_is_not_news),
+		cmocka_unit_test(a_library_s_line_is_named_before_the_line_that_called_it),
+		cmocka_unit_test(callers_too_small_to_be_named_are_one_finding_of_the_line),
+		cmocka_unit_test(a_caller_too_small_to_be_named_stays_with_the_one_that_has_most),
+		cmocka_unit_test(for_programs_why_names_callers_and_stacks_and_says_how_complete_it_is),
+		cmocka_unit_test(a_function_that_calls_itself_is_told_apart_by_who_called_it_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,10 +37,15 @@ static inline bool idle_is_edge(enum why_cause cause)
 }
 
 struct idle_row {
-	uint32_t line;			/* the line to blame; NONE: the cause has none */
-	uint32_t user_line, user_lines; /* as line_tally_row's */
-	uint32_t launch_line;		/* the line of the late launch; NONE as above */
-	uint32_t process;		/* as in line_tally_row, of what is to blame */
+	uint32_t line; /* the line to blame; NONE: the cause has none */
+	/*
+	 * who called it for most of its time: the innermost line of the user's own code, of a line of that code in
+	 * another function, NONE; the number of different ones
+	 */
+	uint32_t user_line, user_lines;
+	bool is_divided;      /* the line has other rows, of other callers */
+	uint32_t launch_line; /* the line of the late launch; NONE as above */
+	uint32_t process;     /* as in line_tally_row, of what is to blame */
 	enum why_cause cause;
 	enum why_cause inner;	/* idle_charge.inner */
 	bool after;		/* the time is not in the call of that cause, but after it */

@@ -3,7 +3,10 @@
 #include <stdlib.h>
 
 #include "analyze/line_tally.h"
+#include "analyze/why/culprits.h"
 #include "analyze/why/idle_internal.h"
+
+#define CALLERS_SHARE 100u /* a caller with less than one part in this many of the idle time is not told apart */
 
 uint32_t idle_caller_of_place(struct idle *idle, uint32_t place)
 {
@@ -17,14 +20,24 @@ uint32_t idle_caller_of_place(struct idle *idle, uint32_t place)
 /* Short gaps have no line. */
 static struct place_lines lines_at(struct lines *lines, const struct idle_charge *charge, uint32_t place)
 {
-	return charge->what.part[1] == WHY_SHORT ? (struct place_lines){NONE, NONE, NONE}
-						 : lines_of_place(lines, place);
+	struct culprit culprit;
+
+	if (charge->what.part[1] == WHY_SHORT)
+		return (struct place_lines){NONE, NONE, NONE};
+	culprit = culprit_at(lines, place, NONE);
+	return (struct place_lines){culprit.line, culprit.own == culprit.line ? culprit.caller : culprit.own, NONE};
+}
+
+static struct place_lines lines_to_blame(struct lines *lines, const struct idle_charge *charge)
+{
+	return lines_at(lines, charge, charge->what.part[0]);
 }
 
 /* The keys of a row besides its line. */
 struct row_keys {
-	struct tally what; /* cause, what_else(), detail, extra */
-	struct tally launch_lines;
+	struct tally what;  /* cause, inner cause, detail, extra */
+	struct tally whose; /* line of the launch, line_callers_part() */
+	struct line_callers callers;
 };
 
 #define AFTER 0x100u
@@ -43,24 +56,37 @@ static struct tally_key what_of(const struct idle_charge *charge)
 		{part[1], charge->inner | (charge->after ? AFTER : 0), detail, by_line ? NONE : extra}};
 }
 
+static void find_callers(struct idle *idle, struct row_keys *keys, struct lines *lines)
+{
+	for (size_t i = 0; i < idle_charge_count(idle); i++) {
+		struct idle_charge charge = idle_charge_at(idle, i);
+		struct place_lines at = lines_to_blame(lines, &charge);
+
+		line_callers_add(&keys->callers, at.line, at.user_line, charge.ns);
+	}
+	line_callers_finish(&keys->callers, idle->sum / CALLERS_SHARE);
+}
+
 static void add_charge(struct idle *idle, struct line_tally *by_line, struct row_keys *keys, struct lines *lines,
 		       const struct idle_charge *charge)
 {
-	struct tally_key launch = {{lines_at(lines, charge, charge->launch_place).line}};
-	uint32_t parts[2] = {tally_number(&keys->what, what_of(charge)), tally_number(&keys->launch_lines, launch)};
+	struct place_lines at = lines_to_blame(lines, charge);
+	struct tally_key whose = {{lines_at(lines, charge, charge->launch_place).line,
+				   line_callers_part(&keys->callers, at.line, at.user_line)}};
+	uint32_t parts[2] = {tally_number(&keys->what, what_of(charge)), tally_number(&keys->whose, whose)};
 
-	line_tally_add(by_line, lines_at(lines, charge, charge->what.part[0]), parts, idle_charge_process(idle, charge),
-		       charge->ns, charge->count);
+	line_tally_add(by_line, at, parts, idle_charge_process(idle, charge), charge->ns, charge->count);
 }
 
-static struct idle_row row_of(const struct line_tally_row *sum, const struct row_keys *keys)
+static struct idle_row row_of(const struct line_tally_row *sum, struct row_keys *keys)
 {
 	const uint32_t *what = keys->what.entries[sum->part[0]].key.part;
 
 	return (struct idle_row){.line = sum->line,
 				 .user_line = sum->user_line,
 				 .user_lines = sum->user_lines,
-				 .launch_line = keys->launch_lines.entries[sum->part[1]].key.part[0],
+				 .is_divided = line_callers_divide(&keys->callers, sum->line),
+				 .launch_line = keys->whose.entries[sum->part[1]].key.part[0],
 				 .process = sum->process,
 				 .cause = what[0],
 				 .inner = what[1] & ~AFTER,
@@ -117,6 +143,7 @@ void idle_finish(struct idle *idle, struct lines *lines)
 	size_t count;
 
 	idle_resolve(idle);
+	find_callers(idle, &keys, lines);
 	for (size_t i = 0; i < idle_charge_count(idle); i++) {
 		struct idle_charge charge = idle_charge_at(idle, i);
 
@@ -130,5 +157,6 @@ void idle_finish(struct idle *idle, struct lines *lines)
 	add_edges(idle);
 	free(sorted);
 	tally_free(&keys.what);
-	tally_free(&keys.launch_lines);
+	tally_free(&keys.whose);
+	line_callers_free(&keys.callers);
 }

@@ -25,6 +25,7 @@ void why_free(struct why *why)
 	tally_free(&why->reads);
 	tally_free(&why->copies);
 	tally_free(&why->in_blocks);
+	line_callers_free(&why->callers);
 	for (size_t i = 0; i < why->count; i++)
 		free(why->losses[i].lines);
 }

@@ -14,13 +14,20 @@
 
 #include "analyze/events.h"
 #include "analyze/lines.h"
+#include "analyze/why/culprits.h"
 #include "analyze/why/idle.h"
 #include "analyze/why/why_shared.h"
 
 /* A line of a loss, and the evidence for it. */
 struct why_line {
-	uint32_t line;	    /* NONE: the cause has none */
-	uint32_t from_line; /* PYTHON, UNSAMPLED: the line of the CUDA call before, NONE */
+	uint32_t line; /* the innermost line of the user's own code; NONE: the cause has none */
+	uint32_t inner_line,
+		inner_lines; /* the innermost line for most of its time, `line` or a library's; how many there are */
+	uint32_t caller, callers; /* the caller of `line` (culprits.h) for most of its time, NONE; how many there are */
+	uint32_t part;		  /* line_callers_part: tells lines of one `line` apart */
+	bool is_divided;	  /* `line` is told apart by its callers */
+	uint32_t stack;		  /* model.stacks: that of most of its time, NONE */
+	uint32_t from_line;	  /* PYTHON, UNSAMPLED: the line of the CUDA call before, NONE */
 	uint32_t detail, extra;
 	uint32_t process; /* model.processes: the line's */
 	uint64_t ns, count;
@@ -76,6 +83,7 @@ struct why {
 	uint64_t looked_ns, idle_ns, copy_alone_ns;
 	uint64_t before_ns;		    /* until the first operation of any GPU */
 	uint64_t lost_ns;		    /* idle_ns + copy_alone_ns + blocked_ns */
+	struct line_callers callers;	    /* of the lines of all losses */
 	struct why_loss losses[WHY_LOSSES]; /* most first; only those with time */
 	size_t count;
 };

@@ -5,10 +5,12 @@
 
 /* What a finding is of; the first part of its key. */
 enum kind {
-	OF_LINE,    /* line */
-	OF_LAUNCH,  /* line of the next launch, line of the launch before, cause */
+	OF_LINE,    /* line, part of its callers */
+	OF_LAUNCH,  /* the same of the next launch, line of the launch before; with the cause above CAUSE_SHIFT */
 	OF_PROGRAM, /* cause */
 };
+
+#define CAUSE_SHIFT 8
 
 bool why_is_culprit(enum why_cause cause, const struct why_line *line)
 {
@@ -39,8 +41,9 @@ static struct tally_key key_alone(enum why_cause cause, const struct why_line *l
 	if (is_of_program(cause))
 		return (struct tally_key){{OF_PROGRAM, cause}};
 	if (why_is_culprit(cause, line))
-		return (struct tally_key){{OF_LINE, line->line}};
-	return (struct tally_key){{OF_LAUNCH, line->line, line->from_line, cause}};
+		return (struct tally_key){{OF_LINE, line->line, line->part}};
+	return (struct tally_key){
+		{OF_LAUNCH | (uint32_t)cause << CAUSE_SHIFT, line->line, line->part, line->from_line}};
 }
 
 static struct tally_key key_of(struct why_findings *findings, enum why_cause cause, const struct why_line *line)

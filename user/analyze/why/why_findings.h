@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The losses of why.h by culprit: all time of a line together, whatever its causes are, so that one culprit is one
- * finding.  A line to which time is charged only as the next that launched is no culprit: its finding is from one
- * launch to the next.  Lines that are too small to be named alone are one finding for each cause, like the lines of
- * causes that are the program's as a whole: launches, imports, garbage, requests, ranks.
+ * finding; a line that is told apart by its callers is one for each of them.  A line to which time is charged only as
+ * the next that launched is no culprit: its finding is from one launch to the next.  Lines that are too small to be
+ * named alone are one finding for each cause, like the lines of causes that are the program's as a whole: launches,
+ * imports, garbage, requests, ranks.
  */
 #ifndef GPUTRACE_ANALYZE_WHY_FINDINGS_H
 #define GPUTRACE_ANALYZE_WHY_FINDINGS_H

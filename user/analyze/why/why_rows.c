@@ -3,7 +3,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/why/culprits.h"
 #include "analyze/why/why_internal.h"
+
+#define CALLERS_SHARE 100u /* a caller with less than one part in this many of the time looked at is not told apart */
+
+/* A sum is by line, part of its callers, cause, detail, extra and process. */
+struct making {
+	struct why *why;
+	struct lines *lines;
+	struct tally culprits; /* line, line_callers_part(): part 0 of the keys of sums */
+	struct tally charges;
+	struct tally of_sums; /* number in charges, enum of_sum, what: the shares of a sum */
+	struct tally calls, reads, copies;
+};
+
+enum of_sum { OF_INNER_LINE, OF_CALLER, OF_STACK };
 
 static void settle_all(struct why *why)
 {
@@ -29,42 +44,82 @@ static void settle_all(struct why *why)
 }
 
 /* The line of the user's own code at a place; NONE: there is none to name. */
-static uint32_t line_at(struct why *why, struct lines *lines, uint32_t place)
+static uint32_t line_at(struct making *making, uint32_t place)
 {
-	return place == NONE ? NONE : line_of(lines, idle_caller_of_place(why->idle, place));
+	return place == NONE ? NONE : line_of(making->lines, idle_caller_of_place(making->why->idle, place));
 }
 
-/* Key: line, cause, detail, extra; with or without a process. */
-static struct tally_key by_line(struct why *why, struct lines *lines, const struct tally_key *key)
+/* key: with or without a process. */
+static struct culprit culprit_of(struct making *making, const struct tally_key *key)
 {
-	struct tally_key same = *key, plain = why_key_of_charge(*key);
+	struct tally_key plain = why_key_of_charge(*key);
 	bool in_loader = plain.part[1] == WHY_DATA && why_seen_by(plain.part[3]) == WHY_SEEN_BY_FRAMES;
 
-	if (in_loader)
-		same.part[0] = line_of(lines, why_loader(&why->idle->threads, why->model, key->part[0]).caller);
-	else
-		same.part[0] = line_at(why, lines, key->part[0]);
+	if (key->part[0] == NONE)
+		return (struct culprit){NONE, NONE, NONE};
+	return culprit_at(making->lines, key->part[0],
+			  in_loader ? why_loader(&making->why->idle->threads, making->why->model, key->part[0]).caller
+				    : NONE);
+}
+
+static struct tally_key key_of_culprit(struct making *making, const struct culprit *culprit)
+{
+	uint32_t part = line_callers_part(&making->why->callers, culprit->own, culprit->caller);
+
+	return (struct tally_key){{tally_number(&making->culprits, (struct tally_key){{culprit->own, part}})}};
+}
+
+/* Key: number in culprits, cause, detail, extra; with or without a process. */
+static struct tally_key by_line(struct making *making, const struct tally_key *key, const struct culprit *culprit)
+{
+	struct tally_key same = *key, plain = why_key_of_charge(*key);
+
+	same.part[0] = key_of_culprit(making, culprit).part[0];
 	if (plain.part[1] == WHY_PYTHON || plain.part[1] == WHY_PROGRAM)
-		same.part[2] = key->part[2] == CALLER_UNSEEN ? NONE : line_at(why, lines, key->part[2]);
+		same.part[2] = key->part[2] == CALLER_UNSEEN ? NONE : line_at(making, key->part[2]);
 	if (plain.part[1] == WHY_UNSAMPLED)
-		same.part[3] = key->part[3] == CALLER_UNSEEN ? NONE : line_at(why, lines, key->part[3]);
+		same.part[3] = key->part[3] == CALLER_UNSEEN ? NONE : line_at(making, key->part[3]);
 	return same;
 }
 
-static void add_sum(struct tally *all, struct tally_key key, const struct tally_entry *sum)
+static struct tally_entry *add_sum(struct tally *all, struct tally_key key, const struct tally_entry *sum)
 {
 	struct tally_entry *entry = tally_at(all, key);
 
 	entry->ns += sum->ns;
 	entry->count += sum->count;
 	entry->more += sum->more;
+	return entry;
 }
 
 /* Adds sums by line; keys are as in charges. */
-static void add_by_line(struct tally *all, struct why *why, struct lines *lines, const struct tally *sums)
+static void add_evidence(struct tally *all, struct making *making, const struct tally *sums)
 {
-	for (size_t i = 0; i < sums->count; i++)
-		add_sum(all, by_line(why, lines, &sums->entries[i].key), &sums->entries[i]);
+	for (size_t i = 0; i < sums->count; i++) {
+		const struct tally_entry *sum = &sums->entries[i];
+		struct culprit culprit = culprit_of(making, &sum->key);
+
+		add_sum(all, by_line(making, &sum->key, &culprit), sum);
+	}
+}
+
+static void add_share(struct making *making, uint32_t sum, enum of_sum of, uint32_t what, uint64_t ns)
+{
+	tally_at(&making->of_sums, (struct tally_key){{sum, of, what}})->ns += ns;
+}
+
+static void add_charge(struct making *making, const struct tally_entry *charge)
+{
+	struct culprit culprit = culprit_of(making, &charge->key);
+	struct tally_key key = by_line(making, &charge->key, &culprit);
+	uint32_t place = charge->key.part[0];
+	uint32_t sum = (uint32_t)(add_sum(&making->charges, key, charge) - making->charges.entries);
+
+	add_share(making, sum, OF_INNER_LINE, culprit.line, charge->ns);
+	if (culprit.caller != NONE)
+		add_share(making, sum, OF_CALLER, culprit.caller, charge->ns);
+	if (place < CALLER_NO_FRAME)
+		add_share(making, sum, OF_STACK, place, charge->ns);
 }
 
 /* For time of other threads that the launching thread waited for, it is enough to know what they did. */
@@ -82,25 +137,47 @@ static struct tally_key key_of_gap(const struct idle_charge *charge)
 	return key;
 }
 
-static struct tally_key line_key_of(struct why *why, struct lines *lines, const struct idle_charge *charge)
+/* A charge as an entry of why->charges; more: time after calls. */
+static struct tally_entry entry_of_gap(struct why *why, const struct idle_charge *charge)
 {
-	struct tally_key key = why_charge_key(key_of_gap(charge), idle_charge_process(why->idle, charge));
-
-	return by_line(why, lines, &key);
+	return (struct tally_entry){.key = why_charge_key(key_of_gap(charge), idle_charge_process(why->idle, charge)),
+				    .ns = charge->ns,
+				    .count = charge->count,
+				    .more = charge->after ? charge->ns : 0};
 }
 
-/* Adds the gaps that are looked at; more: time after calls. */
-static void add_gaps(struct tally *all, struct why *why, struct lines *lines)
+typedef void take_charge(struct making *making, const struct tally_entry *charge);
+
+/* Hands over all charges that are looked at. */
+static void each_charge(struct making *making, take_charge *take)
+{
+	struct why *why = making->why;
+
+	for (size_t i = 0; i < idle_charge_count(why->idle); i++) {
+		struct idle_charge charge = idle_charge_at(why->idle, i);
+		struct tally_entry entry = entry_of_gap(why, &charge);
+
+		if (charge.looked_at)
+			take(making, &entry);
+	}
+	for (size_t i = 0; i < why->charges.count; i++)
+		take(making, &why->charges.entries[i]);
+}
+
+static void add_caller(struct making *making, const struct tally_entry *charge)
+{
+	struct culprit culprit = culprit_of(making, &charge->key);
+
+	line_callers_add(&making->why->callers, culprit.own, culprit.caller, charge->ns);
+}
+
+static void add_gaps_to_sums(struct why *why)
 {
 	for (size_t i = 0; i < idle_charge_count(why->idle); i++) {
 		struct idle_charge charge = idle_charge_at(why->idle, i);
 
-		if (!charge.looked_at)
-			continue;
-		add_sum(all, line_key_of(why, lines, &charge),
-			&(struct tally_entry){
-				.ns = charge.ns, .count = charge.count, .more = charge.after ? charge.ns : 0});
-		why_charge_block(why, &charge.what, charge.block, charge.ns, charge.count);
+		if (charge.looked_at)
+			why_charge_block(why, &charge.what, charge.block, charge.ns, charge.count);
 	}
 	for (unsigned i = 0; i < WHY_CAUSES; i++) {
 		const struct idle_sum *sum = &why->idle->sums[i];
@@ -112,19 +189,16 @@ static void add_gaps(struct tally *all, struct why *why, struct lines *lines)
 	}
 }
 
-/* Key: line; more: bytes. */
-static void add_reads(struct tally *all, struct why *why, struct lines *lines)
+/* Key: number in culprits; more: bytes. */
+static void add_reads(struct making *making)
 {
-	for (size_t i = 0; i < why->reads.count; i++) {
-		const struct tally_entry *sum = &why->reads.entries[i];
+	for (size_t i = 0; i < making->why->reads.count; i++) {
+		const struct tally_entry *sum = &making->why->reads.entries[i];
+		struct culprit culprit = culprit_of(making, &(struct tally_key){{sum->key.part[0], WHY_COPY}});
 
-		add_sum(all, (struct tally_key){{line_at(why, lines, sum->key.part[0])}}, sum);
+		add_sum(&making->reads, key_of_culprit(making, &culprit), sum);
 	}
 }
-
-struct evidence {
-	struct tally calls, reads, copies;
-};
 
 static struct tally_entry sum_of(struct tally *sums, struct tally_key key)
 {
@@ -146,30 +220,42 @@ static uint32_t from_line(const uint32_t *part)
 }
 
 /* Key: as by_line makes it, with a process. */
-static struct why_line line_of_key(const struct tally_key *key)
+static struct why_line line_of_key(struct making *making, const struct tally_key *key)
 {
 	struct tally_key plain = why_key_of_charge(*key);
+	const uint32_t *part = plain.part, *culprit = making->culprits.entries[part[0]].key.part;
 
-	return (struct why_line){.line = plain.part[0],
-				 .from_line = from_line(plain.part),
-				 .detail = plain.part[2],
-				 .extra = plain.part[3],
+	return (struct why_line){.line = culprit[0],
+				 .inner_line = culprit[0],
+				 .caller = NONE,
+				 .part = culprit[1],
+				 .is_divided = line_callers_divide(&making->why->callers, culprit[0]),
+				 .stack = NONE,
+				 .from_line = from_line(part),
+				 .detail = part[2],
+				 .extra = part[3],
 				 .process = key->part[1] >> WHY_PROCESS_SHIFT};
 }
 
 struct why_line why_line_of_charge(struct why *why, struct lines *lines, const struct idle_charge *charge)
 {
-	struct tally_key key = line_key_of(why, lines, charge);
+	struct making making = {.why = why, .lines = lines};
+	struct tally_key key = entry_of_gap(why, charge).key;
+	struct culprit culprit = culprit_of(&making, &key);
+	struct why_line line;
 
-	return line_of_key(&key);
+	key = by_line(&making, &key, &culprit);
+	line = line_of_key(&making, &key);
+	tally_free(&making.culprits);
+	return line;
 }
 
-static struct why_line line_row(struct evidence *evidence, const struct tally_entry *sum)
+static struct why_line line_row(struct making *making, const struct tally_entry *sum)
 {
 	struct tally_key key = why_key_of_charge(sum->key);
 	const uint32_t *part = key.part;
-	struct why_line row = line_of_key(&sum->key);
-	struct tally_entry calls = sum_of(&evidence->calls, key);
+	struct why_line row = line_of_key(making, &sum->key);
+	struct tally_entry calls = sum_of(&making->calls, key);
 
 	row.ns = sum->ns;
 	row.count = sum->count;
@@ -178,12 +264,12 @@ static struct why_line line_row(struct evidence *evidence, const struct tally_en
 	row.calls_ns = calls.ns;
 	row.failed = calls.more;
 	if (part[1] == WHY_SYNC) {
-		struct tally_entry reads = sum_of(&evidence->reads, (struct tally_key){{part[0]}});
+		struct tally_entry reads = sum_of(&making->reads, (struct tally_key){{part[0]}});
 
 		row.reads = reads.count;
 		row.read_bytes = reads.more;
 	} else if (part[1] == WHY_COPY || part[1] == WHY_MANAGED) {
-		struct tally_entry copies = sum_of(&evidence->copies, key);
+		struct tally_entry copies = sum_of(&making->copies, key);
 
 		row.copies = copies.count;
 		row.copy_bytes = copies.more;
@@ -199,15 +285,46 @@ static enum why_cause cause_of(const struct tally_entry *sum)
 	return (enum why_cause)why_key_of_charge(sum->key).part[1];
 }
 
-static void add_lines(struct why_loss *loss, struct evidence *evidence, const struct tally_entry *sorted, size_t count)
+/* rows: by number in charges, gets where each one is. */
+static void add_lines(struct why_loss *loss, struct making *making, const struct tally_entry *sorted,
+		      struct why_line **rows)
 {
+	size_t count = making->charges.count;
+
 	for (size_t i = 0; i < count; i++)
 		loss->line_count += cause_of(&sorted[i]) == loss->cause;
 	loss->lines = xcalloc(loss->line_count, sizeof(*loss->lines));
 	loss->line_count = 0;
-	for (size_t i = 0; i < count; i++)
-		if (cause_of(&sorted[i]) == loss->cause)
-			loss->lines[loss->line_count++] = line_row(evidence, &sorted[i]);
+	for (size_t i = 0; i < count; i++) {
+		struct why_line *line = &loss->lines[loss->line_count];
+
+		if (cause_of(&sorted[i]) != loss->cause)
+			continue;
+		*line = line_row(making, &sorted[i]);
+		rows[tally_number(&making->charges, sorted[i].key)] = line;
+		loss->line_count++;
+	}
+}
+
+/* Names what has most of each row's time. */
+static void name_shares(struct making *making, struct why_line **rows)
+{
+	struct tally_entry *sorted = tally_sorted(&making->of_sums, false);
+
+	for (size_t i = 0; i < making->of_sums.count; i++) {
+		const uint32_t *part = sorted[i].key.part;
+		struct why_line *row = rows[part[0]];
+
+		if (!row) /* of a cause that is no loss */
+			continue;
+		if (part[1] == OF_INNER_LINE && !row->inner_lines++)
+			row->inner_line = part[2];
+		else if (part[1] == OF_CALLER && !row->callers++)
+			row->caller = part[2];
+		else if (part[1] == OF_STACK && row->stack == NONE)
+			row->stack = part[2];
+	}
+	free(sorted);
 }
 
 static int by_time(const void *left, const void *right)
@@ -220,16 +337,17 @@ static int by_time(const void *left, const void *right)
 }
 
 /* Key: cause, line where launching threads waited for others. */
-static struct tally vias_by_line(struct why *why, struct lines *lines)
+static struct tally vias_by_line(struct making *making)
 {
+	const struct why *why = making->why;
 	struct tally vias = {0};
 
 	for (size_t i = 0; i < idle_charge_count(why->idle); i++) {
 		struct idle_charge charge = idle_charge_at(why->idle, i);
 
 		if (charge.looked_at && charge.via != NONE)
-			tally_at(&vias, (struct tally_key){{charge.what.part[1], line_at(why, lines, charge.via)}})
-				->ns += charge.ns;
+			tally_at(&vias, (struct tally_key){{charge.what.part[1], line_at(making, charge.via)}})->ns +=
+				charge.ns;
 	}
 	return vias;
 }
@@ -244,20 +362,13 @@ static void name_via(struct why_loss *loss, const struct tally *vias)
 		}
 }
 
-void why_finish(struct why *why, struct lines *lines)
+static void make_losses(struct making *making)
 {
-	struct tally charges = {0}, vias;
-	struct evidence evidence = {0};
-	struct tally_entry *sorted;
+	struct why *why = making->why;
+	struct tally_entry *sorted = tally_sorted(&making->charges, false);
+	struct why_line **rows = xcalloc(making->charges.count + 1, sizeof(struct why_line *));
+	struct tally vias = vias_by_line(making);
 
-	settle_all(why);
-	add_gaps(&charges, why, lines);
-	vias = vias_by_line(why, lines);
-	add_by_line(&charges, why, lines, &why->charges);
-	add_by_line(&evidence.calls, why, lines, &why->idle->calls);
-	add_by_line(&evidence.copies, why, lines, &why->copies);
-	add_reads(&evidence.reads, why, lines);
-	sorted = tally_sorted(&charges, false);
 	for (unsigned cause = 0; cause < WHY_LOSSES; cause++) {
 		const struct idle_sum *sum = &why->sums[cause];
 		struct why_loss *loss = &why->losses[why->count];
@@ -266,16 +377,35 @@ void why_finish(struct why *why, struct lines *lines)
 			continue;
 		*loss = (struct why_loss){
 			.cause = cause, .ns = sum->ns, .count = sum->count, .longest_ns = sum->longest_ns};
-		add_lines(loss, &evidence, sorted, charges.count);
+		add_lines(loss, making, sorted, rows);
 		name_via(loss, &vias);
 		why->count++;
 	}
+	name_shares(making, rows);
 	if (why->count)
 		qsort(why->losses, why->count, sizeof(*why->losses), by_time);
 	free(sorted);
-	tally_free(&charges);
+	free(rows);
 	tally_free(&vias);
-	tally_free(&evidence.calls);
-	tally_free(&evidence.reads);
-	tally_free(&evidence.copies);
+}
+
+void why_finish(struct why *why, struct lines *lines)
+{
+	struct making making = {.why = why, .lines = lines};
+
+	settle_all(why);
+	add_gaps_to_sums(why);
+	each_charge(&making, add_caller);
+	line_callers_finish(&why->callers, why->looked_ns / CALLERS_SHARE);
+	each_charge(&making, add_charge);
+	add_evidence(&making.calls, &making, &why->idle->calls);
+	add_evidence(&making.copies, &making, &why->copies);
+	add_reads(&making);
+	make_losses(&making);
+	tally_free(&making.culprits);
+	tally_free(&making.charges);
+	tally_free(&making.of_sums);
+	tally_free(&making.calls);
+	tally_free(&making.reads);
+	tally_free(&making.copies);
 }

@@ -55,6 +55,13 @@ static char *launch_label(struct report *report, const struct idle_row *row)
 	return has_other_launch(row) ? line_label(&report->all->lines, row->launch_line) : xstrdup("");
 }
 
+/* Of a line of the user's own, the caller is only told where there are several. */
+static bool shows_caller(const struct report *report, const struct idle_row *row)
+{
+	return has_line(row) &&
+	       (row->is_divided || row->user_lines > 1 || line_is_library(&report->all->lines, row->line));
+}
+
 static void add_row(struct report *report, struct table *table, const struct idle_row *row, struct time_unit unit)
 {
 	char *line = charged_to(report, row), *why = idle_words(&report->all->idle, row);
@@ -71,7 +78,8 @@ static void add_row(struct report *report, struct table *table, const struct idl
 	table_add(table, idle_is_edge(row->cause) ? "" : why_cause_name(row->cause));
 	report_add_user_line(report, table, row->user_line, row->user_lines);
 	report_add_process(report, table, row->process);
-	report_note_user_line(report, table, row->user_line, row->user_lines, "");
+	if (shows_caller(report, row))
+		report_note_user_line(report, table, row->user_line, row->user_lines, "");
 	free(line);
 	free(why);
 	free(launch);

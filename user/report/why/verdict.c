@@ -92,10 +92,11 @@ static char *lines_text(const struct why_finding *finding)
 }
 
 /* "1. 312.4 ms, 42.5 %, 3.1 ms a step, data loading: server.py:52 detokenize (worker 4711)" */
-static char *loss_text(const struct analyses *all, const struct why_finding *finding, size_t number)
+static char *loss_text(const struct analyses *all, const struct why_finding *finding, size_t number,
+		       enum why_brevity brevity)
 {
 	const struct why *why = &all->why;
-	char *place = why_place(all, finding->loss, finding->line), *more = lines_text(finding);
+	char *place = why_place(all, finding->loss, finding->line, brevity), *more = lines_text(finding);
 	char *processes = processes_text(all, finding), *cause = cause_text(finding), *step, *text;
 
 	step = why->step_count ? xasprintf("%s a step, ", number_time(finding->ns / why->step_count).text)
@@ -109,6 +110,19 @@ static char *loss_text(const struct analyses *all, const struct why_finding *fin
 	free(cause);
 	free(step);
 	return text;
+}
+
+/* As long as it fits; what is still too long sticks out. */
+static void add_loss(struct verdict *verdict, const struct analyses *all, const struct why_finding *finding,
+		     size_t number, unsigned width)
+{
+	char *text = loss_text(all, finding, number, WHY_WITH_FUNCTION);
+
+	for (unsigned brevity = WHY_WITH_METHOD; brevity <= WHY_ALONE && text_width(text) > width; brevity++) {
+		free(text);
+		text = loss_text(all, finding, number, (enum why_brevity)brevity);
+	}
+	add(verdict, text);
 }
 
 /*
@@ -166,35 +180,17 @@ static size_t shown_of(const struct analyses *all, const struct why_findings *fi
 
 /* ---- the lines that own the GPU ---------------------------------------------------------------------------------- */
 
-/* How a line is named, longest first. */
-enum brevity {
-	WITH_FUNCTION, /* "functional.py:125 linear <- model.py:26 Block.forward" */
-	WITH_METHOD,   /* "functional.py:125 linear <- model.py:26 forward" */
-	WITH_CALLER,   /* "functional.py:125 <- model.py:26" */
-	PLACE_ALONE,   /* "model.py:26" */
-};
-
-static char *line_name(const struct lines *lines, uint32_t line, enum brevity brevity)
-{
-	const char *function = line_function(lines, line), *dot = strrchr(function, '.');
-
-	if (brevity == WITH_FUNCTION)
-		return line_label(lines, line);
-	return xjoin(line_place(lines, line), brevity == WITH_METHOD && *function ? " " : "",
-		     xstrdup(brevity == WITH_METHOD ? (dot ? dot + 1 : function) : ""));
-}
-
-static char *owner_text(const struct lines *lines, const struct line_row *row, enum brevity brevity)
+static char *owner_text(const struct lines *lines, const struct line_row *row, enum why_brevity brevity)
 {
 	char *own;
 
-	if (row->user_line != NONE && brevity == PLACE_ALONE)
-		return line_name(lines, row->user_line, brevity);
-	own = line_name(lines, row->line, brevity);
-	return row->user_line == NONE ? own : xjoin(own, " <- ", line_name(lines, row->user_line, brevity));
+	if (row->user_line != NONE && brevity == WHY_ALONE)
+		return why_line_name(lines, row->user_line, brevity);
+	own = why_line_name(lines, row->line, brevity);
+	return row->user_line == NONE ? own : xjoin(own, " <- ", why_line_name(lines, row->user_line, brevity));
 }
 
-static char *owners_text(const struct analyses *all, const struct line_sums *sums, enum brevity brevity)
+static char *owners_text(const struct analyses *all, const struct line_sums *sums, enum why_brevity brevity)
 {
 	char *text = xstrdup("");
 
@@ -221,11 +217,11 @@ static void add_owners(struct verdict *verdict, const struct analyses *all, unsi
 
 	if (!sums->count)
 		return;
-	text = owners_text(all, sums, WITH_FUNCTION);
-	for (unsigned brevity = WITH_METHOD; brevity <= PLACE_ALONE && strlen(title) + text_width(text) > width;
+	text = owners_text(all, sums, WHY_WITH_FUNCTION);
+	for (unsigned brevity = WHY_WITH_METHOD; brevity <= WHY_ALONE && strlen(title) + text_width(text) > width;
 	     brevity++) {
 		free(text);
-		text = owners_text(all, sums, (enum brevity)brevity);
+		text = owners_text(all, sums, (enum why_brevity)brevity);
 	}
 	add(verdict, xjoin(xstrdup(title), "", text));
 }
@@ -332,7 +328,7 @@ static void add_answer(struct verdict *verdict, const struct analyses *all, unsi
 		add(verdict, why_nothing(all));
 	for (size_t i = 0; i < shown; i++) {
 		verdict->loss[verdict->count] = i + 1;
-		add(verdict, loss_text(all, &findings.all.items[i], i + 1));
+		add_loss(verdict, all, &findings.all.items[i], i + 1, width);
 		add(verdict, try_text(all, &findings.all.items[i], width));
 	}
 	caution = shown < LOSSES_SHOWN ? why_caution(all, 0) : NULL;

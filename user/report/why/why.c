@@ -222,7 +222,7 @@ static void put_why(struct report *report)
 	put_cautions(report);
 }
 
-/* Programs also get the sum, as a table of its own. */
+/* Programs also get the sum, and how complete it is, as tables of their own. */
 static void put_all_tables(struct report *report)
 {
 	report_processes(report);
@@ -230,6 +230,8 @@ static void put_all_tables(struct report *report)
 	if (report->all->why.looked_ns)
 		put_account(report, why_worth(report->all));
 	report_torch_growth_table(report);
+	report_losses(report);
+	report_receipt(report);
 }
 
 int report_write_why_of(FILE *out, struct analyses *all, const struct report_options *options)

@@ -19,14 +19,14 @@ static char *was_in_call(const struct model *model, const struct idle_row *row)
 	return xasprintf("was in %s", api_name((uint16_t)row->detail));
 }
 
-static char *call_place(const struct analyses *all, const struct why_line *line, char *label)
+static char *call_place(const struct analyses *all, const struct why_line *line, char *label, enum why_brevity brevity)
 {
 	return cause_at(label, api_name((uint16_t)line->detail));
 }
 
-static char *sync_place(const struct analyses *all, const struct why_line *line, char *label)
+static char *sync_place(const struct analyses *all, const struct why_line *line, char *label, enum why_brevity brevity)
 {
-	char *at = call_place(all, line, label);
+	char *at = call_place(all, line, label, brevity);
 
 	return line->extra == NONE ? at : xjoin(at, " in ", xstrdup(why_name(all->model, line->extra)));
 }

@@ -65,6 +65,58 @@ static void write_loss(struct report *report, const struct why_loss *loss, size_
 	free(advice);
 }
 
+/* The frames of a stack, innermost first; a stack that was cut says where. */
+static char *stack_text(const struct analyses *all, uint32_t number)
+{
+	const struct model *model = all->model;
+	const struct model_stack *stack = &model->stacks[number];
+	char *text = xstrdup("");
+
+	for (uint32_t i = 0; i <= stack->depth; i++) {
+		if (stack->missing && stack->gap == i)
+			text = xjoin(text, " <- ", xstrdup("[cut]"));
+		if (i < stack->depth)
+			text = xjoin(
+				text, " <- ",
+				line_label(&all->lines, all->lines.of_frame[model->stack_frames[stack->first + i]]));
+	}
+	return text;
+}
+
+static void add_line_or_unknown(struct report *report, struct table *table, uint32_t line)
+{
+	char *label = line == NONE ? NULL : line_label(&report->all->lines, line);
+
+	if (label)
+		table_add(table, label);
+	else
+		table_add_unknown(table, "");
+	free(label);
+}
+
+/* The line beside its place: what ran for it, who called it, and whose it is. */
+#define CULPRIT_COLUMNS                                                                                                \
+	COLUMN_DATA("innermost", UNIT_TEXT), COLUMN_DATA("innermost_lines", UNIT_COUNT),                               \
+		COLUMN_DATA("called_from", UNIT_TEXT), COLUMN_DATA("callers", UNIT_COUNT),                             \
+		COLUMN_DATA("stack", UNIT_TEXT), COLUMN_DATA("process", UNIT_TEXT), COLUMN_DATA("pid", UNIT_ID)
+
+static void add_culprit(struct report *report, struct table *table, const struct why_line *line)
+{
+	char *stack = line->stack == NONE ? NULL : stack_text(report->all, line->stack);
+
+	add_line_or_unknown(report, table, line->inner_line);
+	table_add_count(table, line->inner_lines);
+	add_line_or_unknown(report, table, line->caller);
+	table_add_count(table, line->callers);
+	if (stack)
+		table_add(table, stack);
+	else
+		table_add_unknown(table, "");
+	table_add(table, report->model->processes[line->process].name);
+	table_add_id(table, report->model->processes[line->process].pid);
+	free(stack);
+}
+
 static void add_loss(struct report *report, struct table *table, const struct why_loss *loss, struct time_unit unit)
 {
 	const struct why *why = &report->all->why;
@@ -85,6 +137,7 @@ static void add_loss(struct report *report, struct table *table, const struct wh
 	report_add_place(report, table, loss->lines[0].line);
 	table_add(table, seen);
 	table_add(table, advice);
+	add_culprit(report, table, &loss->lines[0]);
 	free(where);
 	free(seen);
 	free(advice);
@@ -108,6 +161,7 @@ static void put_losses(struct report *report, size_t count)
 		COLUMN_DATA("line_number", UNIT_ID),
 		COLUMN_DATA("seen", UNIT_TEXT),
 		COLUMN_DATA("try", UNIT_TEXT),
+		CULPRIT_COLUMNS,
 		COLUMN_END,
 	};
 	struct table table;
@@ -132,7 +186,7 @@ static void put_lines(struct report *report, size_t count)
 		COLUMN_NAME("where", "where", TEXT_TRUNCATE_MIDDLE),
 		COLUMN_DATA("file", UNIT_TEXT),
 		COLUMN_DATA("line_number", UNIT_ID),
-		COLUMN_DATA("pid", UNIT_ID),
+		CULPRIT_COLUMNS,
 		COLUMN_END,
 	};
 	struct table table;
@@ -149,7 +203,7 @@ static void put_lines(struct report *report, size_t count)
 			table_add(&table, why_cause_name(why->losses[i].cause));
 			table_add(&table, where);
 			report_add_place(report, &table, line->line);
-			table_add_id(&table, report->model->processes[line->process].pid);
+			add_culprit(report, &table, line);
 			free(where);
 		}
 	report_table(report, &table);
