@@ -455,7 +455,7 @@ static void a_thread_in_a_call_that_waits_lacks_a_cpu_once_the_gpu_is_idle(void 
 {
 	struct gap gap;
 	struct gpt_wait woken = waits(GPT_WAIT_POLL, WAITS, 5 * MS, 50 * MS);
-	uint64_t in_call, no_cpu, before = 10 * US; /* while the GPU worked: so much of LOAD would have been hidden */
+	uint64_t in_call, no_cpu;
 
 	begin_gap(&gap);
 	woken.woken_ns = 12 * MS;
@@ -468,11 +468,11 @@ static void a_thread_in_a_call_that_waits_lacks_a_cpu_once_the_gpu_is_idle(void 
 	in_call = own(&gap, LINE_WAITS, WHY_SYNC);
 	assert_int_equal(no_cpu, 38 * MS + 30 * MS);
 	assert_int_equal(in_call, 2 * MS + 10 * MS + 2 * MS);
-	free_gap(&gap, no_cpu + in_call + before + own(&gap, LINE_LOAD, WHY_RAN) + begun(&gap));
+	free_gap(&gap, no_cpu + in_call + own(&gap, LINE_LOAD, WHY_RAN) + begun(&gap));
 }
 
-/* Had the thread not waited for 8 ms, it would have run the line while the GPU worked. */
-static void what_a_thread_ran_is_put_on_its_earlier_wait_for_the_gpu_as_far_as_that_went(void **state)
+/* In the gap the thread is in no wait; samples show what it did after an earlier one, which was shorter. */
+static void what_samples_know_is_not_put_on_an_earlier_wait_for_the_gpu(void **state)
 {
 	struct gap gap;
 
@@ -481,37 +481,53 @@ static void what_a_thread_ran_is_put_on_its_earlier_wait_for_the_gpu_as_far_as_t
 	kernel(&gap.log, 1, 1 * MS, 1 * MS + 10 * US, FROM);
 	runs(&gap.log, PID, TID, LOAD, FROM, 80 * MS);
 	end_gap(&gap);
-	assert_int_equal(own(&gap, LINE_LOAD, WHY_RAN), 67 * MS); /* the last sample, at 75 ms, owns a period */
+	assert_int_equal(own(&gap, LINE_LOAD, WHY_RAN), 75 * MS); /* the last sample, at 75 ms, owns a period */
 	assert_int_equal(own(&gap, LINE_WAITS, WHY_SYNC), 8 * MS);
-	free_gap(&gap, 75 * MS + own(&gap, LINE_LAUNCH, WHY_UNSAMPLED) + begun(&gap));
+	free_gap(&gap, 75 * MS + 8 * MS + own(&gap, LINE_LAUNCH, WHY_UNSAMPLED) + begun(&gap));
+}
+
+/*
+ * After a wait of 8 ms for the GPU another thread keeps this one until 4 ms before the launch.  In these it runs, and
+ * would have done so while the GPU worked.
+ */
+static void begin_own_time(struct gap *gap, uint64_t own_from)
+{
+	begin(&gap->log);
+	call_that_waits(&gap->log, 2 * MS, FROM);
+	kernel(&gap->log, 1, 1 * MS, 1 * MS + 10 * US, FROM);
+	runs(&gap->log, PID, HELPER, HOLDS, FROM, own_from);
+	log_wait(&gap->log, woken_by(waits(GPT_WAIT_FUTEX, LOAD, FROM, own_from), PID, HELPER, HOLDS));
+}
+
+static void end_own_time(struct gap *gap)
+{
+	uint64_t held;
+
+	end_gap(gap);
+	held = ns_of(gap, LINE_HOLDS, WHY_LOCK, WHY_RAN);
+	assert_true(held >= LAUNCHED - FROM - 5 * MS); /* the other thread would have been as late */
+	assert_int_equal(own(gap, LINE_WAITS, WHY_SYNC), 4 * MS);
+	free_gap(gap, held + 4 * MS + begun(gap));
+}
+
+static void what_a_thread_ran_after_a_longer_wait_for_the_gpu_is_put_on_that(void **state)
+{
+	struct gap gap;
+	uint64_t own_from = LAUNCHED - 4 * MS;
+
+	begin_own_time(&gap, own_from);
+	sample(&gap.log, PID, TID, own_from + MS, LOAD);
+	end_own_time(&gap);
 }
 
 static void so_is_what_it_slept(void **state)
 {
 	struct gap gap;
+	uint64_t own_from = LAUNCHED - 4 * MS;
 
-	begin(&gap.log);
-	call_that_waits(&gap.log, 2 * MS, FROM);
-	kernel(&gap.log, 1, 1 * MS, 1 * MS + 10 * US, FROM);
-	log_wait(&gap.log, waits(GPT_WAIT_SLEEP, LOAD, FROM, LAUNCHED));
-	end_gap(&gap);
-	assert_int_equal(own(&gap, LINE_LOAD, WHY_SLEEP), LAUNCHED - FROM - 8 * MS);
-	assert_int_equal(own(&gap, LINE_WAITS, WHY_SYNC), 8 * MS);
-	free_gap(&gap, LAUNCHED - FROM + begun(&gap));
-}
-
-/* The other thread would have been as late. */
-static void what_another_thread_kept_it_from_is_not(void **state)
-{
-	struct gap gap;
-
-	begin(&gap.log);
-	call_that_waits(&gap.log, 2 * MS, FROM);
-	kernel(&gap.log, 1, 1 * MS, 1 * MS + 10 * US, FROM);
-	runs(&gap.log, PID, HELPER, HOLDS, FROM, TO);
-	log_wait(&gap.log, woken_by(waits(GPT_WAIT_FUTEX, LOAD, FROM, LAUNCHED), PID, HELPER, HOLDS));
-	end_gap(&gap);
-	free_gap(&gap, ns_of(&gap, LINE_HOLDS, WHY_LOCK, WHY_RAN) + begun(&gap));
+	begin_own_time(&gap, own_from);
+	log_wait(&gap.log, waits(GPT_WAIT_SLEEP, LOAD, own_from, LAUNCHED));
+	end_own_time(&gap);
 }
 
 /* ---- in words ---------------------------------------------------------------------------------------------------- */
@@ -768,9 +784,9 @@ int main(void)
 		cmocka_unit_test(gaps_without_a_sample_are_divided_as_gaps_like_them_are),
 		cmocka_unit_test(wake_ups_are_followed_eight_steps_far),
 		cmocka_unit_test(a_thread_in_a_call_that_waits_lacks_a_cpu_once_the_gpu_is_idle),
-		cmocka_unit_test(what_a_thread_ran_is_put_on_its_earlier_wait_for_the_gpu_as_far_as_that_went),
+		cmocka_unit_test(what_samples_know_is_not_put_on_an_earlier_wait_for_the_gpu),
+		cmocka_unit_test(what_a_thread_ran_after_a_longer_wait_for_the_gpu_is_put_on_that),
 		cmocka_unit_test(so_is_what_it_slept),
-		cmocka_unit_test(what_another_thread_kept_it_from_is_not),
 		cmocka_unit_test(why_names_the_line_that_has_the_lock_and_who_waits_for_it),
 		cmocka_unit_test(why_names_the_worker_and_its_line),
 		cmocka_unit_test(a_folded_line_has_the_launch_then_what_happened_and_the_line_to_blame),

@@ -289,9 +289,11 @@ static void charge_by_samples(const struct lateness *late, struct why_thread *th
 	struct idle_spans spans, after = idle_spans_of(begun);
 	struct lead lead = {.charging = charging, .spans = &spans, .thread = late->thread};
 	const struct why_recent *before = why_thread_before(thread, gap->launch_ns, false);
-	uint64_t rest;
+	uint64_t rest, own_ns;
 
-	charging->hidden = gap;
+	own_ns = idle_own_ns(charging->idle, late->thread, &late->rests);
+	if (own_ns && why_thread_leads(thread, gap, own_ns, NULL, NULL) == own_ns)
+		charging->hidden = gap;
 	rest = blame_rests(late, &unknown);
 	charging->hidden = NULL;
 	spans = idle_spans_of(&unknown);

@@ -149,8 +149,8 @@ static void put_spans(struct blame *blame, struct tally_key key, struct idle_spa
 }
 
 /*
- * Whether it is the launching thread's own time, which it would have spent while the GPU worked, had it not waited for
- * the GPU before.  Another thread would have ended its part no earlier.
+ * Whether it is the launching thread's own time, all of which it would have spent while the GPU worked, had it not
+ * waited for the GPU before.  Another thread would have ended its part no earlier.
  */
 static bool is_own_time(const struct blame *blame, enum why_cause inner)
 {
@@ -334,6 +334,29 @@ static void divide_other(struct blame *blame, uint64_t from_ns, uint64_t to_ns)
 			   take_piece, blame);
 	}
 	array_free(&rests);
+}
+
+static void add_own(void *context, const struct ran_piece *piece)
+{
+	uint64_t *own_ns = context;
+
+	if (!piece->wait || (!piece->no_cpu && piece->wait->reason == GPT_WAIT_SLEEP))
+		*own_ns += piece->to_ns - piece->from_ns;
+}
+
+uint64_t idle_own_ns(const struct idle *idle, uint32_t thread, const struct why_rests *rests)
+{
+	uint64_t own_ns = 0;
+
+	for (size_t i = 0; i < rests->count; i++) {
+		uint64_t from_ns = rests->items[i].from_ns, to_ns = rests->items[i].to_ns;
+
+		ran_divide(
+			&idle->ran, idle->model, thread,
+			&(struct ran_span){.from_ns = from_ns, .to_ns = to_ns, .least_ns = from_ns, .most_ns = to_ns},
+			add_own, &own_ns);
+	}
+	return own_ns;
 }
 
 void idle_blame_own(struct idle_charging *charging, uint32_t thread, struct tally_key key, const struct ran_span *span)

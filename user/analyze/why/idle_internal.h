@@ -18,15 +18,14 @@ struct idle_charging {
 	uint32_t process;
 	uint32_t block;
 	bool looked_at;
-	bool after;	      /* idle_charge.after */
-	enum why_cause inner; /* idle_charge.inner */
-	uint32_t culprit;     /* idle_charge.culprit */
-	uint32_t via;	      /* idle_charge.via */
-	bool once;	      /* counts once, with its causes, however often it is charged to one key */
-	uint32_t like;	      /* in likes: the gaps that this one is like */
-	const struct why_gap
-		*hidden; /* own time in it is charged to earlier waits for the GPU (idle_blame.c); NULL: not */
-	bool settling;	 /* all of the gap is charged but the time that no sample owns */
+	bool after;		      /* idle_charge.after */
+	enum why_cause inner;	      /* idle_charge.inner */
+	uint32_t culprit;	      /* idle_charge.culprit */
+	uint32_t via;		      /* idle_charge.via */
+	bool once;		      /* counts once, with its causes, however often it is charged to one key */
+	uint32_t like;		      /* in likes: the gaps that this one is like */
+	const struct why_gap *hidden; /* earlier waits explain all own time in it (idle_own_ns); NULL: not */
+	bool settling;		      /* all of the gap is charged but the time that no sample owns */
 };
 
 /* Charges that time to a key (a why_take). */
@@ -57,6 +56,9 @@ struct idle_charge idle_charge_made(const struct idle *idle, size_t index);
 
 /* Shares out the time that no sample owns, after all is charged (idle_resolve.c). */
 void idle_resolve(struct idle *idle);
+
+/* How long the launching thread ran and slept itself in these times, or did what is in no sample and no wait. */
+uint64_t idle_own_ns(const struct idle *idle, uint32_t thread, const struct why_rests *rests);
 
 /*
  * Charges what a thread ran and waited for in a part of a gap.  Returns how much of the part is not known; that is not

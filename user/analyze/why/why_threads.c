@@ -247,8 +247,10 @@ uint64_t why_thread_leads(struct why_thread *thread, const struct why_gap *gap, 
 		lead = earlier(earlier(before_ns, all_ns - wait->taken_ns), ns - sum);
 		if (!lead)
 			continue;
-		take(context, wait->key, 0, lead);
-		wait->taken_ns += lead;
+		if (take) {
+			take(context, wait->key, 0, lead);
+			wait->taken_ns += lead;
+		}
 		sum += lead;
 	}
 	return sum;

@@ -137,7 +137,10 @@ struct why_gap {
 	uint64_t launch_ns; /* start of the launch */
 };
 
-/* Hands over up to ns of earlier waits for a gap, as times from 0 on; returns how much that was. */
+/*
+ * Hands over up to ns of earlier waits for a gap, as times from 0 on; returns how much that was.  take NULL: only
+ * returns that.
+ */
 uint64_t why_thread_leads(struct why_thread *thread, const struct why_gap *gap, uint64_t ns, why_take *take,
 			  void *context);
 
