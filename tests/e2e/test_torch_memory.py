@@ -64,7 +64,7 @@ class Run:
     def kept(self):
         """Size of the block that is never freed, from torch.profiler: PyTorch may round up."""
         (size,) = {e["args"]["Bytes"] for e in self.profiled.memory if KEPT <= e["args"]["Bytes"] < 2 * KEPT}
-        return [f"{size / 1e6:.1f}", "MB"]
+        return [f"{size / 2 ** 20:.1f}", "MiB"]
 
     def report(self):
         return tracing.gputrace(self.folder, "report", self.folder / "trace.gpt").must_be(0).stdout
@@ -125,7 +125,7 @@ def test_the_peak_is_that_of_the_allocator(run):
     if run.device == "cuda":
         assert max(e["args"]["Total Allocated"] for e in run.traced.memory if e["args"]["Device Type"] == 1) == run.truth["peak"]
     (row,) = run.rows("peak")
-    assert row[:2] == ["80.0", "MB"]
+    assert row[:2] == ["76.3", "MiB"]
 
 
 def test_what_is_never_freed_is_under_its_line(run):
@@ -137,7 +137,7 @@ def test_the_report_says_who_held_memory_when_there_was_not_enough(run):
     assert run.truth["error"] != "there was enough"
     text = run.report().split("Out of memory")[1].split("\n\n")[0]
     assert f"torch_memory.py:{run.truth['lines']['ask_too_much']} ask_too_much" in text
-    assert "140.7 TB asked for" in text
+    assert "128.0 TiB asked for" in text
     held = next(line for line in text.splitlines() if f"torch_memory.py:{run.truth['lines']['leak']} leak" in line)
     assert held.split()[:2] == run.kept()
 

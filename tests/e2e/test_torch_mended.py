@@ -47,8 +47,8 @@ def test_what_a_step_leaks_is_under_its_line_also_where_all_is_freed_at_the_end(
 def test_why_names_the_line_that_leaks_and_by_how_much(runs):
     text = tracing.gputrace(runs.folder, "why", runs.log("leak")).must_be(0).stdout
     grows = text.partition("Memory of PyTorch grows")[2].splitlines()
-    assert re.fullmatch(r"  GPU 0 grows by 13\.0 MB a step, in \d+ steps:", grows[1])
-    assert grows[2].split()[:3] == ["13.0", "MB", "at"]
+    assert re.fullmatch(r"  GPU 0 grows by 12\.4 MiB a step, in \d+ steps:", grows[1])
+    assert grows[2].split()[:3] == ["12.4", "MiB", "at"]
     assert f"torch_mended.py:{runs.truth['leak']['lines']['leak']} remember" in grows[2]
     (row,) = runs.tables("why", runs.log("leak"))["why_memory"]
     assert row["growth_per_step_bytes"] == runs.truth["leak"]["bytes"]
@@ -64,9 +64,9 @@ def test_what_grows_stands_beside_its_line_and_those_that_called_it_and_in_the_t
     assert {row["growth_per_step_bytes"] for row in tree if row["name"] in ("GPU memory", "main", "remember")} == {leak["bytes"]}
     assert {"GPU memory", "remember"} <= grows
     text = tracing.gputrace(runs.folder, "report", log, "--lines", "remember").must_be(0).stdout
-    assert "not freed, grows by 13.0 MB a step" in text and "GPU per step" in text and "+13.0 MB" in text
+    assert "not freed, grows by 12.4 MiB a step" in text and "GPU per step" in text and "+12.4 MiB" in text
     text = tracing.gputrace(runs.folder, "report", log, "--tree", "--by", "memory").must_be(0).stdout
-    assert re.search(r"remember .*\+13\.0 MB a step", text)
+    assert re.search(r"remember .*\+12\.4 MiB a step", text)
 
 
 def test_what_comes_and_goes_does_not_grow(runs):

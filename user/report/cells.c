@@ -72,12 +72,17 @@ void table_add_bytes(struct table *table, uint64_t bytes)
 	table_add_integer(table, number_bytes(bytes), bytes);
 }
 
+void table_add_memory(struct table *table, uint64_t bytes)
+{
+	table_add_integer(table, number_memory(bytes), bytes);
+}
+
 void table_add_growth(struct table *table, double bytes)
 {
 	struct number shown = {"-"};
 
 	if (bytes >= 1)
-		snprintf(shown.text, sizeof(shown.text), "+%.30s", number_bytes((uint64_t)bytes).text);
+		snprintf(shown.text, sizeof(shown.text), "+%.30s", number_memory((uint64_t)bytes).text);
 	table_add_value(table, shown, bytes);
 }
 

@@ -69,17 +69,32 @@ struct number number_time(uint64_t ns)
 	return with_unit(number_tenths((double)ns / 1e9), " s");
 }
 
-struct number number_bytes(uint64_t bytes)
+#define BYTE_UNITS 6
+
+static struct number bytes_in(uint64_t bytes, unsigned step, const char *const units[BYTE_UNITS])
 {
-	static const char *const units[] = {" KB", " MB", " GB", " TB", " PB", " EB"};
-	double value = (double)bytes / 1000;
+	double value = (double)bytes / step;
 	size_t unit = 0;
 
-	if (bytes < 1000)
+	if (bytes < step)
 		return with_unit(number_count(bytes), " B");
-	for (; value >= 999.95 && unit + 1 < sizeof(units) / sizeof(units[0]); unit++)
-		value /= 1000;
+	for (; value >= step - 0.05 && unit + 1 < BYTE_UNITS; unit++)
+		value /= step;
 	return with_unit(number_tenths(value), units[unit]);
+}
+
+struct number number_bytes(uint64_t bytes)
+{
+	static const char *const units[BYTE_UNITS] = {" KB", " MB", " GB", " TB", " PB", " EB"};
+
+	return bytes_in(bytes, 1000, units);
+}
+
+struct number number_memory(uint64_t bytes)
+{
+	static const char *const units[BYTE_UNITS] = {" KiB", " MiB", " GiB", " TiB", " PiB", " EiB"};
+
+	return bytes_in(bytes, 1024, units);
 }
 
 struct time_unit time_unit_for(uint64_t ns)

@@ -19,18 +19,20 @@ void report_overlap(struct report *report, uint64_t gpu_ns); /* why GPU time exc
 uint64_t report_timed_ns(const struct report *report);	     /* the part of the recording with GPU times */
 void report_gpu_by_line(struct report *report);		     /* gpu_lines.c */
 void report_gpu_by_kernel(struct report *report);
-void report_ranges(struct report *report);	 /* nvtx.c */
-void report_ops(struct report *report);		 /* ops.c */
-void report_collectives(struct report *report);	 /* collectives.c */
-void report_steps(struct report *report);	 /* steps.c */
-void report_step_idle(struct report *report);	 /* step_idle.c: idle time of the steps, by cause */
-void report_memcpys(struct report *report);	 /* memcpys.c */
-void report_idle(struct report *report);	 /* idle.c */
-void report_waits(struct report *report);	 /* waits.c */
-void report_off_cpu(struct report *report);	 /* off_cpu.c */
-void report_cpu_lines(struct report *report);	 /* cpu_lines.c */
-void report_jit(struct report *report);		 /* jit.c */
-void report_torch_memory(struct report *report); /* torch_memory.c */
+void report_ranges(struct report *report);	/* nvtx.c */
+void report_ops(struct report *report);		/* ops.c */
+void report_collectives(struct report *report); /* collectives.c */
+void report_steps(struct report *report);	/* steps.c */
+void report_step_idle(struct report *report);	/* step_idle.c: idle time of the steps, by cause */
+void report_memcpys(struct report *report);	/* memcpys.c */
+void report_idle(struct report *report);	/* idle.c */
+void report_waits(struct report *report);	/* waits.c */
+void report_off_cpu(struct report *report);	/* off_cpu.c */
+void report_cpu_lines(struct report *report);	/* cpu_lines.c */
+void report_jit(struct report *report);		/* jit.c */
+void report_torch_memory(struct report *report);
+/* "GPU 0", "CPU"; with its process if there are several, so that pages need no column for it; the caller frees it. */
+char *report_torch_space(const struct report *report, uint32_t index); /* torch_memory.c */
 void report_torch_growth(struct report *report); /* its growth from step to step, as lines and as a table */
 void report_torch_growth_table(struct report *report);
 void report_memory(struct report *report);	     /* memory.c */

@@ -118,6 +118,7 @@ void table_add_id(struct table *table, uint64_t id); /* without separators */
 void table_add_signed(struct table *table, int64_t value);
 void table_add_count(struct table *table, uint64_t count);
 void table_add_bytes(struct table *table, uint64_t bytes);
+void table_add_memory(struct table *table, uint64_t bytes); /* number_memory */
 /* Growth in bytes per step; shown ("+13.0 MB") only if positive. */
 void table_add_growth(struct table *table, double bytes);
 void table_add_ns(struct table *table, uint64_t ns, struct time_unit unit);

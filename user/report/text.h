@@ -44,6 +44,7 @@ struct number number_percent(double part, double whole); /* 13.2; "-" when whole
 struct number number_thousandths(uint32_t value);	 /* 99.999, 99.9, 100: exact, not rounded */
 struct number number_time(uint64_t ns);			 /* 812 ns, 2.4 us, 812.4 ms, 10.0 s */
 struct number number_bytes(uint64_t bytes);		 /* 512 B, 1.2 GB (1e9) */
+struct number number_memory(uint64_t bytes);		 /* as PyTorch: 512 B, 1.2 GiB (1 << 30) */
 
 /* The unit for a column of times, all of which are written in it; `ns` is the largest. */
 struct time_unit {

@@ -233,18 +233,18 @@ static void memory_names_the_lines_that_held_it_at_the_peak(void **state)
 	char *text = report_of(model, 100, false);
 
 	/* of the two blocks of a step one stays, one goes: 21 at most, in the last step */
-	assert_has(text, "  GPU 0: 21.0 MB at most, 20.0 ms after the start\n");
+	assert_has(text, "  GPU 0: 20.0 MiB at most, 20.0 ms after the start\n");
 	assert_row(text, "Memory from CUDA", "train.py:24",
-		   "20.0 MB     20.0 MB      20  GPU 0   train.py:24 train_step");
+		   "19.1 MiB    19.1 MiB      20  GPU 0   train.py:24 train_step");
 	assert_row(text, "Memory from CUDA", "model.py:42",
-		   "1.0 MB         0 B      20  GPU 0   model.py:42 Block.forward");
+		   "976.6 KiB         0 B      20  GPU 0   model.py:42 Block.forward");
 	free(text);
 	/* a large block that the first step frees at its end: later blocks were not held at the peak */
 	model->memories[0].bytes = 100000000;
 	text = report_of(model, 100, false);
-	assert_has(text, "  GPU 0: 101.0 MB at most, 1.0 ms after the start\n");
+	assert_has(text, "  GPU 0: 96.3 MiB at most, 1.0 ms after the start\n");
 	assert_row(text, "Memory from CUDA", "train.py:24",
-		   "1.0 MB     20.0 MB      20  GPU 0   train.py:24 train_step");
+		   "976.6 KiB    19.1 MiB      20  GPU 0   train.py:24 train_step");
 	free(text);
 	for (uint32_t i = 0; i < model->memory_count; i++)
 		model->memories[i].kind = i % 2 ? 2 : 5;

@@ -202,14 +202,14 @@ static void memory_stands_beside_its_line_and_beside_those_that_called_it(void *
 	write_source(path, source, sizeof(source) - 1, 60);
 	model = model_with_memory(path, WALL);
 	text = lines_of(model, (struct lines_options){});
-	assert_has(text, "Memory of PyTorch (GPU): 3.0 MB at the peak, 1.0 MB not freed\n"
-			 "Memory of PyTorch (CPU): 500.0 KB at the peak, 0 B not freed\n");
+	assert_has(text, "Memory of PyTorch (GPU): 2.9 MiB at the peak, 976.6 KiB not freed\n"
+			 "Memory of PyTorch (CPU): 488.3 KiB at the peak, 0 B not freed\n");
 	assert_has(text, "Function: train_step at line 2\n");
 	assert_has(text, "  Line #  GPU at peak  GPU not freed  CPU at peak  Line Contents\n");
-	assert_has(text, "       5       3.0 MB         1.0 MB     500.0 KB      launch(x)\n");
+	assert_has(text, "       5      2.9 MiB      976.6 KiB    488.3 KiB      launch(x)\n");
 	free(text);
 	text = lines_of(model, (struct lines_options){.what = "main"});
-	assert_has(text, "      13       3.0 MB         1.0 MB     500.0 KB\n");
+	assert_has(text, "      13      2.9 MiB      976.6 KiB    488.3 KiB\n");
 	free(text);
 	model_free(model);
 	free(path);

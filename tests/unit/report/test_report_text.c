@@ -100,6 +100,10 @@ static void numbers_are_written_for_people(void **state)
 	assert_string_equal(number_bytes(512).text, "512 B");
 	assert_string_equal(number_bytes(1200000000).text, "1.2 GB");
 	assert_string_equal(number_bytes(999999).text, "1.0 MB");
+	assert_string_equal(number_memory(1023).text, "1,023 B");
+	assert_string_equal(number_memory(20 << 20).text, "20.0 MiB");
+	assert_string_equal(number_memory((1 << 20) - 1).text, "1.0 MiB");
+	assert_string_equal(number_memory(UINT64_MAX).text, "16.0 EiB");
 	assert_string_equal(number_bytes(UINT64_MAX).text, "18.4 EB");
 }
 

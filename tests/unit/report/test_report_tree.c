@@ -95,10 +95,10 @@ static void by_memory_it_has_what_was_held_at_the_peak_and_what_of_that_was_not_
 	assert_tree(model, (struct attribution){}, &(struct tree_options){.by = TREE_BY_MEMORY},
 		    "\n"
 		    "GPU memory of PyTorch at its peak by call   frames of libraries are folded: --show-all\n"
-		    "  3.0 MB  100.0 %  GPU memory  1.0 MB not freed\n"
-		    "  └─ 3.0 MB  100.0 %  main  train.py:10  1.0 MB not freed\n"
-		    "     └─ 3.0 MB  100.0 %  train_step  train.py:2  1.0 MB not freed\n"
-		    "        └─ 3.0 MB  100.0 %  aten::empty  2x  1.0 MB not freed\n");
+		    "  2.9 MiB  100.0 %  GPU memory  976.6 KiB not freed\n"
+		    "  └─ 2.9 MiB  100.0 %  main  train.py:10  976.6 KiB not freed\n"
+		    "     └─ 2.9 MiB  100.0 %  train_step  train.py:2  976.6 KiB not freed\n"
+		    "        └─ 2.9 MiB  100.0 %  aten::empty  2x  976.6 KiB not freed\n");
 	model_free(model);
 }
 

@@ -187,11 +187,11 @@ static void put_memory(struct report *report, const char *of, const struct line_
 {
 	if (memory->growth >= 1)
 		report_line(report, "Memory of PyTorch (%s): %s at the peak, %s not freed, grows by %s a step", of,
-			    number_bytes(memory->at_peak).text, number_bytes(memory->held).text,
-			    number_bytes((uint64_t)memory->growth).text);
+			    number_memory(memory->at_peak).text, number_memory(memory->held).text,
+			    number_memory((uint64_t)memory->growth).text);
 	else if (memory->at_peak || memory->held)
 		report_line(report, "Memory of PyTorch (%s): %s at the peak, %s not freed", of,
-			    number_bytes(memory->at_peak).text, number_bytes(memory->held).text);
+			    number_memory(memory->at_peak).text, number_memory(memory->held).text);
 }
 
 static void put_head(const struct listing *listing, const struct function *function)

@@ -14,14 +14,14 @@ static void set_time(char cell[MARGIN_CELL_BYTES], uint64_t ns, struct time_unit
 static void set_bytes(char cell[MARGIN_CELL_BYTES], uint64_t bytes)
 {
 	if (bytes)
-		snprintf(cell, MARGIN_CELL_BYTES, "%s", number_bytes(bytes).text);
+		snprintf(cell, MARGIN_CELL_BYTES, "%s", number_memory(bytes).text);
 }
 
 /* "+13.0 MB" */
 static void set_growth(char cell[MARGIN_CELL_BYTES], double bytes)
 {
 	if (bytes >= 1)
-		snprintf(cell, MARGIN_CELL_BYTES, "+%.30s", number_bytes((uint64_t)bytes).text);
+		snprintf(cell, MARGIN_CELL_BYTES, "+%.30s", number_memory((uint64_t)bytes).text);
 }
 
 struct margin_figures margin_figures(const struct margin *margin, const struct line_cost_row *row, uint32_t number)

@@ -61,8 +61,8 @@ static void add_text(struct table *table, const char *text)
 
 static void add_memory(struct table *table, const struct line_memory *memory, bool has_growth)
 {
-	table_add_bytes(table, memory->at_peak);
-	table_add_bytes(table, memory->held);
+	table_add_memory(table, memory->at_peak);
+	table_add_memory(table, memory->held);
 	if (has_growth)
 		table_add_growth(table, memory->growth);
 	else

@@ -26,7 +26,7 @@ static void put_peaks(struct report *report)
 		uint64_t after = peak->time_ns > start_ns ? peak->time_ns - start_ns : 0;
 		char *name = space_name(peak->space, peak->device);
 
-		report_line(report, "  %s: %s at most, %s after the start", name, number_bytes(peak->most).text,
+		report_line(report, "  %s: %s at most, %s after the start", name, number_memory(peak->most).text,
 			    number_time(after).text);
 		free(name);
 	}
@@ -52,7 +52,7 @@ static void put_peak_table(struct report *report)
 		char *name = space_name(peak->space, peak->device);
 
 		table_add(&table, name);
-		table_add_bytes(&table, peak->most);
+		table_add_memory(&table, peak->most);
 		table_add_integer(&table, number_time(after_ns), after_ns);
 		free(name);
 	}
@@ -98,8 +98,8 @@ static void put_lines(struct report *report)
 		const struct memory_row *row = &memory->rows[i];
 		char *name = space_name(row->space, row->device);
 
-		table_add_bytes(&table, row->at_peak);
-		table_add_bytes(&table, row->unreleased);
+		table_add_memory(&table, row->at_peak);
+		table_add_memory(&table, row->unreleased);
 		table_add_count(&table, row->blocks);
 		table_add(&table, name);
 		report_add_label(report, &table, row->line);
@@ -111,7 +111,7 @@ static void put_lines(struct report *report)
 	report_table(report, &table);
 	for (size_t i = shown; i < memory->count; i++)
 		rest += memory->rows[i].at_peak;
-	report_more(report, memory->count - shown, "lines", number_bytes(rest), "");
+	report_more(report, memory->count - shown, "lines", number_memory(rest), "");
 	put_kept(report);
 }
 

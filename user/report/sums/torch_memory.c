@@ -7,8 +7,7 @@
 
 #define GROWING_SHOWN 3u /* lines per space */
 
-/* "GPU 0", "CPU"; with its process if there are several, so that pages need no column for it; the caller frees it. */
-static char *space_name(const struct report *report, uint32_t index)
+char *report_torch_space(const struct report *report, uint32_t index)
 {
 	const struct torch_memory_sums *memory = &report->all->torch_memory;
 	const struct torch_space *space = &memory->spaces.items[index];
@@ -52,7 +51,7 @@ static void add_growth(struct table *table, const struct torch_memory_row *row)
 	struct number shown = {"-"};
 
 	if (row->grows)
-		snprintf(shown.text, sizeof(shown.text), "+%.30s", number_bytes((uint64_t)row->per_step).text);
+		snprintf(shown.text, sizeof(shown.text), "+%.30s", number_memory((uint64_t)row->per_step).text);
 	table_add_value(table, shown, row->per_step);
 }
 
@@ -75,7 +74,7 @@ static char *growing_line(const struct report *report, const struct torch_memory
 	const struct lines *lines = &report->all->lines;
 	char *line = row->line == NONE ? xstrdup("a line that is not known") : line_label(lines, row->line);
 	char *user = row->user_line == NONE ? NULL : line_label(lines, row->user_line);
-	char *text = xasprintf("%s at %s%s%s%s%s", number_bytes((uint64_t)row->per_step).text, user ? user : line,
+	char *text = xasprintf("%s at %s%s%s%s%s", number_memory((uint64_t)row->per_step).text, user ? user : line,
 			       user ? ", by " : "", user ? line : "", row->op_name == NONE ? "" : " in ",
 			       row->op_name == NONE ? "" : report->model->strings[row->op_name]);
 
@@ -87,11 +86,11 @@ static char *growing_line(const struct report *report, const struct torch_memory
 static void put_growth_of(struct report *report, uint32_t space)
 {
 	const struct torch_memory_sums *memory = &report->all->torch_memory;
-	char *name = space_name(report, space), *text;
+	char *name = report_torch_space(report, space), *text;
 	size_t steps = step_blocks_steps_of(&report->all->blocks, memory->spaces.items[space].process), shown = 0;
 
 	report_line(report, "  %s grows by %s a step, in %s steps:", name,
-		    number_bytes((uint64_t)growth_of(memory, space)).text, number_count(steps).text);
+		    number_memory((uint64_t)growth_of(memory, space)).text, number_count(steps).text);
 	for (size_t i = 0; i < memory->growing_count && shown < GROWING_SHOWN; i++) {
 		const struct torch_memory_row *row = &memory->rows[memory->growing[i]];
 
@@ -134,7 +133,7 @@ void report_torch_growth_table(struct report *report)
 	table_begin(&table, columns);
 	for (size_t i = 0; i < memory->growing_count; i++) {
 		const struct torch_memory_row *row = &memory->rows[memory->growing[i]];
-		char *name = space_name(report, row->space);
+		char *name = report_torch_space(report, row->space);
 
 		add_growth(&table, row);
 		table_add(&table, name);
@@ -156,17 +155,18 @@ static void put_peaks(struct report *report)
 
 	for (size_t i = 0; i < memory->spaces.count; i++) {
 		const struct torch_space *space = &memory->spaces.items[i];
-		char *name = space_name(report, (uint32_t)i), *before, *reserved, *text;
+		char *name = report_torch_space(report, (uint32_t)i), *before, *reserved, *text;
 
 		if (space->most) {
 			before = space->most > space->most_known
 					 ? xasprintf(" (%s older than the trace)",
-						     number_bytes(space->most - space->most_known).text)
+						     number_memory(space->most - space->most_known).text)
 					 : xstrdup("");
-			reserved = space->reserved ? xasprintf(", of %s reserved", number_bytes(space->reserved).text)
+			reserved = space->reserved ? xasprintf(", of %s reserved", number_memory(space->reserved).text)
 						   : xstrdup("");
-			text = xasprintf("%s: %s at most%s%s, %s after the start", name, number_bytes(space->most).text,
-					 before, reserved, number_time(after_start(report, space->time_ns)).text);
+			text = xasprintf("%s: %s at most%s%s, %s after the start", name,
+					 number_memory(space->most).text, before, reserved,
+					 number_time(after_start(report, space->time_ns)).text);
 			fputs("  ", report->out);
 			report_wrap(report, text, 2, 4);
 			free(text);
@@ -200,12 +200,12 @@ static void put_peak_table(struct report *report)
 
 		if (!space->most)
 			continue;
-		name = space_name(report, (uint32_t)i);
+		name = report_torch_space(report, (uint32_t)i);
 		table_add(&table, name);
-		table_add_bytes(&table, space->most);
-		table_add_bytes(&table, space->most > space->most_known ? space->most - space->most_known : 0);
+		table_add_memory(&table, space->most);
+		table_add_memory(&table, space->most > space->most_known ? space->most - space->most_known : 0);
 		if (space->reserved)
-			table_add_bytes(&table, space->reserved);
+			table_add_memory(&table, space->reserved);
 		else
 			table_add_unknown(&table, "");
 		table_add_integer(&table, number_time(after_ns), after_ns);
@@ -239,10 +239,10 @@ static void put_rows(struct report *report)
 	table_begin(&table, columns);
 	for (size_t i = 0; i < shown; i++) {
 		const struct torch_memory_row *row = &memory->rows[i];
-		char *name = space_name(report, row->space);
+		char *name = report_torch_space(report, row->space);
 
-		table_add_bytes(&table, row->at_peak);
-		table_add_bytes(&table, row->held);
+		table_add_memory(&table, row->at_peak);
+		table_add_memory(&table, row->held);
 		add_growth(&table, row);
 		table_add_count(&table, row->blocks);
 		table_add(&table, name);
@@ -257,7 +257,7 @@ static void put_rows(struct report *report)
 	report_table(report, &table);
 	for (size_t i = shown; i < memory->count; i++)
 		rest += memory->rows[i].at_peak;
-	report_more(report, memory->count - shown, "lines", number_bytes(rest), "");
+	report_more(report, memory->count - shown, "lines", number_memory(rest), "");
 }
 
 static void put_held(struct report *report, const struct torch_memory_out *out)
@@ -276,25 +276,25 @@ static void put_held(struct report *report, const struct torch_memory_out *out)
 		return;
 	table_begin(&table, columns);
 	for (size_t i = 0; i < shown; i++) {
-		table_add_bytes(&table, out->rows[i].held);
+		table_add_memory(&table, out->rows[i].held);
 		add_op(report, &table, out->rows[i].op_name);
 		report_add_label(report, &table, out->rows[i].line);
 	}
 	report_table(report, &table);
 	for (size_t i = shown; i < out->count; i++)
 		rest += out->rows[i].held;
-	report_more(report, out->count - shown, "lines", number_bytes(rest), "");
+	report_more(report, out->count - shown, "lines", number_memory(rest), "");
 }
 
 static void put_out(struct report *report, const struct torch_memory_out *out)
 {
-	char *name = space_name(report, out->space);
+	char *name = report_torch_space(report, out->space);
 	char *line =
 		out->line == NONE ? xstrdup("a line that is not known") : line_label(&report->all->lines, out->line);
 
 	report_line(report, "  %s, %s after the start: %s asked for; %s allocated, of %s reserved", name,
-		    number_time(after_start(report, out->time_ns)).text, number_bytes(out->asked).text,
-		    number_bytes(out->allocated).text, number_bytes(out->reserved).text);
+		    number_time(after_start(report, out->time_ns)).text, number_memory(out->asked).text,
+		    number_memory(out->allocated).text, number_memory(out->reserved).text);
 	report_line(report, "  by %s in %s", line, op_text(report, out->op_name));
 	put_held(report, out);
 	free(name);
@@ -321,7 +321,7 @@ static void put_held_table(struct report *report)
 
 		for (size_t k = 0; k < report_shown(report, out->count); k++) {
 			table_add_id(&table, i + 1);
-			table_add_bytes(&table, out->rows[k].held);
+			table_add_memory(&table, out->rows[k].held);
 			add_op(report, &table, out->rows[k].op_name);
 			report_add_label(report, &table, out->rows[k].line);
 		}
@@ -350,13 +350,13 @@ static void put_out_tables(struct report *report)
 	for (size_t i = 0; i < memory->outs.count; i++) {
 		const struct torch_memory_out *out = &memory->outs.items[i];
 		uint64_t after_ns = after_start(report, out->time_ns);
-		char *name = space_name(report, out->space);
+		char *name = report_torch_space(report, out->space);
 
 		table_add(&table, name);
 		table_add_integer(&table, number_time(after_ns), after_ns);
-		table_add_bytes(&table, out->asked);
-		table_add_bytes(&table, out->allocated);
-		table_add_bytes(&table, out->reserved);
+		table_add_memory(&table, out->asked);
+		table_add_memory(&table, out->allocated);
+		table_add_memory(&table, out->reserved);
 		add_op(report, &table, out->op_name);
 		report_add_label(report, &table, out->line);
 		report_add_process(report, &table, memory->spaces.items[out->space].process);

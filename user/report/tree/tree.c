@@ -68,7 +68,7 @@ static char *amount_text(const struct view *view, uint64_t ns)
 	struct number percent = number_percent((double)ns, (double)view->total_ns);
 
 	if (is_by(view, TREE_BY_MEMORY))
-		return xasprintf("%s  %s %%  ", number_bytes(ns).text, percent.text);
+		return xasprintf("%s  %s %%  ", number_memory(ns).text, percent.text);
 	return xasprintf("%s %s  %s %%  ", number_in(ns, view->unit).text, view->unit.name, percent.text);
 }
 
@@ -95,9 +95,9 @@ static void put_line(const struct view *view, const struct tree_rest *amount, ui
 	if (count > 1)
 		fprintf(out, "  %sx", number_count(count).text);
 	if (amount->held)
-		fprintf(out, "  %s not freed", number_bytes(amount->held).text);
+		fprintf(out, "  %s not freed", number_memory(amount->held).text);
 	if (amount->growth >= 1)
-		fprintf(out, "  +%s a step", number_bytes((uint64_t)amount->growth).text);
+		fprintf(out, "  +%s a step", number_memory((uint64_t)amount->growth).text);
 	fputc('\n', out);
 	free(time);
 }

@@ -71,8 +71,8 @@ static void add_amount(struct table *table, const struct call_tree *tree, const 
 		else
 			table_add_unknown(table, "");
 	} else {
-		table_add_bytes(table, amount->ns);
-		table_add_bytes(table, amount->held);
+		table_add_memory(table, amount->ns);
+		table_add_memory(table, amount->held);
 		if (tree->growth.count)
 			table_add_growth(table, amount->growth);
 		else
