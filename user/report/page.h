@@ -74,7 +74,7 @@ size_t report_shown(const struct report *report, size_t count);
 
 /* Adds the cell "model.py:42 Block.forward", and for programs its file and line; NONE: "-". */
 #define LABEL_COLUMNS(title, key)                                                                                      \
-	COLUMN_NAME(title, key, TEXT_TRUNCATE_MIDDLE), COLUMN_DATA("file", UNIT_TEXT),                                 \
+	COLUMN_NAME(title, key, TEXT_TRUNCATE_PLACE), COLUMN_DATA("file", UNIT_TEXT),                                  \
 		COLUMN_DATA("line_number", UNIT_ID)
 void report_add_label(struct report *report, struct table *table, uint32_t line);
 
@@ -99,7 +99,7 @@ void report_add_process(struct report *report, struct table *table, uint32_t pro
 
 /* The columns of a line, for a table that ends in them: its place, its function and its process. */
 #define LINE_COLUMNS(report)                                                                                           \
-	COLUMN_NAME("line", "line", TEXT_TRUNCATE_START), COLUMN_NAME("function", "function", TEXT_TRUNCATE_MIDDLE),   \
+	COLUMN_NAME("line", "line", TEXT_TRUNCATE_PLACE), COLUMN_NAME("function", "function", TEXT_TRUNCATE_MIDDLE),   \
 		PROCESS_COLUMN(report), COLUMN_DATA("file", UNIT_TEXT), COLUMN_DATA("line_number", UNIT_ID)
 void report_add_line(struct report *report, struct table *table, uint32_t line, uint32_t process);
 

@@ -2,9 +2,10 @@
 /* Lays out a table on a page. */
 #include "report/table.h"
 
+#include <string.h>
+
 #define GAP 2u		 /* blanks between two columns */
 #define WHOLE_WIDTH 160u /* if names are not truncated, columns are aligned up to this page width */
-#define NAME_LEAST 6u	 /* a name is not truncated to less than this */
 
 /* Whether a page shows that column. */
 static bool is_shown(const struct table *table, unsigned column)
@@ -29,9 +30,26 @@ static void measure(const struct table *table, unsigned widths[])
 	}
 }
 
+/* The least columns of a column's names. */
+static void measure_least(const struct table *table, unsigned least[])
+{
+	for (unsigned c = 0; c < table->count; c++)
+		least[c] = text_least(table->columns[c].title, table->columns[c].truncate);
+	for (size_t i = 0; table->count && i < table->cells.count; i++) {
+		unsigned c = (unsigned)(i % table->count);
+		unsigned width = text_least(text_of(&table->cells.items[i]), table->columns[c].truncate);
+
+		if (width > least[c])
+			least[c] = width;
+	}
+}
+
 /* Takes one character at a time from the widest name column, until the table fits the page. */
 static void shrink(const struct table *table, unsigned widths[], unsigned width)
 {
+	unsigned least[TABLE_COLUMNS_MAX];
+
+	measure_least(table, least);
 	for (;;) {
 		unsigned total = 0, widest = table->count;
 
@@ -39,7 +57,7 @@ static void shrink(const struct table *table, unsigned widths[], unsigned width)
 			if (!is_shown(table, c))
 				continue;
 			total += widths[c] + GAP;
-			if (table->columns[c].is_name && widths[c] > NAME_LEAST &&
+			if (table->columns[c].is_name && widths[c] > least[c] &&
 			    (widest == table->count || widths[c] > widths[widest]))
 				widest = c;
 		}
@@ -81,14 +99,26 @@ static void put_row(const struct table *table, FILE *out, const unsigned widths[
 static void put_note(const struct table *table, FILE *out, const unsigned widths[], const struct table_look *look,
 		     const char *note)
 {
+	enum text_truncate how = strncmp(note, "<- ", 3) ? TEXT_TRUNCATE_END : TEXT_TRUNCATE_PLACE;
 	unsigned indent = GAP;
 
 	for (unsigned c = 0; c < table->count && !table->columns[c].is_name; c++)
 		indent += is_shown(table, c) ? widths[c] + GAP : 0;
 	fprintf(out, "%*s", (int)indent, "");
-	text_put(out, note, look->width > indent ? look->width - indent : 1,
-		 look->truncates ? TEXT_TRUNCATE_END : TEXT_WHOLE);
+	text_put(out, note, look->width > indent ? look->width - indent : 1, look->truncates ? how : TEXT_WHOLE);
 	fputc('\n', out);
+}
+
+unsigned table_least(const struct table *table)
+{
+	unsigned widths[TABLE_COLUMNS_MAX], least[TABLE_COLUMNS_MAX], sum = 0;
+
+	measure(table, widths);
+	measure_least(table, least);
+	for (unsigned c = 0; c < table->count; c++)
+		if (is_shown(table, c))
+			sum += GAP + (table->columns[c].is_name && least[c] < widths[c] ? least[c] : widths[c]);
+	return sum;
 }
 
 void table_put(const struct table *table, FILE *out, const struct table_look *look)

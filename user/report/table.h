@@ -135,6 +135,9 @@ struct table_look {
 	bool color;
 };
 
+/* The columns that a page needs at least for the columns that are shown. */
+unsigned table_least(const struct table *table);
+
 /* Writes title row and rows as text. */
 void table_put(const struct table *table, FILE *out, const struct table_look *look);
 

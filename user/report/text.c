@@ -13,6 +13,7 @@
 
 #define DOTS "..."
 #define DOTS_WIDTH 3u
+#define TEXT_LEAST 6u /* a name is not truncated to less than this */
 
 static _Thread_local locale_t utf8, before;
 
@@ -109,14 +110,74 @@ static unsigned head_of(unsigned room, enum text_truncate where)
 	}
 }
 
+/* The end of the first ":42" of a text that ends a word; NULL: there is none. */
+static const char *end_of_number(const char *text)
+{
+	for (const char *at = text; (at = strchr(at, ':')); at++) {
+		size_t digits = strspn(at + 1, "0123456789");
+
+		if (digits && (!at[1 + digits] || at[1 + digits] == ' '))
+			return at + 1 + digits;
+	}
+	return NULL;
+}
+
+/* ":42", from its end. */
+static unsigned number_width(const char *text, const char *end)
+{
+	unsigned width = 1;
+
+	while (end - width > text && end[-(int)width] != ':')
+		width++;
+	return width;
+}
+
+unsigned text_least(const char *text, enum text_truncate where)
+{
+	const char *end = where == TEXT_TRUNCATE_PLACE ? end_of_number(text) : NULL;
+
+	return end ? DOTS_WIDTH + number_width(text, end) : TEXT_LEAST;
+}
+
+/* end: of the line's number.  The place goes before what follows it, and of both the end is kept. */
+static unsigned put_place(FILE *out, const char *text, const char *end, unsigned columns)
+{
+	char *place = xstrdup(text);
+	unsigned width, written;
+
+	place[end - text] = '\0';
+	width = text_width(place);
+	if (width > columns) {
+		unsigned number = number_width(text, end);
+
+		written = text_put(out, columns < number + DOTS_WIDTH ? place + (end - text) - number : place, columns,
+				   columns < number ? TEXT_TRUNCATE_END : TEXT_TRUNCATE_START);
+	} else {
+		written = text_put(out, place, width, TEXT_WHOLE);
+		if (columns - width > 1 + DOTS_WIDTH && *end) {
+			fputc(' ', out);
+			written += 1 + text_put(out, end + 1, columns - width - 1, TEXT_TRUNCATE_START);
+		}
+	}
+	free(place);
+	return written;
+}
+
 unsigned text_put(FILE *out, const char *text, unsigned columns, enum text_truncate where)
 {
 	unsigned width = text_width(text), room, head, written;
+	const char *end;
 
 	if (where == TEXT_WHOLE)
 		return put_part(out, text, 0, width);
 	if (width <= columns)
 		return put_part(out, text, 0, columns);
+	if (where == TEXT_TRUNCATE_PLACE) {
+		end = end_of_number(text);
+		if (end)
+			return put_place(out, text, end, columns);
+		where = *text == '(' ? TEXT_TRUNCATE_END : TEXT_TRUNCATE_MIDDLE;
+	}
 	if (columns <= DOTS_WIDTH)
 		return put_part(out, text, 0, columns);
 	room = columns - DOTS_WIDTH;

@@ -18,11 +18,16 @@ enum text_truncate {
 	TEXT_TRUNCATE_MIDDLE, /* keeps both ends: names */
 	TEXT_TRUNCATE_THIRD,  /* keeps a third of the room for the beginning, the rest for the end: kernels */
 	TEXT_TRUNCATE_START,  /* keeps the end: paths */
+	TEXT_TRUNCATE_PLACE,  /* keeps the number of a line: "model.py:42 Block.forward", "...del.py:42"; without one as
+				 MIDDLE, and a reason in brackets as END */
 	TEXT_WHOLE,	      /* never truncated: text of a message */
 };
 
 /* The number of columns that a name takes on the terminal. */
 unsigned text_width(const char *text);
+
+/* The least columns in which text can be truncated that way to more than dots. */
+unsigned text_least(const char *text, enum text_truncate where);
 
 /* Writes a name in at most `columns` columns; returns the columns written. */
 unsigned text_put(FILE *out, const char *text, unsigned columns, enum text_truncate where);

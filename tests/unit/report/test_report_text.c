@@ -41,6 +41,23 @@ static void names_are_truncated_where_they_say_least(void **state)
 	assert_string_equal(truncated("kernel<of_something>", 12, TEXT_TRUNCATE_THIRD), "ker...thing>");
 }
 
+static void of_a_place_the_line_number_stays(void **state)
+{
+	assert_string_equal(truncated("model.py:42 Block.forward", 20, TEXT_TRUNCATE_PLACE), "model.py:42 ...rward");
+	assert_string_equal(truncated("model.py:42 Block.forward", 15, TEXT_TRUNCATE_PLACE), "model.py:42");
+	assert_string_equal(truncated("model.py:42 Block.forward", 10, TEXT_TRUNCATE_PLACE), "...l.py:42");
+	assert_string_equal(truncated("model.py:42 Block.forward", 6, TEXT_TRUNCATE_PLACE), "...:42");
+	assert_string_equal(truncated("model.py:42 Block.forward", 4, TEXT_TRUNCATE_PLACE), ":42");
+	assert_string_equal(truncated("modules/linear.py:12345", 9, TEXT_TRUNCATE_PLACE), "...:12345");
+	assert_string_equal(truncated("<- model.py:42 forward (and 3 more)", 20, TEXT_TRUNCATE_PLACE),
+			    "<- model.py:42 ...e)");
+	assert_string_equal(truncated("(thread x: no Python)", 12, TEXT_TRUNCATE_PLACE), "(thread x...");
+	assert_string_equal(truncated("Function.apply", 9, TEXT_TRUNCATE_PLACE), "Fun...ply");
+	for (unsigned columns = 3; columns < 30; columns++)
+		if (!strstr(truncated("a_long_name.py:42 f", columns, TEXT_TRUNCATE_PLACE), ":42"))
+			fail_msg("%u columns: %s", columns, shown);
+}
+
 static void messages_are_whole(void **state)
 {
 	assert_string_equal(truncated("a message", 3, TEXT_WHOLE), "a message");
@@ -121,6 +138,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_are_truncated_where_they_say_least),
+		cmocka_unit_test(of_a_place_the_line_number_stays),
 		cmocka_unit_test(messages_are_whole),
 		cmocka_unit_test(width_is_that_of_the_terminal),
 		cmocka_unit_test(text_breaks_at_blanks),

@@ -125,7 +125,7 @@ void report_idle(struct report *report)
 		COLUMN_NUMBER("gaps", "gaps", UNIT_COUNT),
 		LABEL_COLUMNS("line", "line"),
 		COLUMN_NAME("why", "why", TEXT_TRUNCATE_MIDDLE),
-		COLUMN_NAME(launches ? "launch" : COLUMN_NOT_SHOWN, "launch", TEXT_TRUNCATE_MIDDLE),
+		COLUMN_NAME(launches ? "launch" : COLUMN_NOT_SHOWN, "launch", TEXT_TRUNCATE_PLACE),
 		COLUMN_DATA("launch_file", UNIT_TEXT),
 		COLUMN_DATA("launch_line_number", UNIT_ID),
 		COLUMN_DATA("cause_id", UNIT_TEXT),
