@@ -135,6 +135,9 @@ def test_keys_choose_tables_rows_and_stacks_and_write_a_file(target, tmp_path):
         screen.says(f"{sum(wanted.values()):,} launches")
         screen.type("Space")
         screen.says("[1 lines]")
+        head = screen.text().splitlines()
+        head = head[next(i for i, line in enumerate(head) if line.startswith("gputrace top  ")):]
+        assert re.match(r"1\. [\d.]+ \S+, [\d.]+ %, .*\.py:\d+|Nothing to mend|No cause ", head[1]), head  # the verdict
         heaviest = next(line for line in screen.text().splitlines() if re.match(r" +[\d.]+ +[\d.]+ +[\d.]+ +[\d,]+ ", line)).split()
         assert int(heaviest[3].replace(",", "")) == wanted[heaviest[4]]
         screen.type("Enter")

@@ -51,8 +51,20 @@ static void put_no_gpu(struct report *report)
 		put_unsaid(report, "no_gpu_times", "No GPU times");
 }
 
+/* For the caller. */
+static void keep_verdict(const struct report *report)
+{
+	const struct report_options *options = report->options;
+
+	if (options->verdict && options->is_verdict_brief)
+		verdict_make_brief(options->verdict, report->all, options->width);
+	else if (options->verdict)
+		verdict_make(options->verdict, report->all, report->width);
+}
+
 static void put_parts(struct report *report)
 {
+	keep_verdict(report);
 	report_processes(report);
 	if (!report->writer)
 		put_verdict(report);

@@ -15,6 +15,7 @@
 #include "report/table_writer.h"
 
 struct analyses;
+struct verdict;
 
 struct report_options {
 	unsigned width;			   /* columns, 0: 100; at least 80 are used */
@@ -25,6 +26,8 @@ struct report_options {
 	void *keeper;			   /* for a format that writes nothing: where it keeps what it gets */
 	const char *table;		   /* the id of the one table that is requested, NULL: all */
 	unsigned lines;			   /* of a page: at most that many, tables under 1 % are left out; 0: all */
+	struct verdict *verdict;	   /* gets the verdict in any format, for the caller to free; NULL */
+	bool is_verdict_brief;		   /* it is for a screen: verdict_make_brief */
 	char **tables;			   /* gets the names of all tables on -ENOENT, for the caller to free; NULL */
 	struct attribution attribution;
 };

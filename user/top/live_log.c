@@ -120,9 +120,19 @@ static int with_slice(const struct live_log *live, uint64_t from_ns, uint64_t to
 	return error;
 }
 
+struct tables_wanted {
+	struct kept_tables *tables;
+	unsigned width;
+};
+
 static int make_tables(struct trace *trace, void *context)
 {
-	struct report_options options = {.format = &table_format_kept, .keeper = context};
+	const struct tables_wanted *wanted = context;
+	struct report_options options = {.format = &table_format_kept,
+					 .keeper = wanted->tables,
+					 .verdict = &wanted->tables->verdict,
+					 .is_verdict_brief = true,
+					 .width = wanted->width};
 	FILE *nowhere = fopen("/dev/null", "we");
 	int error = nowhere ? report_write(nowhere, trace, &options) : -errno;
 
@@ -131,10 +141,13 @@ static int make_tables(struct trace *trace, void *context)
 	return error;
 }
 
-int live_log_tables(const struct live_log *live, uint64_t from_ns, uint64_t to_ns, struct kept_tables *tables)
+int live_log_tables(const struct live_log *live, uint64_t from_ns, uint64_t to_ns, unsigned width,
+		    struct kept_tables *tables)
 {
+	struct tables_wanted wanted = {.tables = tables, .width = width};
+
 	*tables = (struct kept_tables){0};
-	return with_slice(live, from_ns, to_ns, make_tables, tables);
+	return with_slice(live, from_ns, to_ns, make_tables, &wanted);
 }
 
 static int make_stacks(struct trace *trace, void *context)

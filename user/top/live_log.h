@@ -33,8 +33,12 @@ bool live_log_update(struct live_log *live);
  */
 bool live_log_span(const struct live_log *live, uint64_t length_ns, uint64_t *from_ns, uint64_t *to_ns);
 
-/* The report's tables of [from, to); the caller frees them.  0 or -errno of reading. */
-int live_log_tables(const struct live_log *live, uint64_t from_ns, uint64_t to_ns, struct kept_tables *tables);
+/*
+ * The report's tables of [from, to), with its verdict in brief for a screen of that width; the caller frees them.  0 or
+ * -errno of reading.
+ */
+int live_log_tables(const struct live_log *live, uint64_t from_ns, uint64_t to_ns, unsigned width,
+		    struct kept_tables *tables);
 
 /* Folded stacks of GPU time in the span, or of launches if it has none, as text that the caller frees.  0 or -errno. */
 int live_log_stacks(const struct live_log *live, uint64_t from_ns, uint64_t to_ns, char **text);

@@ -14,6 +14,7 @@
 #define BAR_COLUMNS 20u /* width of a GPU's busy bar */
 #define CAUSES_SHOWN 3u
 #define BLOCK_ROWS 5u
+#define LINES_FOR_VERDICT 8u /* the verdict has one in this many of the lines of a screen */
 #define STACKS_SHOWN 20u
 
 static const struct {
@@ -133,27 +134,34 @@ static void add_line(struct top_page *page, char *text, enum top_look look)
 }
 
 /* Shortened to the width of the page; frees the text. */
-static void add_text(struct top_page *page, char *text, unsigned width, enum top_look look)
+static void add_shortened(struct top_page *page, char *text, unsigned width, enum top_look look,
+			  enum text_truncate where)
 {
 	char *fitting = NULL;
 	size_t size;
 	FILE *out = open_memstream(&fitting, &size);
 
 	if (out) {
-		text_put(out, text, width, TEXT_TRUNCATE_END);
+		text_put(out, text, width, where);
 		fclose(out);
 		add_line(page, fitting, look);
 	}
 	free(text);
 }
 
+static void add_text(struct top_page *page, char *text, unsigned width, enum top_look look)
+{
+	add_shortened(page, text, width, look, TEXT_TRUNCATE_END);
+}
+
 /* Adds the lines of a text, as many as fit. */
-static void add_lines(struct top_page *page, const char *text, unsigned width, unsigned height)
+static void add_lines(struct top_page *page, const char *text, unsigned width, unsigned height,
+		      enum text_truncate where)
 {
 	while (*text && page->lines.count < height) {
 		size_t length = strcspn(text, "\n");
 
-		add_text(page, xasprintf("%.*s", (int)length, text), width, TOP_PLAIN);
+		add_shortened(page, xasprintf("%.*s", (int)length, text), width, TOP_PLAIN, where);
 		text += length + (text[length] == '\n');
 	}
 }
@@ -224,6 +232,14 @@ static int compare_causes(const void *a, const void *b)
 	return (first < second) - (first > second);
 }
 
+/* What happened in a row's time; of time before and after all work, and of short gaps, what the row is. */
+static const char *cause_name(const struct kept_table *idle, size_t row)
+{
+	const char *why = cell_text(idle, row, "why");
+
+	return *why ? why : cell_text(idle, row, "line");
+}
+
 /* The largest causes of idle time; NULL: no GPU was idle. */
 static char *idle_text(const struct kept_table *idle)
 {
@@ -231,7 +247,7 @@ static char *idle_text(const struct kept_table *idle)
 	char *text = NULL;
 
 	for (size_t row = 0; idle && row < kept_rows(idle); row++) {
-		const char *name = cell_text(idle, row, "why");
+		const char *name = cause_name(idle, row);
 		size_t i = 0;
 
 		while (i < causes.count && strcmp(causes.items[i].name, name) != 0)
@@ -254,12 +270,17 @@ static char *idle_text(const struct kept_table *idle)
 	return text;
 }
 
-static void add_header(struct top_page *page, const struct top_view *view, const struct top_data *data, unsigned width)
+/* most: lines for the verdict. */
+static void add_header(struct top_page *page, const struct top_view *view, const struct top_data *data, unsigned width,
+		       unsigned most)
 {
+	const struct verdict *verdict = &data->tables->verdict;
 	const struct kept_table *gpus = kept_table(data->tables, "gpus");
 	char *idle = idle_text(kept_table(data->tables, "idle"));
 
 	add_text(page, title_text(view, data), width, TOP_BOLD);
+	for (size_t i = 0; i < verdict->count && i < most; i++)
+		add_shortened(page, xstrdup(verdict->lines[i]), width, TOP_PLAIN, TEXT_TRUNCATE_PLACE);
 	for (size_t i = 0; gpus && i < kept_rows(gpus) && i < HEADER_GPUS; i++)
 		add_text(page, gpu_text(gpus, i), width, TOP_PLAIN);
 	if (gpus && kept_rows(gpus) > HEADER_GPUS)
@@ -288,10 +309,56 @@ static char *tabs_text(const struct top_view *view, const struct top_data *data)
 	return text;
 }
 
+/* The first column of a line, else the first name. */
+static unsigned column_of_names(const struct table *part)
+{
+	unsigned name = part->count;
+
+	for (unsigned c = part->count; c-- > 0;)
+		if (column_is_shown(&part->columns[c]) && part->columns[c].is_name)
+			name = c;
+	for (unsigned c = 0; c < part->count; c++)
+		if (column_is_shown(&part->columns[c]) && part->columns[c].truncate == TEXT_TRUNCATE_PLACE)
+			return c;
+	return name;
+}
+
+/* Shows who called lines in place of the launch, where that is known; a screen has no notes below rows. */
+static void show_callers(const struct kept_table *table, const struct table *part, struct column *columns)
+{
+	unsigned caller = kept_column(table, "called_from"), launch = kept_column(table, "launch");
+	bool is_known = false;
+
+	for (size_t i = caller; caller < part->count && i < part->cells.count; i += part->count)
+		is_known |= part->cells.items[i].kind == CELL_TEXT;
+	if (!is_known)
+		return;
+	columns[caller].title = "called from";
+	columns[caller].is_name = true;
+	columns[caller].truncate = TEXT_TRUNCATE_PLACE;
+	if (launch < TABLE_COLUMNS_MAX)
+		columns[launch].title = COLUMN_NOT_SHOWN;
+}
+
+/* Leaves out columns from the last on, until the others fit; the line stays, and as long as possible a number. */
+static void fit_columns(const struct table *part, struct column *columns, unsigned width)
+{
+	unsigned first = 0, names = column_of_names(part);
+
+	while (first + 1 < part->count && !column_is_shown(&columns[first]))
+		first++;
+	for (unsigned c = part->count; c-- > 0 && table_least(part) > width;)
+		if (c != first && c != names)
+			columns[c].title = COLUMN_NOT_SHOWN;
+	if (names < part->count && first != names && table_least(part) > width)
+		columns[first].title = COLUMN_NOT_SHOWN;
+}
+
 /* The rows as text, title row first, as on a page of the report. */
 static char *rows_text(const struct kept_table *table, const size_t *rows, size_t count, unsigned width)
 {
-	struct table part = {.columns = table->columns, .count = table->table.count};
+	struct column columns[TABLE_COLUMNS_MAX];
+	struct table part = {.columns = columns, .count = table->table.count};
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
@@ -299,6 +366,9 @@ static char *rows_text(const struct kept_table *table, const size_t *rows, size_
 	for (size_t i = 0; i < count; i++)
 		for (unsigned k = 0; k < part.count; k++)
 			array_push(&part.cells, *kept_cell(table, rows[i], k));
+	memcpy(columns, table->columns, part.count * sizeof(*columns));
+	show_callers(table, &part, columns);
+	fit_columns(&part, columns, width);
 	if (out) {
 		table_put(&part, out, &(struct table_look){.width = width, .truncates = true});
 		fclose(out);
@@ -328,7 +398,7 @@ static void add_rows(struct top_page *page, struct top_view *view, const struct 
 
 	keep_chosen_in_sight(view, count, room ? room : 1);
 	text = rows_text(table, rows + view->first, count - view->first < room ? count - view->first : room, width);
-	add_lines(page, text ? text : "", width, height);
+	add_lines(page, text ? text : "", width, height, TEXT_TRUNCATE_END);
 	if (page->lines.count > title)
 		page->lines.items[title].look = TOP_BOLD;
 	if (count && title + 1 + view->row - view->first < page->lines.count)
@@ -344,11 +414,11 @@ static void add_body(struct top_page *page, struct top_view *view, const struct 
 	const char *stacks = view->stacks ? view->stacks : "";
 
 	if (view->mode == TOP_HELP) {
-		add_lines(page, help, width, height);
+		add_lines(page, help, width, height, TEXT_TRUNCATE_END);
 	} else if (view->mode == TOP_STACKS) {
 		for (size_t i = 0; i < view->first && strchr(stacks, '\n'); i++)
 			stacks = strchr(stacks, '\n') + 1;
-		add_lines(page, stacks, width, height);
+		add_lines(page, stacks, width, height, TEXT_TRUNCATE_MIDDLE); /* the line is at the end */
 	} else if (table) {
 		add_rows(page, view, table, width, height);
 	} else {
@@ -374,7 +444,7 @@ void top_page_make(struct top_page *page, struct top_view *view, const struct to
 {
 	*page = (struct top_page){0};
 	text_begin();
-	add_header(page, view, data, width);
+	add_header(page, view, data, width, height / LINES_FOR_VERDICT);
 	add_text(page, tabs_text(view, data), width, TOP_BOLD);
 	if (page->lines.count + 2 < height)
 		add_body(page, view, data, width, height - 1);
@@ -632,7 +702,7 @@ void top_block_put(FILE *out, const struct top_data *data, unsigned width)
 	for (size_t i = 0; i < BLOCK_ROWS; i++)
 		rows[i] = i;
 	text_begin();
-	add_header(&page, NULL, data, width);
+	add_header(&page, NULL, data, width, VERDICT_LINES);
 	for (size_t i = 0; i < page.lines.count; i++)
 		fprintf(out, "%s\n", page.lines.items[i].text);
 	for (unsigned i = 0; i < TABS; i++) {

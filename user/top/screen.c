@@ -26,6 +26,7 @@ struct look {
 	struct top_data data;
 	uint64_t from_ns, to_ns;
 	uint64_t next_ns, interval_ns;
+	unsigned width; /* of the screen */
 };
 
 static uint64_t own_cpu_ns(void)
@@ -49,7 +50,7 @@ static void take_span(struct look *look, uint64_t from_ns, uint64_t to_ns)
 	struct kept_tables tables;
 	int64_t wall_ns = (int64_t)to_ns + look->live.wall_offset_ns;
 
-	if (live_log_tables(&look->live, from_ns, to_ns, &tables)) {
+	if (live_log_tables(&look->live, from_ns, to_ns, look->width, &tables)) {
 		kept_tables_free(&tables);
 		return;
 	}
@@ -198,6 +199,7 @@ static bool show_until_end(const struct top *top)
 
 	look_open(&look, top);
 	do {
+		look.width = (unsigned)COLS;
 		if (monotonic_ns() >= look.next_ns)
 			look_again(&look, view.paused);
 		quit = take_keys(&view, &look);
@@ -240,6 +242,7 @@ void top_in_blocks(const struct top *top)
 	struct look look;
 
 	look_open(&look, top);
+	look.width = BLOCK_COLUMNS;
 	do {
 		if (monotonic_ns() >= look.next_ns && look_again(&look, false)) {
 			top_block_put(top->out, &look.data, BLOCK_COLUMNS);

@@ -95,4 +95,5 @@ void kept_tables_free(struct kept_tables *tables)
 	for (size_t i = 0; i < tables->list.count; i++)
 		free_table(&tables->list.items[i]);
 	array_free(&tables->list);
+	verdict_free(&tables->verdict);
 }

@@ -10,6 +10,7 @@
 
 #include "base/array.h"
 #include "report/table_writer.h"
+#include "report/why/verdict.h"
 
 struct kept_table {
 	char *id, *title;
@@ -20,6 +21,7 @@ struct kept_table {
 
 struct kept_tables {
 	ARRAY(struct kept_table) list;
+	struct verdict verdict; /* that of the report, where it was asked for */
 };
 
 extern const struct table_format table_format_kept;

@@ -5,6 +5,7 @@
 #include "analyze/why/why_findings.h"
 #include "report/why/verdict.h"
 #include "report/table_writer.h"
+#include "report/text.h"
 #include "report/why/why.h"
 
 /* The verdict of a report: what is between its first and its second blank line. */
@@ -368,6 +369,38 @@ static void a_function_that_calls_itself_is_told_apart_by_who_called_it_first(vo
 	end_words(&gap);
 }
 
+/* However narrow the screen, the line stays, and no line is wider. */
+static void a_brief_verdict_has_the_line_on_any_screen(void **state)
+{
+	struct gap gap;
+
+	begin_gap(&gap);
+	log_helpers(&gap);
+	called_from(&gap, BUSY, 1, 10 * MS, 70 * MS);
+	called_from(&gap, ENCODER, 2, 70 * MS, 100 * MS);
+	end_gap(&gap);
+	text_begin();
+	for (unsigned width = 12; width < 130; width++) {
+		struct verdict verdict;
+
+		verdict_make_brief(&verdict, &gap.all, width);
+		assert_int_equal(verdict.count, 2);
+		assert_non_null(strstr(verdict.lines[0], "util.py:11"));
+		assert_non_null(strstr(verdict.lines[1], "train.py:32"));
+		for (size_t i = 0; i < verdict.count; i++)
+			assert_true(text_width(verdict.lines[i]) <= width);
+		if (width >= 110)
+			assert_string_equal(verdict.lines[1],
+					    "2. 30.0 ms, 33.0 %, Python: encoder.py:258 iterencode <- "
+					    "train.py:32 train");
+		else if (width >= 40)
+			assert_memory_equal(verdict.lines[0], "1. 6", 4);
+		verdict_free(&verdict);
+	}
+	text_end();
+	end_words(&gap);
+}
+
 static void for_programs_why_names_callers_and_stacks_and_says_how_complete_it_is(void **state)
 {
 	const struct report_options options = {.format = &table_format_json};
@@ -414,6 +447,7 @@ int main(void)
 		cmocka_unit_test(a_library_s_line_is_named_before_the_line_that_called_it),
 		cmocka_unit_test(callers_too_small_to_be_named_are_one_finding_of_the_line),
 		cmocka_unit_test(a_caller_too_small_to_be_named_stays_with_the_one_that_has_most),
+		cmocka_unit_test(a_brief_verdict_has_the_line_on_any_screen),
 		cmocka_unit_test(for_programs_why_names_callers_and_stacks_and_says_how_complete_it_is),
 		cmocka_unit_test(a_function_that_calls_itself_is_told_apart_by_who_called_it_first),
 	};

@@ -94,7 +94,7 @@ static void the_disk_gets_back_what_is_old_and_the_last_seconds_can_be_read(void
 	live_log_free_old(&live);
 	assert_in_range(disk_bytes(fd), before / 10, before / 3);
 	assert_true(live_log_span(&live, 2 * SECOND_NS, &from_ns, &to_ns));
-	assert_int_equal(live_log_tables(&live, from_ns, to_ns, &tables), 0);
+	assert_int_equal(live_log_tables(&live, from_ns, to_ns, 80, &tables), 0);
 	receipt = kept_table(&tables, "receipt");
 	assert_non_null(receipt);
 	kept_tables_free(&tables);

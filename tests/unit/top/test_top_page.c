@@ -27,7 +27,11 @@ static int begin(void **state)
 {
 	struct model *model = sample_model(2, 20);
 	struct shown *shown = calloc(1, sizeof(*shown));
-	struct report_options options = {.format = &table_format_kept, .keeper = &shown->tables};
+	struct report_options options = {.format = &table_format_kept,
+					 .keeper = &shown->tables,
+					 .verdict = &shown->tables.verdict,
+					 .is_verdict_brief = true,
+					 .width = 80};
 	FILE *nowhere = fopen("/dev/null", "w");
 
 	assert_int_equal(report_write(nowhere, WHOLE_TRACE(model), &options), 0);
@@ -115,6 +119,64 @@ static void the_head_says_what_is_traced_how_busy_the_gpu_was_and_why_it_idled(v
 	assert_non_null(line_with(shown, "every 500.0 ms"));
 	assert_non_null(line_with(shown, "GPU 0 [#"));
 	assert_non_null(line_with(shown, "idle: "));
+}
+
+static void the_verdict_is_below_the_title(void **state)
+{
+	struct shown *shown = *state;
+
+	show(shown, 80, 24);
+	assert_memory_equal(shown->page.lines.items[1].text, "1. ", 3);
+	assert_non_null(strstr(shown->page.lines.items[1].text, "train.py:"));
+	show(shown, 80, 16);
+	assert_null(line_with(shown, "\n3. "));
+}
+
+/* "idle: launched late 3.0 ms, (gaps under 5 us) 20.0 us" */
+static void no_cause_of_idle_time_is_without_a_name(void **state)
+{
+	struct shown *shown = *state;
+	const char *line;
+
+	show(shown, 200, 24);
+	line = line_with(shown, "idle: ");
+	assert_non_null(line);
+	for (const char *at = line + strlen("idle: "); at; at = strstr(at, ", ") ? strstr(at, ", ") + 2 : NULL)
+		assert_false(*at == ' ' || (*at >= '0' && *at <= '9'));
+}
+
+static void check_rows(const struct shown *shown, const struct kept_table *table, unsigned width)
+{
+	unsigned number = kept_column(table, "line_number");
+	size_t line = 0;
+
+	while (line < shown->page.lines.count && shown->page.lines.items[line].look != TOP_CHOSEN)
+		line++; /* the first row */
+	for (size_t i = 0; i < kept_rows(table) && line + i + 1 < shown->page.lines.count; i++) {
+		char place[24];
+
+		snprintf(place, sizeof(place), ":%u", (unsigned)kept_cell(table, i, number)->integer);
+		if (kept_cell(table, i, number)->kind == CELL_INTEGER &&
+		    !strstr(shown->page.lines.items[line + i].text, place))
+			fail_msg("%s is not in '%s', %u columns", place, shown->page.lines.items[line + i].text, width);
+	}
+}
+
+static void no_line_number_is_cut_however_narrow_the_screen_is(void **state)
+{
+	static const char *const tables[] = {"gpu_lines", "own_lines", "idle", NULL, NULL, "waits"};
+	struct shown *shown = *state;
+
+	for (unsigned width = 20; width < 130; width++)
+		for (unsigned tab = 0; tab < sizeof(tables) / sizeof(tables[0]); tab++) {
+			const struct kept_table *table = tables[tab] ? kept_table(&shown->tables, tables[tab]) : NULL;
+
+			if (!table)
+				continue;
+			press(shown, '1' + tab);
+			show(shown, width, 40);
+			check_rows(shown, table, width);
+		}
 }
 
 static void before_the_first_records_it_says_so(void **state)
@@ -271,6 +333,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_page_fills_the_terminal_and_no_more),
 		TEST(the_head_says_what_is_traced_how_busy_the_gpu_was_and_why_it_idled),
+		TEST(the_verdict_is_below_the_title),
+		TEST(no_cause_of_idle_time_is_without_a_name),
+		TEST(no_line_number_is_cut_however_narrow_the_screen_is),
 		TEST(before_the_first_records_it_says_so),
 		TEST(digits_and_arrows_choose_a_table),
 		TEST(rows_are_sorted_by_the_column_that_s_chooses),

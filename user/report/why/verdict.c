@@ -112,9 +112,8 @@ static char *loss_text(const struct analyses *all, const struct why_finding *fin
 	return text;
 }
 
-/* As long as it fits; what is still too long sticks out. */
-static void add_loss(struct verdict *verdict, const struct analyses *all, const struct why_finding *finding,
-		     size_t number, unsigned width)
+/* The longest that fits, else the shortest, which sticks out. */
+static char *fitting_loss(const struct analyses *all, const struct why_finding *finding, size_t number, unsigned width)
 {
 	char *text = loss_text(all, finding, number, WHY_WITH_FUNCTION);
 
@@ -122,7 +121,7 @@ static void add_loss(struct verdict *verdict, const struct analyses *all, const 
 		free(text);
 		text = loss_text(all, finding, number, (enum why_brevity)brevity);
 	}
-	add(verdict, text);
+	return text;
 }
 
 /*
@@ -328,7 +327,7 @@ static void add_answer(struct verdict *verdict, const struct analyses *all, unsi
 		add(verdict, why_nothing(all));
 	for (size_t i = 0; i < shown; i++) {
 		verdict->loss[verdict->count] = i + 1;
-		add_loss(verdict, all, &findings.all.items[i], i + 1, width);
+		add(verdict, fitting_loss(all, &findings.all.items[i], i + 1, width));
 		add(verdict, try_text(all, &findings.all.items[i], width));
 	}
 	caution = shown < LOSSES_SHOWN ? why_caution(all, 0) : NULL;
@@ -353,6 +352,77 @@ void verdict_make(struct verdict *verdict, const struct analyses *all, unsigned 
 	add_wrapped(verdict, unsaid, width, VERDICT_LINES - 2);
 	add_owners(verdict, all, width);
 	add(verdict, report_joined(all));
+}
+
+/* "1. 65.9 %, Python: util.py:11 busy <- train.py:31", as much of a loss as fits. */
+static char *brief_text(const struct analyses *all, const struct why_finding *finding, size_t number, unsigned width)
+{
+	const struct number percent = number_percent((double)finding->ns, (double)all->why.looked_ns);
+	const char *cause = why_short(finding->loss->cause);
+	const char *before = why_is_culprit(finding->loss->cause, finding->line) ? "" : "before ";
+	char *place = why_line_name(&all->lines, finding->line->line, WHY_WITH_METHOD), *text;
+
+	text = xasprintf("%zu. %s %%, %s: %s%s", number, percent.text, cause, before, place);
+	if (text_width(text) > width) {
+		free(text);
+		text = xasprintf("%s %% %s%s", percent.text, before, place);
+	}
+	if (text_width(text) > width) {
+		free(text);
+		text = xstrdup(place);
+	}
+	free(place);
+	return text;
+}
+
+/* Takes over the text. */
+static void add_truncated(struct verdict *verdict, char *text, unsigned width, enum text_truncate how)
+{
+	char *fitting = NULL;
+	size_t size = 0;
+	FILE *out = xmemstream(&fitting, &size);
+
+	text_put(out, text, width, how);
+	fclose(out);
+	free(text);
+	add(verdict, fitting);
+}
+
+static void add_brief_loss(struct verdict *verdict, const struct analyses *all, const struct why_finding *finding,
+			   size_t number, unsigned width)
+{
+	char *text = fitting_loss(all, finding, number, width);
+
+	if (text_width(text) > width && finding->line->line != NONE) {
+		free(text);
+		text = brief_text(all, finding, number, width);
+	}
+	add_truncated(verdict, text, width, TEXT_TRUNCATE_PLACE);
+}
+
+static void add_brief_answer(struct verdict *verdict, const struct analyses *all, unsigned width)
+{
+	struct why_findings findings;
+	size_t shown;
+
+	why_findings_make(&findings, &all->why, all->why.looked_ns / WHY_LEAST_SHARE);
+	shown = shown_of(all, &findings);
+	if (!shown)
+		add_truncated(verdict, why_nothing(all), width, TEXT_TRUNCATE_END);
+	for (size_t i = 0; i < shown; i++)
+		add_brief_loss(verdict, all, &findings.all.items[i], i + 1, width);
+	why_findings_free(&findings);
+}
+
+void verdict_make_brief(struct verdict *verdict, const struct analyses *all, unsigned width)
+{
+	char *unsaid = why_unsaid(all);
+
+	*verdict = (struct verdict){0};
+	if (unsaid)
+		add_wrapped(verdict, unsaid, width, LOSSES_SHOWN);
+	else
+		add_brief_answer(verdict, all, width);
 }
 
 void verdict_free(struct verdict *verdict)

@@ -19,6 +19,12 @@ struct verdict {
 
 /* all: the analyses of the report.  width: columns that sentences are fitted into; names may stick out. */
 void verdict_make(struct verdict *verdict, const struct analyses *all, unsigned width);
+
+/*
+ * For a screen: only the losses without advice, or that there are none, or what is missing.  Lines are at most `width`
+ * columns; what is shortened are names and causes, never the number of a line.
+ */
+void verdict_make_brief(struct verdict *verdict, const struct analyses *all, unsigned width);
 void verdict_free(struct verdict *verdict);
 
 #endif
