@@ -123,6 +123,18 @@ def simulated_launches(entries):
     return [e for e in simulated.calls(entries, "launch", "graph") if "Launch" in e["name"]]
 
 
+def count_of(path, chosen):
+    """A function that says how many entries chosen(entries) has in the truth of a process that lives, so far."""
+    growing, count = simulated.Growing(path), 0
+
+    def so_far():
+        nonlocal count
+        count += len(chosen(growing.new()))
+        return count
+
+    return so_far
+
+
 def simulated_line_ns(entries):
     """The same from the simulator's labels, with the actual durations."""
     sums = collections.Counter()

@@ -120,7 +120,8 @@ def test_a_full_ring_is_counted(desk):
     with tracing.Running(command, desk) as running:
         running.wait_line("ready")
         running.process.send_signal(signal.SIGSTOP)
-        tracing.until(lambda: len(reading.simulated_launches(reading.simulated.load(desk / "gpu.json"))) > 4000)
+        launched = reading.count_of(desk / "gpu.json", reading.simulated_launches)
+        tracing.until(lambda: launched() > 4000)
         running.process.send_signal(signal.SIGCONT)
         (desk / "stop").touch()
         done = running.end()
@@ -141,8 +142,9 @@ def test_a_program_goes_on_when_gputrace_is_killed(desk):
         (pid,) = (pid for pid in tracing.marked(running.mark) if "train.py" in command_line(pid))
         running.process.kill()
         running.process.wait(tracing.PATIENCE_S)
-        before = len(reading.simulated_launches(reading.simulated.load(desk / "gpu.json")))
-        tracing.until(lambda: len(reading.simulated_launches(reading.simulated.load(desk / "gpu.json"))) > before + 1000)
+        launched = reading.count_of(desk / "gpu.json", reading.simulated_launches)
+        before = launched()
+        tracing.until(lambda: launched() > before + 1000)
         tracing.wait_agent_gone(pid)
         tracing.until(lambda: shared_kb(pid) == 0)
         (desk / "stop").touch()
@@ -158,8 +160,8 @@ def test_gputrace_ends_with_a_whole_log_when_the_program_is_killed(desk):
     command = [AS_USER, desk / "gputrace", *tracing.outputs(desk, "trace.gpt", "trace.json"), "--", *program]
     with tracing.Running(command, desk) as running:
         running.wait_line("ready")
-        # a launch is in the GPU's record a moment before it is in gputrace's
-        tracing.until(lambda: len(reading.simulated_launches(reading.simulated.load(desk / "gpu.json"))) > 1100)
+        launched = reading.count_of(desk / "gpu.json", reading.simulated_launches)
+        tracing.until(lambda: launched() > 1100)  # a launch is in the GPU's record a moment before it is in gputrace's
         os.kill(next(pid for pid in tracing.marked(running.mark) if "train.py" in command_line(pid)), signal.SIGKILL)
         done = running.end()
     assert "was killed by SIGKILL (Killed)" in done.stderr

@@ -14,6 +14,22 @@ def load(path):
     return [json.loads(line) for line in whole if line.startswith(b'{"is":')]
 
 
+class Growing:
+    """The file of a process that lives: new() has the lines since the last time, up to one that is not whole yet.  So a
+    test that waits for what a busy program does reads each line once."""
+
+    def __init__(self, path):
+        self.path, self.at = path, 0
+
+    def new(self):
+        with open(self.path, "rb") as file:
+            file.seek(self.at)
+            lines = file.read().partition(b"\0")[0]
+        whole = lines[:lines.rfind(b"\n") + 1]
+        self.at += len(whole)
+        return [json.loads(line) for line in whole.splitlines()]
+
+
 def calls(entries, *classes):
     """API calls; only of the given classes, if any."""
     return [e for e in entries if e["is"] == "api" and (not classes or e["class"] in classes)]

@@ -91,6 +91,8 @@ class Trainer:
         while go_on(steps):
             self.step()
             steps += 1
+            if self.options.until:
+                time.sleep(0.02)  # so that what is recorded of it stays small, however long a busy machine takes
         self.backward.stop()
         self.steps = steps
 
