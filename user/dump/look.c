@@ -316,15 +316,20 @@ static void close_files(void)
 	syscall(SYS_close_range, 3, ~0U, 0); /* Linux 5.9 */
 }
 
+void look_child_begin(const char *name)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	close_files();
+	prctl(PR_SET_NAME, name);
+	readers_work_here();
+}
+
 static void __attribute__((noreturn)) work(struct look *look, enum look_depth depth)
 {
 	struct looker looker = {.process = look->process, .arena = look->arena};
 
 	looker.wants_locals = depth == LOOK_LOCALS;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	close_files();
-	prctl(PR_SET_NAME, "gputrace-look");
-	readers_work_here();
+	look_child_begin("gputrace-look");
 	if (depth == LOOK_STACKS)
 		look_once_only(&looker);
 	else
@@ -440,7 +445,7 @@ static void take_kernel_s(struct look *look, int status)
 }
 
 /* A child that waits for a processor, or pauses before its second look, is not stuck. */
-static bool is_stuck(struct look *look)
+bool look_is_stuck(struct look *look)
 {
 	char path[64], text[128] = "";
 	uint64_t run_ns, now_ns = monotonic_ns();
@@ -474,7 +479,7 @@ void looks_finish(look_list *looks)
 
 			if (!look->child)
 				continue;
-			if (waitpid(look->child, &status, WNOHANG) != 0 || is_stuck(look))
+			if (waitpid(look->child, &status, WNOHANG) != 0 || look_is_stuck(look))
 				finish(look, status);
 			else
 				left++;

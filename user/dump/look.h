@@ -6,6 +6,8 @@
 #ifndef GPUTRACE_DUMP_LOOK_H
 #define GPUTRACE_DUMP_LOOK_H
 
+#include <stdbool.h>
+
 #include "base/array.h"
 #include "dump/arena.h"
 #include "dump/dump.h"
@@ -26,6 +28,12 @@ enum look_depth {
 	LOOK_ALL,    /* twice */
 	LOOK_LOCALS, /* with the values of local variables */
 };
+
+/* What a child does first that looks at a process, with a name for ps: it has no files, and ends with gputrace. */
+void look_child_begin(const char *name);
+
+/* Whether the child of a look does not go on: it waits for the process, or has run for too long. */
+bool look_is_stuck(struct look *look);
 
 /*
  * Starts the looks at a process.  -errno: no memory for them or no child could be forked; then `refused` has the

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define ENTRIES_MAX 16384u   /* read of a dict */
+#define ENTRIES_MAX 16384u   /* read of a dict, if the reader says nothing else */
 #define SLOTS_MAX (1u << 20) /* read of a set */
 #define NAME_MAX_BYTES 256u
 #define WINDOW 128u /* entries per read */
@@ -121,14 +121,14 @@ static bool find_entries_311(const struct python_reader *reader, uint64_t keys, 
 static void each_entry(const struct python_reader *reader, uint64_t keys, uint64_t values, python_visit visit,
 		       void *context)
 {
+	uint64_t most = reader->entries_most ? reader->entries_most : ENTRIES_MAX, key, value;
 	uint8_t window[WINDOW * 24];
 	struct entries entries;
-	uint64_t key, value;
 
 	if (!keys || !(reader->layout->version >= SINCE(11) ? find_entries_311(reader, keys, &entries)
 							    : find_entries_310(reader, keys, &entries)))
 		return;
-	for (uint64_t i = 0; i < entries.count && i < ENTRIES_MAX; i += WINDOW) {
+	for (uint64_t i = 0; i < entries.count && i < most; i += WINDOW) {
 		uint64_t count = entries.count - i < WINDOW ? entries.count - i : WINDOW;
 
 		if (!python_read(reader, entries.address + i * entries.bytes, window, count * entries.bytes))
@@ -180,13 +180,18 @@ uint64_t python_dict_get(const struct python_reader *reader, uint64_t dict, cons
 	return wanted.value;
 }
 
+uint64_t python_module_dict(const struct python_reader *reader, uint64_t module)
+{
+	return module ? python_read_word(reader, module + MODULE_DICT) : 0;
+}
+
 uint64_t python_module_global(const struct python_reader *reader, uint64_t interpreter, const char *module,
 			      const char *name)
 {
 	uint64_t modules = python_read_word(reader, interpreter + reader->layout->interp_modules);
 	uint64_t found = python_dict_get(reader, modules, module);
 
-	return python_dict_get(reader, found ? python_read_word(reader, found + MODULE_DICT) : 0, name);
+	return python_dict_get(reader, python_module_dict(reader, found), name);
 }
 
 void python_set_each(const struct python_reader *reader, uint64_t set, python_visit visit, void *context)
@@ -247,9 +252,8 @@ static uint64_t managed_values(const struct python_reader *reader, uint64_t obje
 	return values + VALUES_FIRST_313;
 }
 
-uint64_t python_attribute(const struct python_reader *reader, uint64_t object, const char *name)
+void python_each_attribute(const struct python_reader *reader, uint64_t object, python_visit visit, void *context)
 {
-	struct wanted wanted = {reader, name, 0};
 	uint64_t type = python_type(reader, object), flags = type ? python_read_word(reader, type + TYPE_FLAGS) : 0;
 	uint64_t dict = 0, values = 0;
 	int64_t offset = type ? (int64_t)python_read_word(reader, type + TYPE_DICTOFFSET) : 0;
@@ -259,10 +263,17 @@ uint64_t python_attribute(const struct python_reader *reader, uint64_t object, c
 	else if (offset > 0)
 		dict = python_read_word(reader, object + (uint64_t)offset);
 	if (values)
-		each_entry(reader, python_read_word(reader, type + reader->layout->type_cached_keys), values,
-			   visit_wanted, &wanted);
+		each_entry(reader, python_read_word(reader, type + reader->layout->type_cached_keys), values, visit,
+			   context);
 	else
-		python_dict_each(reader, dict, visit_wanted, &wanted);
+		python_dict_each(reader, dict, visit, context);
+}
+
+uint64_t python_attribute(const struct python_reader *reader, uint64_t object, const char *name)
+{
+	struct wanted wanted = {reader, name, 0};
+
+	python_each_attribute(reader, object, visit_wanted, &wanted);
 	return wanted.value;
 }
 

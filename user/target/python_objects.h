@@ -14,6 +14,7 @@
 struct python_reader {
 	pid_t pid;
 	const struct gpt_pylayout *layout;
+	uint64_t entries_most; /* read of a dict; 0: 16,384 */
 };
 
 bool python_read(const struct python_reader *reader, uint64_t address, void *buffer, size_t bytes);
@@ -43,6 +44,10 @@ void python_set_each(const struct python_reader *reader, uint64_t set, python_vi
 /* The value of a key, of an attribute of the object itself, or of a global variable; 0: there is none. */
 uint64_t python_dict_get(const struct python_reader *reader, uint64_t dict, const char *name);
 uint64_t python_attribute(const struct python_reader *reader, uint64_t object, const char *name);
+/* Attributes of the object itself, with their names. */
+void python_each_attribute(const struct python_reader *reader, uint64_t object, python_visit visit, void *context);
+/* The dict of a module's globals. */
+uint64_t python_module_dict(const struct python_reader *reader, uint64_t module);
 uint64_t python_module_global(const struct python_reader *reader, uint64_t interpreter, const char *module,
 			      const char *name);
 
