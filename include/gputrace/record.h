@@ -95,7 +95,10 @@ static inline __u64 gpt_padded(__u64 bytes)
 	X(GPT_NATIVE_SYM, 35, native_sym, native_sym, 24, 24, BYTES, TABLE) \
 	X(GPT_CLOCK, 36, clock, clock, 32, 32, BYTES, TABLE) /* wall clock offset through the run */ \
 	X(GPT_NOTE, 37, note, text, 16, 16, BYTES, TABLE) /* a degradation or remark that the report must show */ \
-	X(GPT_END, 38, end, end, 48, 48, COUNTERS, TABLE) /* counters; a log without it is truncated */
+	X(GPT_END, 38, end, end, 48, 48, COUNTERS, TABLE) /* counters; a log without it is truncated */ \
+	/* a process's Python objects were searched for who holds tensors */ \
+	X(GPT_HOLDERS, 39, holders, holders, 48, 48, BYTES, TABLE) \
+	X(GPT_HOLDER, 40, holder, holder, 40, 40, BYTES, TABLE) /* one who does; follows its GPT_HOLDERS */
 
 #define GPT_NUMBER(type, number, ...) type = number,
 enum gpt_record_type {
@@ -426,6 +429,44 @@ struct gpt_python_source {
 	char text[]; /* "file\0source" */
 };
 
+/* ---- who holds tensors ---------------------------------------------------------------------- */
+
+/* With --memory, before the end: the Python objects of a process were searched, from outside, while it ran. */
+#define GPT_ROWS_holders(F, R, A) \
+	F(__u64, time_ns, "time")   /* the search began */ \
+	F(__u64, objects, "delta")  /* that were read */ \
+	F(__u64, tensors, "delta")  /* among them */ \
+	F(__u32, pid, "pid") \
+	F(__u32, state, "delta") /* enum gpt_holders_state */ \
+	F(__u32, bytes, "delta") /* of text */ \
+	F(__u32, pad, "raw")
+struct gpt_holders {
+	GPT_HEAD(holders)
+	char text[]; /* "why nothing was found\0", empty where something was */
+};
+
+struct gpt_held_storage {
+	__u64 address; /* as gpt_agent_torch_memory.address */
+	__u64 bytes;
+};
+
+#define GPT_HOLDER_STORAGES                                                                                            \
+	32768u /* in one record, at most; more follow in records with the same texts and no counts */
+
+/* A variable or an attribute that holds tensors; all of the same name are one.  Unchecked, as the target has it. */
+#define GPT_ROWS_holder(F, R, A) \
+	F(__u64, items, "delta") /* in all its containers, ~0: they cannot be counted */ \
+	F(__u32, pid, "pid") \
+	F(__u32, containers, "delta") /* variables and attributes of that name */ \
+	F(__u32, tensors, "delta")    /* with a storage that no other holder before this one has */ \
+	F(__u32, graphs, "delta")     /* of these, with an autograd graph */ \
+	F(__u32, storages, "delta")   /* struct gpt_held_storage at the start of data */ \
+	F(__u32, bytes, "delta")      /* of the text after them */
+struct gpt_holder {
+	GPT_HEAD(holder)
+	__u8 data[]; /* storages, then "place\0path\0type of the containers\0" */
+};
+
 /* ---- processes and threads ------------------------------------------------------------------ */
 
 #define GPT_ROWS_thread(F, R, A) \
@@ -552,5 +593,6 @@ GPT_RECORDS(GPT_CHECK)
 
 _Static_assert(sizeof(struct gpt_record) == 8, "log layout");
 _Static_assert(sizeof(struct gpt_pyframe) == 16, "log layout");
+_Static_assert(sizeof(struct gpt_held_storage) == 16, "log layout");
 
 #endif

@@ -279,6 +279,13 @@ enum gpt_end_reason {
 	GPT_END_SCHEDULE = 6, /* all cycles of a schedule were recorded */
 };
 
+/* Of a search for the Python objects that hold tensors. */
+enum gpt_holders_state {
+	GPT_HOLDERS_COMPLETE = 1,
+	GPT_HOLDERS_CUT = 2,	/* a limit of time or number was reached first */
+	GPT_HOLDERS_FAILED = 3, /* nothing could be read */
+};
+
 /* Phase of a step in a schedule (gputrace/schedule.h). */
 enum gpt_step_phase {
 	GPT_STEP_WAITING = 0, /* nothing is recorded */

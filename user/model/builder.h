@@ -127,6 +127,10 @@ bool builder_add_code_lines(struct builder *builder, uint32_t pid, uint64_t code
 /* Source text that is in no file, e.g. a notebook cell's; the last one for a file name counts. */
 void builder_add_cell(struct builder *builder, struct text file, struct text source);
 void builder_add_generated_line(struct builder *builder, const struct new_generated_line *line);
+void builder_add_holder_search(struct builder *builder, uint32_t pid, const struct new_holder_search *search);
+/* Its storages follow, each by builder_add_held_storage. */
+void builder_add_holder(struct builder *builder, uint32_t pid, const struct new_holder *holder);
+void builder_add_held_storage(struct builder *builder, uint64_t address, uint64_t bytes);
 void builder_remove_code(struct builder *builder, uint32_t pid, uint64_t code);
 void builder_add_stack(struct builder *builder, uint32_t pid, const struct new_stack *stack);
 

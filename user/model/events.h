@@ -109,6 +109,19 @@ struct new_generated_line {
 	uint32_t line, kernel_line;
 };
 
+struct new_holder_search {
+	uint64_t time_ns, objects, tensors;
+	uint8_t state; /* enum gpt_holders_state */
+	struct text why;
+};
+
+/* See struct model_holder. */
+struct new_holder {
+	struct text place, path, type;
+	uint64_t items;
+	uint32_t containers, tensors, graphs;
+};
+
 /* The code object that a key stands for from now on.  Its line table follows in pieces (builder_add_code_lines). */
 struct new_code {
 	uint64_t key;

@@ -140,6 +140,11 @@ struct model {
 	struct model_cell_line *cell_lines; /* grouped by file, from line 1 on; the last group of a file counts */
 	uint32_t cell_line_count;
 	struct model_generated_line *generated_lines; /* in the order reported: the last of a file and line counts */
+	/* Of the whole trace, in order of arrival; held_storages in the order of holders. */
+	struct model_holder_search *holder_searches;
+	struct model_holder *holders;
+	struct model_held_storage *held_storages;
+	uint32_t holder_search_count, holder_count, held_storage_count;
 	uint32_t process_count, thread_count, code_count, frame_count, stack_count, stack_frame_count, native_count,
 		native_frame_count, args_count, device_count, gap_count, string_count, probe_count, note_count,
 		pyspan_count, pycall_count, range_count, op_count, collective_count, nccl_call_count,

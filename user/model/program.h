@@ -49,6 +49,30 @@ struct model_generated_line {
 	uint32_t kernel_line; /* of the function in kernel_file, 0: not known */
 };
 
+/* The Python objects of a process were searched for who holds PyTorch's tensors, while it ran. */
+struct model_holder_search {
+	uint64_t time_ns, objects, tensors;
+	uint32_t process;
+	uint8_t state;	 /* enum gpt_holders_state */
+	const char *why; /* nothing was found, ""  */
+};
+
+/* A variable or an attribute that holds tensors. */
+struct model_holder {
+	const char *place; /* "History.losses" */
+	const char *path;  /* "__main__.trainer.history.losses", of the first with that name */
+	const char *type;  /* of its containers: "list"; "": it is a tensor */
+	uint64_t items;	   /* in its containers, UINT64_MAX: not known */
+	uint32_t process;
+	uint32_t containers, tensors, graphs; /* graphs: tensors with an autograd graph */
+};
+
+/* The memory of a tensor, and who holds it. */
+struct model_held_storage {
+	uint64_t address, bytes;
+	uint32_t holder; /* model.holders */
+};
+
 #define MODEL_MISSING_UNKNOWN UINT32_MAX
 
 /* Equal stacks are stored once, even across processes: indices can be compared. */

@@ -62,7 +62,7 @@ static void unknown_records_are_skipped(void **state)
 
 	log_begin(&log, 0, 0);
 	log_put(&log, 31, &unknown, sizeof(unknown), payload, sizeof(payload));
-	log_put(&log, 39, &unknown, sizeof(unknown), payload, sizeof(payload));
+	log_put(&log, 63, &unknown, sizeof(unknown), payload, sizeof(payload));
 	log_launch(&log, PID, TID, 100, 0, 1);
 	log_batch(&log, PID, TID, 100);
 	log_put(&log, 0xffff, &unknown, sizeof(unknown), payload, sizeof(payload));
@@ -106,7 +106,7 @@ static void records_shorter_than_their_type_are_counted_as_bad(void **state)
 		log_put(&log, type, &bare, sizeof(bare), NULL, 0);
 		known += (type <= GPT_CUPTI_USE && type != GPT_MAPPED) || type == GPT_STACK_AT || type == GPT_NCCL ||
 			 type == GPT_SAMPLE || type == GPT_WAIT || type == GPT_GENERATED || type == GPT_PYTHON_SOURCE ||
-			 (type >= GPT_SESSION && type <= GPT_END);
+			 (type >= GPT_SESSION && type <= GPT_HOLDER);
 	}
 	model = model_of(&log);
 	assert_int_equal(model_source(model)->receipt.bad_records, known);
@@ -128,6 +128,8 @@ static void lengths_that_leave_their_record_are_bad(void **state)
 	struct gpt_end end = {.counters_count = 2};
 	struct gpt_generated generated = {.pid = PID, .bytes = 9};
 	struct gpt_python_source source = {.pid = PID, .bytes = 9};
+	struct gpt_holders search = {.pid = PID, .state = GPT_HOLDERS_COMPLETE, .bytes = 9}, odd = {.pid = PID};
+	struct gpt_holder holder = {.pid = PID, .bytes = 9}, many = {.pid = PID, .storages = 1};
 	struct gpt_pyframe frame = {.code = 1};
 	struct log_builder log;
 	struct model *model;
@@ -146,10 +148,15 @@ static void lengths_that_leave_their_record_are_bad(void **state)
 	log_put(&log, GPT_AGENT_BATCH, &batch, sizeof(batch), &eight, 8);
 	log_put(&log, GPT_GENERATED, &generated, sizeof(generated), &eight, 8);
 	log_put(&log, GPT_PYTHON_SOURCE, &source, sizeof(source), &eight, 8);
+	log_put(&log, GPT_HOLDERS, &search, sizeof(search), &eight, 8);
+	log_put(&log, GPT_HOLDERS, &odd, sizeof(odd), &eight, 8);
+	log_put(&log, GPT_HOLDER, &holder, sizeof(holder), &eight, 8);
+	log_put(&log, GPT_HOLDER, &many, sizeof(many), &eight, 8);
 	log_put(&log, GPT_END, &end, sizeof(end), &eight, 8);
 	model = model_of(&log);
 	assert_int_equal(model->generated_line_count + model->cell_line_count, 0);
-	assert_int_equal(model_source(model)->receipt.bad_records, 13);
+	assert_int_equal(model->holder_search_count + model->holder_count + model->held_storage_count, 0);
+	assert_int_equal(model_source(model)->receipt.bad_records, 17);
 	assert_int_equal(model->stack_count + model->native_count + model->code_count + model->note_count, 0);
 	model_free(model);
 }

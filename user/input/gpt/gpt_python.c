@@ -87,6 +87,46 @@ bool gpt_add_source(struct builder *builder, const struct gpt_record *record)
 	return true;
 }
 
+bool gpt_add_holders(struct builder *builder, const struct gpt_record *record)
+{
+	const struct gpt_holders *event = (const struct gpt_holders *)record;
+	struct new_holder_search search = {.time_ns = event->time_ns,
+					   .objects = event->objects,
+					   .tensors = event->tensors,
+					   .state = (uint8_t)event->state};
+	size_t at = 0;
+
+	if (event->bytes > record->size - sizeof(*event) || event->state < GPT_HOLDERS_COMPLETE ||
+	    event->state > GPT_HOLDERS_FAILED)
+		return false;
+	search.why = gpt_field(event->text, event->bytes, &at);
+	builder_add_holder_search(builder, event->pid, &search);
+	return true;
+}
+
+bool gpt_add_holder(struct builder *builder, const struct gpt_record *record)
+{
+	const struct gpt_holder *event = (const struct gpt_holder *)record;
+	struct new_holder holder = {.items = event->items,
+				    .containers = event->containers,
+				    .tensors = event->tensors,
+				    .graphs = event->graphs};
+	const struct gpt_held_storage *storages = (const struct gpt_held_storage *)event->data;
+	size_t room = record->size - sizeof(*event), at = 0;
+	const char *text;
+
+	if (event->storages > room / sizeof(*storages) || event->bytes > room - event->storages * sizeof(*storages))
+		return false;
+	text = (const char *)(storages + event->storages);
+	holder.place = gpt_field(text, event->bytes, &at);
+	holder.path = gpt_field(text, event->bytes, &at);
+	holder.type = gpt_field(text, event->bytes, &at);
+	builder_add_holder(builder, event->pid, &holder);
+	for (uint32_t i = 0; i < event->storages; i++)
+		builder_add_held_storage(builder, storages[i].address, storages[i].bytes);
+	return true;
+}
+
 static bool is_sound(const struct gpt_pyevent *event)
 {
 	if (event->name_bytes > event->hdr.size - sizeof(*event) || event->name_bytes > GPT_PYEVENT_NAME_MAX)

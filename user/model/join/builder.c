@@ -84,6 +84,10 @@ static void move_tables(struct builder *builder)
 	SHOW(model, reported_step, builder->reported_steps);
 	SHOW(model, generated_line, builder->generated_lines);
 	SHOW(model, cell_line, builder->cell_lines);
+	model->holder_searches = builder->holder_searches.items;
+	model->holder_search_count = (uint32_t)builder->holder_searches.count;
+	SHOW(model, holder, builder->holders);
+	SHOW(model, held_storage, builder->held_storages);
 	SHOW(model, pyspan, builder->pyevents.list);
 	SHOW(model, pycall, builder->functions.list);
 	SHOW(model, range, builder->ranges.spans.list);
@@ -266,6 +270,9 @@ void model_free(struct model *model)
 	free(model->notes);
 	free(model->generated_lines);
 	free(model->cell_lines);
+	free(model->holder_searches);
+	free(model->holders);
+	free(model->held_storages);
 	free(model->sources);
 	string_blocks_free(model->private);
 	free(model);

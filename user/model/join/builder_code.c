@@ -59,6 +59,45 @@ void builder_add_cell(struct builder *builder, struct text file, struct text sou
 	}
 }
 
+void builder_add_holder_search(struct builder *builder, uint32_t pid, const struct new_holder_search *search)
+{
+	struct process_image program = builder_process_image(builder, pid);
+
+	if (builder->first)
+		return; /* taken from pass 1, as sums need them from their start */
+	array_push(&builder->holder_searches, ((struct model_holder_search){.time_ns = search->time_ns,
+									    .objects = search->objects,
+									    .tensors = search->tensors,
+									    .process = program.process,
+									    .state = search->state,
+									    .why = keep(builder, search->why)}));
+}
+
+void builder_add_holder(struct builder *builder, uint32_t pid, const struct new_holder *holder)
+{
+	struct process_image program = builder_process_image(builder, pid);
+
+	if (builder->first)
+		return;
+	array_push(&builder->holders, ((struct model_holder){.place = keep(builder, holder->place),
+							     .path = keep(builder, holder->path),
+							     .type = keep(builder, holder->type),
+							     .items = holder->items,
+							     .process = program.process,
+							     .containers = holder->containers,
+							     .tensors = holder->tensors,
+							     .graphs = holder->graphs}));
+}
+
+void builder_add_held_storage(struct builder *builder, uint64_t address, uint64_t bytes)
+{
+	if (!builder->first && builder->holders.count)
+		array_push(&builder->held_storages,
+			   ((struct model_held_storage){.address = address,
+							.bytes = bytes,
+							.holder = (uint32_t)builder->holders.count - 1}));
+}
+
 void builder_remove_code(struct builder *builder, uint32_t pid, uint64_t code)
 {
 	codes_remove(&builder->codes, builder_process_image(builder, pid).epoch, code);

@@ -146,6 +146,9 @@ struct builder {
 	uint64_t late_steps, steps_lost; /* in reported_steps; missing from them */
 	ARRAY(struct model_generated_line) generated_lines;
 	ARRAY(struct model_cell_line) cell_lines;
+	ARRAY(struct model_holder_search) holder_searches;
+	ARRAY(struct model_holder) holders;
+	ARRAY(struct model_held_storage) held_storages;
 	ARRAY(const char *) probes;
 	ARRAY(const char *) notes;
 	uint64_t last_ns; /* latest time seen */

@@ -63,6 +63,12 @@ static void borrow(struct builder *second)
 	model->generated_line_count = (uint32_t)first->generated_lines.count;
 	model->cell_lines = first->cell_lines.items;
 	model->cell_line_count = (uint32_t)first->cell_lines.count;
+	model->holder_searches = first->holder_searches.items;
+	model->holder_search_count = (uint32_t)first->holder_searches.count;
+	model->holders = first->holders.items;
+	model->holder_count = (uint32_t)first->holders.count;
+	model->held_storages = first->held_storages.items;
+	model->held_storage_count = (uint32_t)first->held_storages.count;
 	model->pyspan_count = (uint32_t)first->pyevents.list.count;
 	model->pyspans = xmalloc(model->pyspan_count * sizeof(*model->pyspans));
 	for (uint32_t i = 0; i < model->pyspan_count; i++) {
