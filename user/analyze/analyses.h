@@ -35,6 +35,7 @@
 #include "analyze/sums/step_blocks.h"
 #include "analyze/sums/step_tables.h"
 #include "analyze/sums/threads.h"
+#include "analyze/sums/torch_held.h"
 #include "analyze/sums/torch_memory.h"
 #include "analyze/sums/untimed.h"
 #include "analyze/sums/utilization.h"
@@ -64,6 +65,7 @@
 	X(JIT, REPORT, ALWAYS)                                                                                         \
 	X(MEMORY_PEAKS, REPORT, ALWAYS)                                                                                \
 	X(TORCH_MEMORY, REPORT, ALWAYS)                                                                                \
+	X(TORCH_HELD, REPORT, ALWAYS) /* with TORCH_MEMORY */                                                          \
 	X(FAILURES, REPORT, ALWAYS)                                                                                    \
 	X(INTERPRETER, REPORT, ALWAYS)                                                                                 \
 	X(NVTX, REPORT, ALWAYS)                                                                                        \
@@ -157,6 +159,7 @@ struct analyses {
 	struct failures failures;
 	struct memory_peaks memory;
 	struct torch_memory_sums torch_memory;
+	struct torch_held torch_held;
 	struct interpreter interpreter;
 	struct nvtx nvtx;
 	struct ops_by_name ops;

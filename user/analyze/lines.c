@@ -307,6 +307,24 @@ struct place_lines lines_of_place(struct lines *lines, uint32_t place)
 	return found;
 }
 
+uint32_t lines_caller_of_place(struct lines *lines, uint32_t place)
+{
+	const struct model *model = lines->callers->model;
+	const struct model_stack *stack;
+	uint32_t own = 0;
+
+	if (place >= CALLER_NO_FRAME)
+		return NONE;
+	stack = &model->stacks[place];
+	for (uint32_t i = 0; i < stack->depth; i++) {
+		uint32_t line = line_of(lines, model->stack_frames[stack->first + i]);
+
+		if (!line_is_library(lines, line) && own++)
+			return line;
+	}
+	return NONE;
+}
+
 struct tally tally_by_line(struct lines *lines, const struct tally *sums, unsigned part)
 {
 	struct tally by_line = {0};

@@ -65,6 +65,12 @@ struct place_lines {
 /* place: caller_place. */
 struct place_lines lines_of_place(struct lines *lines, uint32_t place);
 
+/*
+ * The line of the user's own code that called the user's own line of a place (place_lines: user_line, or line where
+ * that is no library's); NONE: none did.
+ */
+uint32_t lines_caller_of_place(struct lines *lines, uint32_t place);
+
 /* Sums by line, made of sums by caller: the caller in part `part` of each key becomes its line. */
 struct tally tally_by_line(struct lines *lines, const struct tally *sums, unsigned part);
 

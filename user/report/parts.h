@@ -31,6 +31,7 @@ void report_off_cpu(struct report *report);	/* off_cpu.c */
 void report_cpu_lines(struct report *report);	/* cpu_lines.c */
 void report_jit(struct report *report);		/* jit.c */
 void report_torch_memory(struct report *report);
+void report_torch_held(struct report *report);
 /* "GPU 0", "CPU"; with its process if there are several, so that pages need no column for it; the caller frees it. */
 char *report_torch_space(const struct report *report, uint32_t index); /* torch_memory.c */
 void report_torch_growth(struct report *report); /* its growth from step to step, as lines and as a table */

@@ -102,6 +102,7 @@ static void put_parts(struct report *report)
 	report_off_cpu(report);
 	report_jit(report);
 	report_torch_memory(report);
+	report_torch_held(report);
 	report_memory(report);
 	report_interpreter(report);
 	report_section(report, NULL);
