@@ -122,6 +122,9 @@ unsigned attach_live_processes(const struct attach *attach);
 /* The pid of one of them, 0: none lives. */
 pid_t attach_first_process(const struct attach *attach);
 
+/* Those of them that have PyTorch, up to `most`; returns how many there are. */
+size_t attach_torch_processes(const struct attach *attach, pid_t *pids, size_t most);
+
 /* The number of probe sites in place in all files; 0: nothing that launches was found (yet). */
 unsigned attach_site_count(const struct attach *attach);
 

@@ -30,6 +30,22 @@ pid_t attach_first_process(const struct attach *attach)
 	return 0;
 }
 
+size_t attach_torch_processes(const struct attach *attach, pid_t *pids, size_t most)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < attach->processes.list.count; i++) {
+		const struct followed *process = attach->processes.list.items[i];
+
+		if (process_is_over(process) || !followed_maps(process, LIBRARY_TORCH))
+			continue;
+		if (count < most)
+			pids[count] = process->pid;
+		count++;
+	}
+	return count;
+}
+
 pid_t attach_without_driver(const struct attach *attach)
 {
 	for (size_t i = 0; i < attach->processes.list.count && attach->shares; i++) {

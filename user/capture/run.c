@@ -338,6 +338,27 @@ static void record_until_end(struct run *run)
 	msg_progress_end();
 }
 
+/* Goes on recording while processes are read, so that all that happens meanwhile is known. */
+static void search_before_end(struct run *run)
+{
+	const struct run_options *options = run->options;
+	enum gpt_end_reason reason = run->result->reason;
+
+	if (!options->search_begin || (reason != GPT_END_DURATION && reason != GPT_END_INTERRUPTED))
+		return;
+	options->search_begin(options->context);
+	while (!options->search_is_over(options->context) && !run->result->abandoned) {
+		struct epoll_event event;
+		bool more = hear_all(run);
+		uint64_t now_ns = monotonic_ns();
+
+		attach_tick(run->attach, now_ns, run->heard_ns);
+		on_wait(run);
+		if (epoll_wait(run->epoll, &event, 1, more ? 0 : POLL_MS) < 0 && errno != EINTR)
+			return;
+	}
+}
+
 static int watch(int epoll, int fd)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
@@ -406,7 +427,7 @@ int run_trace(struct attach *attach, struct log_writer *log, struct drain *drain
 	run.cpu_start_ns = own_cpu_ns();
 	run.start_ns = monotonic_ns();
 	run.next_second_ns = run.start_ns + SECOND_NS;
-	if (options->duration_ns)
+	if (options->duration_ns && !options->search_begin)
 		drain_end(drain, run.start_ns + options->duration_ns);
 	append_clock(&run);
 	/* From here on a crash leaves a log that says what was asked for. */
@@ -416,6 +437,7 @@ int run_trace(struct attach *attach, struct log_writer *log, struct drain *drain
 		goto cleanup;
 	record_until_end(&run);
 	result->signalled = run.give_up_ns || result->reason == GPT_END_INTERRUPTED;
+	search_before_end(&run);
 	end_ns = drain_end(drain, 0);
 	attach_stop(attach, AGENT_STOP_MS, drain_for_attach, &run);
 	/* With the probes gone, this takes the last records. */

@@ -33,6 +33,12 @@ struct run_options {
 	 * except GPU work that goes on for long; a second or so late.  May be NULL.
 	 */
 	void (*cycles_over)(void *context, uint32_t first, uint32_t last);
+	/*
+	 * What is read of processes before the recording ends by time, by a signal or by its command: begins that, and
+	 * whether it is over.  Recording goes on meanwhile, beyond duration_ns.  May be NULL.
+	 */
+	void (*search_begin)(void *context);
+	bool (*search_is_over)(void *context);
 	void *context;
 };
 

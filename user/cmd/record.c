@@ -353,6 +353,11 @@ static int run_it(struct recording *recording)
 	};
 	int err;
 
+	/* In steps that are not recorded memory is handed out unseen: then no block is known to stay. */
+	if (recording->options->torch_memory && !recording->options->schedule.active && !recording->top.pid) {
+		options.search_begin = recording_search_begin;
+		options.search_is_over = recording_search_is_over;
+	}
 	if (recording->top.pid)
 		drain_flush_each(recording->drain, TOP_FLUSH_NS);
 	err = run_trace(recording->attach, recording->log, recording->drain, &options, &recording->result);
@@ -364,6 +369,7 @@ static int run_it(struct recording *recording)
 
 static void close_all(struct recording *recording)
 {
+	recording_search_end(recording);
 	top_process_end(&recording->top);
 	early_cycles_end(&recording->early);
 	drain_close(recording->drain);

@@ -35,6 +35,7 @@ struct recording {
 	struct attach *attach;
 	struct drain *drain;
 	struct run_result result;
+	struct recording_search *search; /* NULL: none has begun */
 	char why[512];
 };
 
@@ -48,6 +49,14 @@ int recording_attach(struct recording *recording);
 
 /* Whether --python-calls cannot trace any calls (or, when the recording is `over`, did not); then with a message. */
 bool recording_lacks_python_calls(struct recording *recording, bool over);
+
+/*
+ * Searches the objects of processes with PyTorch for who holds tensors, and puts what it finds into the log
+ * (run_options.search_begin).  context: the recording.
+ */
+void recording_search_begin(void *context);
+bool recording_search_is_over(void *context);
+void recording_search_end(struct recording *recording);
 
 /* Prints what is traced, with -v also how; a warning if no CUDA library is there yet. */
 void recording_say_target(const struct recording *recording);
