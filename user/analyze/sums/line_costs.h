@@ -70,7 +70,7 @@ struct line_costs {
 	bool has_gpu;		   /* there are GPU operations */
 	bool has_memory;	   /* memory of PyTorch was recorded */
 	bool has_growth;	   /* memory was recorded, and steps of training are known */
-	bool has_samples;
+	bool has_samples;	   /* of the CPU */
 	struct line_cost_row *rows;
 	struct function_cost *functions; /* most owned first */
 	size_t count, function_count;

@@ -99,9 +99,8 @@ struct call_tree {
 	struct tally forwards; /* path of ops, path of functions, owner: a forward op with a sequence number */
 	struct tally owners;   /* process, outermost function; more: 1 + its thread */
 	struct tally sums;     /* thread, path of ops, path of functions, what ran; for memory, more: bytes not freed */
-	struct tally
-		sampled; /* with TREE_BY_CPU: the same of samples, which replaces sums in the end; count: samples */
-	ARRAY(double) growth;	     /* for memory: growth of each sum (torch_holder); empty: no steps are known */
+	struct tally sampled;  /* the same of samples, with TREE_BY_CPU; replaces sums in the end, if there are any */
+	ARRAY(double) growth;  /* for memory: growth of each sum (torch_holder); empty: no steps are known */
 	struct tree_number *numbers; /* NULL: no op has a number */
 	bool is_of_gpu_memory;	     /* TREE_BY_MEMORY */
 };

@@ -288,8 +288,7 @@ void call_tree_add_op(struct call_tree *tree, const struct op_event *event)
 	array_push(&thread->open, open);
 }
 
-/* ---- calls and samples
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- calls and samples ------------------------------------------------------------------------------------------- */
 
 static void note_call(struct call_tree *tree, struct tree_op *op, uint32_t functions)
 {
