@@ -252,18 +252,44 @@ def test_the_picture_has_a_box_for_each_stack_as_wide_as_its_share(run):
     assert boxes_of(run.folder / "launches.svg")["gelu_25us"][0] == f"{2 * STEPS} launches, 66.7 %"
 
 
+def test_the_picture_says_what_its_colors_mean(run):
+    tracing.gputrace(run.folder, "export", "trace.gpt", "-o", "colors.svg").must_be(0)
+    text = (run.folder / "colors.svg").read_text(encoding="utf-8")
+    boxes = {color for color in re.findall(r'</title><rect [^>]*fill="(#\w+)"', text)}
+    legend = dict(re.findall(r'^<rect x=[^>]*fill="(#\w+)"/><text [^>]*>([^<]*)</text>$', text, re.M))
+    assert set(legend) == boxes and {"process", "Python", "CUDA call", "GPU work"} <= set(legend.values()), legend
+    kernel = re.search(r'<title>gemm_60us\n[^<]*</title><rect [^>]*fill="(#\w+)"', text).group(1)
+    assert legend[kernel] == "GPU work"
+
+
 def test_a_picture_of_nothing_is_a_picture(run):
     tracing.gputrace(run.folder, "export", "trace.gpt", "-o", "none.svg", "-o", "none.html", "--to", "1ms").must_be(0)
     assert boxes_of(run.folder / "none.svg") == {}
 
 
+def kernels_as_drawn(folder, times):
+    """{kernel: text of its box} of a picture; times: {kernel: us}"""
+    (folder / "k.json").write_text(json.dumps({"schemaVersion": 1, "traceEvents": [
+        {"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": 1000 * i, "dur": us,
+         "args": {"device": 0, "stream": 7, "correlation": i + 1}} for i, (name, us) in enumerate(times.items())]}))
+    tracing.gputrace(folder, "export", "k.json", "-o", "k.svg").must_be(0)
+    found = re.findall(r"<g><title>([^\n]*)\n[^\n]*?(?:<text[^>]*>([^<]*)</text>)?</g>", (folder / "k.svg").read_text())
+    return {html.unescape(title): html.unescape(text) for title, text in found}
+
+
+def elementwise(functor):
+    return (f"void at::native::vectorized_elementwise_kernel<4, {functor}, std::array<char*, 3ul>, "
+            f"false>(int, {functor}, std::array<char*, 3ul>)")
+
+
 def test_a_box_of_the_picture_shows_what_tells_kernels_apart_and_points_to_the_whole_name(tmp_path):
-    name = ("void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul>, "
-            "false>(int, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul>)")
-    (tmp_path / "k.json").write_text(json.dumps({"schemaVersion": 1, "traceEvents": [
-        {"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": 10, "dur": 5,
-         "args": {"device": 0, "stream": 7, "correlation": 1}}]}))
-    tracing.gputrace(tmp_path, "export", "k.json", "-o", "k.svg").must_be(0)
-    boxes = {title: text for title, text in re.findall(r"<title>([^\n]*)\n.*?<text[^>]*>([^<]*)</text>",
-                                                       (tmp_path / "k.svg").read_text(), re.S)}
-    assert boxes[html.escape(name, quote=False)] == "vectorized_elementwise_kernel&lt;CUDAFunctor_add&gt;"
+    name = elementwise("at::native::CUDAFunctor_add<float>")
+    assert kernels_as_drawn(tmp_path, {name: 5})[name] == "vectorized_elementwise_kernel<CUDAFunctor_add>"
+
+
+def test_narrow_boxes_of_kernels_of_one_template_differ(tmp_path):
+    """Of 1,200 pixels each has 144, room for 20 letters."""
+    names = [elementwise(f"at::native::{functor}<float>") for functor in ("CUDAFunctor_add", "FillFunctor", "AbsFunctor", "sin_functor")]
+    drawn = kernels_as_drawn(tmp_path, {"sgemm": 520, **dict.fromkeys(names, 120)})
+    assert len({drawn[name] for name in names}) == len(names), drawn
+    assert all(drawn[name].startswith("vecto") and len(drawn[name]) <= 20 for name in names), drawn

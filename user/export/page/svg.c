@@ -11,10 +11,12 @@
 #include "base/path.h"
 #include "export/profiles/profile.h"
 #include "report/kernel_label.h"
+#include "report/text.h"
 
 #define WIDTH 1200.0
 #define ROW 18.0       /* distance between rows */
-#define TOP 30.0       /* y of the first row */
+#define LEGEND 30.0    /* y of the legend */
+#define TOP 48.0       /* y of the first row */
 #define LEAST 0.2      /* a narrower box is not drawn */
 #define LETTER 6.7     /* width of a letter at 11 px, about */
 #define TEXT_MAX 4096u /* bytes of a label that are looked at */
@@ -147,16 +149,16 @@ static size_t fitting(const char *text, double width)
 	return at;
 }
 
-static const char *color_of(enum stack_frame_kind kind)
-{
-	static const char *const colors[] = {
-		[STACK_FRAME_PROCESS] = "#d0d5da", [STACK_FRAME_PYTHON] = "#eeaf7c",
-		[STACK_FRAME_NOTE] = "#d0d5da",	   [STACK_FRAME_NATIVE] = "#9bd8ae",
-		[STACK_FRAME_CALL] = "#8fc5ea",	   [STACK_FRAME_OPERATION] = "#ee8ba0",
-	};
+/* What colors mean. */
+static const struct {
+	const char *color, *name;
+} kinds[] = {
+	[STACK_FRAME_PROCESS] = {"#d0d5da", "process"},	   [STACK_FRAME_PYTHON] = {"#eeaf7c", "Python"},
+	[STACK_FRAME_NOTE] = {"#e9ecef", "what happened"}, [STACK_FRAME_NATIVE] = {"#9bd8ae", "native function"},
+	[STACK_FRAME_CALL] = {"#8fc5ea", "CUDA call"},	   [STACK_FRAME_OPERATION] = {"#ee8ba0", "GPU work"},
+};
 
-	return colors[kind];
-}
+#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
 /* Formats values as the page does: "7.06 s", "2.40 ms", "81.2 us". */
 static void put_value(struct sink *out, const struct picture *picture, uint64_t value)
@@ -174,6 +176,21 @@ static void put_value(struct sink *out, const struct picture *picture, uint64_t 
 	sink_text(out, text);
 }
 
+/* As much of a label as fits; of a kernel also its end, which tells instances of a template apart. */
+static char *shortened(const char *label, double width, bool is_c)
+{
+	size_t fits = fitting(label, width), size = 0;
+	char *text = NULL;
+	FILE *out;
+
+	if (!is_c || !label[fits])
+		return xasprintf("%.*s", (int)fits, label);
+	out = xmemstream(&text, &size);
+	text_put(out, label, (unsigned)(width > LETTER ? width / LETTER : 0), TEXT_TRUNCATE_THIRD);
+	fclose(out);
+	return text;
+}
+
 static void put_box(struct sink *out, const struct picture *picture, uint32_t node)
 {
 	const struct profile *profile = picture->profile;
@@ -182,8 +199,7 @@ static void put_box(struct sink *out, const struct picture *picture, uint32_t no
 	double width = width_of(picture, node), y = TOP + ROW * box->depth;
 	char *label = label_of(profile, frame);
 	bool is_c = frame->kind == STACK_FRAME_OPERATION || frame->kind == STACK_FRAME_NATIVE;
-	char *shown = is_c ? kernel_label(label) : xstrdup(label);
-	size_t fits = fitting(shown, width - 6);
+	char *name = is_c ? kernel_label(label) : xstrdup(label), *shown = shortened(name, width - 6, is_c);
 
 	sink_literal(out, "<g><title>");
 	put_xml(out, label, strlen(label));
@@ -198,20 +214,51 @@ static void put_box(struct sink *out, const struct picture *picture, uint32_t no
 	sink_literal(out, "\" width=\"");
 	put_tenths(out, width > 0.6 ? width - 0.3 : width);
 	sink_literal(out, "\" height=\"17\" fill=\"");
-	sink_text(out, color_of(frame->kind));
+	sink_text(out, kinds[frame->kind].color);
 	sink_literal(out, "\"/>");
-	if (fits > 2) {
+	if (strlen(shown) > 2) {
 		sink_literal(out, "<text x=\"");
 		put_tenths(out, box->x + 3);
 		sink_literal(out, "\" y=\"");
 		put_tenths(out, y + 12.5);
 		sink_literal(out, "\">");
-		put_xml(out, shown, fits);
+		put_xml(out, shown, strlen(shown));
 		sink_literal(out, "</text>");
 	}
 	sink_literal(out, "</g>\n");
 	free(shown);
+	free(name);
 	free(label);
+}
+
+/* The kinds of boxes that are drawn. */
+static void put_legend(struct sink *out, const struct picture *picture)
+{
+	const struct profile *profile = picture->profile;
+	bool has[KINDS] = {0};
+	double x = 3;
+
+	for (size_t i = 0; i < profile->nodes.count; i++)
+		if (picture->boxes[i].is_drawn)
+			has[profile->frames.items[profile->nodes.items[i].frame].kind] = true;
+	for (size_t kind = 0; kind < KINDS; kind++) {
+		if (!has[kind])
+			continue;
+		sink_literal(out, "<rect x=\"");
+		put_tenths(out, x);
+		sink_literal(out, "\" y=\"");
+		put_tenths(out, LEGEND);
+		sink_literal(out, "\" width=\"10\" height=\"10\" fill=\"");
+		sink_text(out, kinds[kind].color);
+		sink_literal(out, "\"/><text x=\"");
+		put_tenths(out, x + 14);
+		sink_literal(out, "\" y=\"");
+		put_tenths(out, LEGEND + 9);
+		sink_literal(out, "\">");
+		sink_text(out, kinds[kind].name);
+		sink_literal(out, "</text>\n");
+		x += 14 + LETTER * (double)(strlen(kinds[kind].name) + 2);
+	}
 }
 
 static void put_picture(struct sink *out, const struct picture *picture)
@@ -232,6 +279,7 @@ static void put_picture(struct sink *out, const struct picture *picture)
 	sink_literal(out, ", ");
 	put_xml(out, title, fitting(title, WIDTH / 2));
 	sink_literal(out, "</text>\n");
+	put_legend(out, picture);
 	for (size_t i = 0; i < picture->profile->nodes.count; i++)
 		if (picture->boxes[picture->order[i]].is_drawn)
 			put_box(out, picture, picture->order[i]);
@@ -262,7 +310,9 @@ int svg_write(struct sink *sink, struct trace *trace, const struct export_option
 		picture.order = xcalloc(profile.nodes.count, sizeof(*picture.order));
 		sum_up(&picture);
 		place_boxes(&picture);
+		text_begin();
 		put_picture(sink, &picture);
+		text_end();
 	}
 	free(picture.boxes);
 	free(picture.order);
