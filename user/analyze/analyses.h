@@ -7,7 +7,6 @@
 #define GPUTRACE_ANALYZE_ANALYSES_H
 
 #include "analyze/sums/activity_sums.h"
-#include "analyze/sums/api_times.h"
 #include "analyze/attribution.h"
 #include "analyze/tree/call_tree.h"
 #include "analyze/callers.h"
@@ -15,10 +14,8 @@
 #include "analyze/sums/complete.h"
 #include "analyze/events.h"
 #include "analyze/sums/cpu_lines.h"
-#include "analyze/sums/failures.h"
 #include "analyze/sums/interpreter.h"
-#include "analyze/sums/jit.h"
-#include "analyze/sums/kernels.h"
+#include "analyze/sums/groups.h"
 #include "analyze/sums/key_averages.h"
 #include "analyze/sums/line_costs.h"
 #include "analyze/sums/line_sums.h"
@@ -150,13 +147,13 @@ struct analyses {
 	struct line_sums gpu_lines;  /* GPU time by line */
 	struct line_sums call_lines; /* launches by line: where there are no GPU times */
 	struct untimed untimed;
-	struct kernels kernels;
+	struct group kernels;
 	struct memcpys memcpys;
 	struct idle idle;
 	struct waits waits;
-	struct api_times api_times;
-	struct jit jit;
-	struct failures failures;
+	struct group api_times;
+	struct group jit;
+	struct group failures;
 	struct memory_peaks memory;
 	struct torch_memory_sums torch_memory;
 	struct torch_held torch_held;

@@ -15,6 +15,7 @@ struct line_tally_row {
 	uint32_t process;		/* index, PROCESS_MANY, NONE */
 	uint32_t user_line, user_lines; /* place_lines.user_line, NONE; the number of different ones */
 	uint64_t ns, count;
+	uint64_t more; /* of GROUP_BY_PARTS (sums/group.h) */
 };
 
 /* The sums that are added by place and two numbers; starts zeroed. */

@@ -117,10 +117,10 @@ static void a_line_is_mostly_in_the_native_function_with_most_time_not_with_most
 
 /* ---- waits ------------------------------------------------------------------------------------------------------- */
 
-static const struct off_cpu_row *row_for(const struct analyses *all, uint32_t reason)
+static const struct line_tally_row *row_for(const struct analyses *all, uint32_t reason)
 {
 	for (size_t i = 0; i < all->off_cpu.count; i++)
-		if (all->off_cpu.rows[i].reason == reason)
+		if (all->off_cpu.rows[i].part[0] == reason)
 			return &all->off_cpu.rows[i];
 	return NULL;
 }
@@ -153,7 +153,7 @@ static void a_wait_is_for_its_reason_until_it_is_woken_and_then_for_a_cpu(void *
 	struct model *model = sample_model(1, 20);
 	struct model_wait wait = wait_in(model, GPT_WAIT_PIPE);
 	struct analyses all;
-	const struct off_cpu_row *row;
+	const struct line_tally_row *row;
 
 	wait.woken_by = GPT_WAKER_THREAD;
 	wait.waker = wait.thread;
@@ -163,10 +163,10 @@ static void a_wait_is_for_its_reason_until_it_is_woken_and_then_for_a_cpu(void *
 	row = row_for(&all, GPT_WAIT_PIPE);
 	assert_int_equal(row->ns, 50);
 	assert_int_equal(row->count, 1);
-	assert_int_equal(row->waker, row->line);
+	assert_int_equal(row->part[1], row->line);
 	row = row_for(&all, OFF_CPU_RUNNABLE);
 	assert_int_equal(row->ns, 30);
-	assert_string_equal(off_cpu_reason(row->reason), "no CPU (runnable)");
+	assert_string_equal(off_cpu_reason(row->part[0]), "no CPU (runnable)");
 	analyses_free(&all);
 	model_free(model);
 }
@@ -181,7 +181,7 @@ static void a_thread_that_never_slept_has_one_reason_and_no_waker(void **state)
 	analyze_waits(&all, model, &wait, 1);
 	assert_int_equal(all.off_cpu.count, 1);
 	assert_int_equal(all.off_cpu.rows[0].ns, 80);
-	assert_int_equal(all.off_cpu.rows[0].waker, OFF_CPU_WAKER_UNKNOWN);
+	assert_int_equal(all.off_cpu.rows[0].part[1], OFF_CPU_WAKER_UNKNOWN);
 	analyses_free(&all);
 	model_free(model);
 }
@@ -192,7 +192,7 @@ static void wakers_that_are_not_followed_have_their_names(void **state)
 	struct model_wait waits[] = {wait_in(model, GPT_WAIT_FILE), wait_in(model, GPT_WAIT_FILE),
 				     wait_in(model, GPT_WAIT_SLEEP)};
 	struct analyses all;
-	const struct off_cpu_row *row;
+	const struct line_tally_row *row;
 
 	for (int i = 0; i < 2; i++) {
 		waits[i].woken_by = GPT_WAKER_OTHER;
@@ -204,9 +204,9 @@ static void wakers_that_are_not_followed_have_their_names(void **state)
 	row = row_for(&all, GPT_WAIT_FILE);
 	assert_int_equal(row->ns, 160); /* the time of the wake-up is not known */
 	assert_int_equal(row->count, 2);
-	assert_int_equal(row->waker, OFF_CPU_WAKER_NAME);
+	assert_int_equal(row->part[1], OFF_CPU_WAKER_NAME);
 	assert_string_equal(all.off_cpu.names.items[0].text, "kworker");
-	assert_int_equal(row_for(&all, GPT_WAIT_SLEEP)->waker, OFF_CPU_WAKER_INTERRUPT);
+	assert_int_equal(row_for(&all, GPT_WAIT_SLEEP)->part[1], OFF_CPU_WAKER_INTERRUPT);
 	analyses_free(&all);
 	model_free(model);
 }

@@ -56,10 +56,10 @@ static void a_wait_for_an_event_names_the_line_that_recorded_it(void **state)
 	model_free(model);
 }
 
-static const struct api_row *row_of(const struct analyses *all, uint16_t api)
+static const struct line_tally_row *row_of(const struct analyses *all, uint16_t api)
 {
 	for (size_t i = 0; i < all->api_times.count; i++)
-		if (all->api_times.rows[i].api == api)
+		if (all->api_times.rows[i].part[0] == api)
 			return &all->api_times.rows[i];
 	return NULL;
 }
@@ -70,11 +70,11 @@ static void time_in_calls_is_by_function_with_the_line_that_has_most(void **stat
 	struct analyses all;
 
 	analyze_model(&all, model, ANALYSES(ANALYZE_API_TIMES));
-	assert_int_equal(all.api_times.rows[0].api, WAIT_API);
+	assert_int_equal(all.api_times.rows[0].part[0], WAIT_API);
 	assert_int_equal(all.api_times.rows[0].ns, 20 * 600000);
-	assert_int_equal(all.api_times.rows[0].returns, 20);
+	assert_int_equal(all.api_times.rows[0].more, 20);
 	assert_line(&all, all.api_times.rows[0].line, "train.py:27 train_step");
-	assert_int_equal(all.api_times.returns, 20 * 6);
+	assert_int_equal(all.api_times.more, 20 * 6);
 	analyses_free(&all);
 	model_free(model);
 }
@@ -90,7 +90,7 @@ static void a_call_that_has_not_returned_counts_without_time(void **state)
 			model->calls[i].end_ns = 0;
 	analyze_model(&all, model, ANALYSES(ANALYZE_API_TIMES));
 	assert_int_equal(row_of(&all, WAIT_API)->count, 20);
-	assert_int_equal(row_of(&all, WAIT_API)->returns, 15);
+	assert_int_equal(row_of(&all, WAIT_API)->more, 15);
 	assert_int_equal(row_of(&all, WAIT_API)->ns, 15 * 600000);
 	analyses_free(&all);
 	model_free(model);
@@ -107,8 +107,8 @@ static void without_any_return_functions_are_by_number_of_calls(void **state)
 			model->calls[i].api = CUDA_LAUNCH;
 	}
 	analyze_model(&all, model, ANALYSES(ANALYZE_API_TIMES));
-	assert_int_equal(all.api_times.returns, 0);
-	assert_int_equal(all.api_times.rows[0].api, CUDA_LAUNCH);
+	assert_int_equal(all.api_times.more, 0);
+	assert_int_equal(all.api_times.rows[0].part[0], CUDA_LAUNCH);
 	assert_int_equal(all.api_times.rows[0].count, 7);
 	assert_line(&all, all.api_times.rows[0].line, "model.py:42 Block.forward");
 	analyses_free(&all);
@@ -124,11 +124,11 @@ static void failed_calls_are_by_error_call_and_line(void **state)
 		if (model->calls[i].api == CUDA_LAUNCH || (model->calls[i].api == WAIT_API && i < 6))
 			model->calls[i].result = 700;
 	analyze_model(&all, model, ANALYSES(ANALYZE_FAILURES));
-	assert_int_equal(all.failures.calls, 5);
-	assert_int_equal(all.failures.launches, 4);
+	assert_int_equal(all.failures.events, 5);
+	assert_int_equal(all.failures.more, 4);
 	assert_int_equal(all.failures.count, 2);
-	assert_int_equal(all.failures.rows[0].api, CUDA_LAUNCH);
-	assert_int_equal(all.failures.rows[0].result, 700);
+	assert_int_equal(all.failures.rows[0].part[1], CUDA_LAUNCH);
+	assert_int_equal(all.failures.rows[0].part[0], 700);
 	assert_int_equal(all.failures.rows[0].count, 4);
 	assert_line(&all, all.failures.rows[0].line, "model.py:42 Block.forward");
 	analyses_free(&all);
@@ -152,8 +152,8 @@ static void compilations_are_by_line_and_by_what_was_done(void **state)
 	analyze_model(&all, model, ANALYSES(ANALYZE_JIT));
 	assert_int_equal(all.jit.count, 3);
 	assert_line(&all, all.jit.rows[0].line, "model.py:42 Block.forward");
-	assert_int_equal(all.jit.rows[0].operation, 2);
-	assert_int_equal(all.jit.rows[0].entry, 1);
+	assert_int_equal(all.jit.rows[0].part[0], 2);
+	assert_int_equal(all.jit.rows[0].part[1], 1);
 	assert_int_equal(all.jit.rows[0].ns, 60);
 	assert_int_equal(all.jit.rows[0].count, 2);
 	assert_line(&all, all.jit.rows[2].line, "(call not seen)");

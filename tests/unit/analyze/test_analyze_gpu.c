@@ -8,9 +8,9 @@ static void a_kernel_has_its_time_and_the_line_that_launches_most_of_it(void **s
 	struct analyses all;
 
 	analyze_model(&all, model, ANALYSES(ANALYZE_KERNELS));
-	assert_int_equal(all.kernels.gpu_ns, 20 * SAMPLE_GPU_NS_PER_STEP);
+	assert_int_equal(all.kernels.ns, 20 * SAMPLE_GPU_NS_PER_STEP);
 	assert_int_equal(all.kernels.count, 2);
-	assert_string_equal(model->strings[all.kernels.rows[0].name], "void gemm<128>(float const*, float*)");
+	assert_string_equal(model->strings[all.kernels.rows[0].part[0]], "void gemm<128>(float const*, float*)");
 	assert_int_equal(all.kernels.rows[0].ns, 20 * 190000);
 	assert_int_equal(all.kernels.rows[0].count, 20 * 3);
 	assert_line(&all, all.kernels.rows[0].line, "model.py:42 Block.forward");

@@ -187,10 +187,10 @@ static void launches_without_gpu_times_are_counted_by_line(void **state)
 			model->calls[i].gpu_count = 0;
 		}
 	analyze_model(&all, model, ANALYSES(ANALYZE_UNTIMED));
-	assert_int_equal(all.untimed.count, 1);
-	assert_int_equal(all.untimed.launches, 3);
-	assert_line(&all, all.untimed.rows[0].line, "model.py:42 Block.forward");
-	assert_int_equal(all.untimed.rows[0].process, 0);
+	assert_int_equal(all.untimed.launches.count, 1);
+	assert_int_equal(all.untimed.launches.events, 3);
+	assert_line(&all, all.untimed.launches.rows[0].line, "model.py:42 Block.forward");
+	assert_int_equal(all.untimed.launches.rows[0].process, 0);
 	analyses_free(&all);
 	model_free(model);
 }

@@ -86,10 +86,10 @@ static void collectives_of_several_ranks_are_one_row(void **state)
 	struct analyses all;
 
 	analyze_model(&all, model, ANALYSES(ANALYZE_OPS));
-	assert_int_equal(all.collectives.count, 2);
-	assert_int_equal(all.collectives.rows[0].ns, 40000);
-	assert_int_equal(all.collectives.rows[0].count, 2);
-	assert_int_equal(all.collectives.rows[1].ns, 20000);
+	assert_int_equal(all.collectives.group.count, 2);
+	assert_int_equal(all.collectives.group.rows[0].ns, 40000);
+	assert_int_equal(all.collectives.group.rows[0].count, 2);
+	assert_int_equal(all.collectives.group.rows[1].ns, 20000);
 	analyses_free(&all);
 	model_free(model);
 }

@@ -220,7 +220,7 @@ static void a_call_that_gputrace_does_not_follow_has_its_time(void **state)
 					       CORR("7")) "," WORK("kernel", "k", "970", "9", CORR("7")) "]",
 		&trace);
 
-	assert_string_equal(api_name(all.api_times.rows[0].api), "cudaDeviceGetStreamPriorityRange");
+	assert_string_equal(api_name((uint16_t)all.api_times.rows[0].part[0]), "cudaDeviceGetStreamPriorityRange");
 	assert_int_equal(all.api_times.rows[0].ns, 900000);
 	assert_int_equal(all.why.losses[0].cause, WHY_CALL);
 	assert_int_equal(all.why.losses[0].ns, 900000);

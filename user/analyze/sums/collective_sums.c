@@ -6,24 +6,15 @@
 
 #include "model/collectives.h"
 
-void collective_sums_free(struct collective_sums *sums)
-{
-	tally_free(&sums->callers);
-	free(sums->rows);
-}
-
 void collective_sums_add_gpu(struct collective_sums *sums, const struct gpu_event *event)
 {
 	const struct model_collective *collective = NULL;
-	struct tally_entry *sum;
 
 	if (event->op->kind == MODEL_KERNEL && event->launch)
 		collective = model_collective_of_call(sums->model, event->launch);
-	if (!collective)
-		return;
-	sum = tally_at(&sums->callers, (struct tally_key){{collective->params, event->caller}});
-	sum->ns += gpu_ns(event->op);
-	sum->count++;
+	if (collective)
+		group_add(&sums->group, (const uint32_t[2]){collective->params}, event->caller, NONE, gpu_ns(event->op),
+			  0);
 }
 
 /* ---- ranks ---------------------------------------------------------------------------------------------------------
@@ -56,18 +47,18 @@ static int by_text(const void *left, const void *right)
 }
 
 /* The sums under the first params of each kind. */
-static struct tally merge_ranks(const struct collective_sums *sums)
+static struct tally merge_ranks(const struct model *model, const struct tally *sums)
 {
-	struct kind *kinds = xcalloc(sums->callers.count, sizeof(*kinds));
+	struct kind *kinds = xcalloc(sums->count, sizeof(*kinds));
 	struct tally merged = {0}, first_of = {0}; /* key: params; more: the first params of its kind */
 	size_t count = 0;
 
-	for (size_t i = 0; i < sums->callers.count; i++) {
-		uint32_t params = sums->callers.entries[i].key.part[0];
+	for (size_t i = 0; i < sums->count; i++) {
+		uint32_t params = sums->entries[i].key.part[0];
 		struct tally_entry *known = tally_at(&first_of, (struct tally_key){{params}});
 
 		if (!known->count++)
-			kinds[count++] = (struct kind){params, text_of(sums->model->strings[params])};
+			kinds[count++] = (struct kind){params, text_of(model->strings[params])};
 	}
 	if (count)
 		qsort(kinds, count, sizeof(*kinds), by_text);
@@ -76,10 +67,11 @@ static struct tally merge_ranks(const struct collective_sums *sums)
 			first = i;
 		tally_at(&first_of, (struct tally_key){{kinds[i].params}})->more = kinds[first].params;
 	}
-	for (size_t i = 0; i < sums->callers.count; i++) {
-		const struct tally_entry *from = &sums->callers.entries[i];
+	for (size_t i = 0; i < sums->count; i++) {
+		const struct tally_entry *from = &sums->entries[i];
 		uint64_t first = tally_at(&first_of, (struct tally_key){{from->key.part[0]}})->more;
-		struct tally_entry *to = tally_at(&merged, (struct tally_key){{(uint32_t)first, from->key.part[1]}});
+		struct tally_entry *to =
+			tally_at(&merged, (struct tally_key){{(uint32_t)first, 0, from->key.part[2], NONE}});
 
 		to->ns += from->ns;
 		to->count += from->count;
@@ -91,43 +83,11 @@ static struct tally merge_ranks(const struct collective_sums *sums)
 	return merged;
 }
 
-/* ---- rows ----------------------------------------------------------------------------------------------------------
- */
-
-static int by_time(const void *left, const void *right)
-{
-	const struct collective_row *a = left, *b = right;
-
-	if (a->ns != b->ns)
-		return a->ns > b->ns ? -1 : 1;
-	return (a->params > b->params) - (a->params < b->params);
-}
-
 void collective_sums_finish(struct collective_sums *sums, struct lines *lines)
 {
-	struct tally merged = merge_ranks(sums), by_line = tally_by_line(lines, &merged, 1);
-	struct tally rows = {0}; /* key: params; ns: of the line with most, more: index of the row + 1 */
+	struct tally merged = merge_ranks(sums->model, &sums->group.sums.timed);
 
-	sums->rows = xcalloc(by_line.count, sizeof(*sums->rows));
-	for (size_t i = 0; i < by_line.count; i++) {
-		const struct tally_entry *line = &by_line.entries[i];
-		struct tally_entry *entry = tally_at(&rows, (struct tally_key){{line->key.part[0]}});
-		struct collective_row *row;
-
-		if (!entry->more)
-			entry->more = ++sums->count;
-		row = &sums->rows[entry->more - 1];
-		if (!row->count || line->ns > entry->ns) {
-			entry->ns = line->ns;
-			row->line = line->key.part[1];
-		}
-		row->params = line->key.part[0];
-		row->ns += line->ns;
-		row->count += line->count;
-	}
-	if (sums->count)
-		qsort(sums->rows, sums->count, sizeof(*sums->rows), by_time);
-	tally_free(&rows);
-	tally_free(&by_line);
-	tally_free(&merged);
+	tally_free(&sums->group.sums.timed);
+	sums->group.sums.timed = merged;
+	group_finish(&sums->group, lines, GROUP_BY_PARTS);
 }

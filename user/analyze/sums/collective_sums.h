@@ -3,23 +3,17 @@
 #ifndef GPUTRACE_ANALYZE_COLLECTIVE_SUMS_H
 #define GPUTRACE_ANALYZE_COLLECTIVE_SUMS_H
 
-#include "analyze/events.h"
-#include "analyze/lines.h"
-
-struct collective_row {
-	uint32_t params; /* model.strings: see collective_read(); ranks, and splits of the elements, share a row */
-	uint32_t line;	 /* with most of its time */
-	uint64_t ns, count;
-};
+#include "analyze/sums/group.h"
 
 struct collective_sums {
 	const struct model *model;
-	struct tally callers;	     /* params, caller */
-	struct collective_row *rows; /* most time first */
-	size_t count;
+	/*
+	 * The number of a row: model.strings, see collective_read(); collectives whose ranks or splits of the elements
+	 * differ share one.
+	 */
+	struct group group;
 };
 
-void collective_sums_free(struct collective_sums *sums);
 void collective_sums_add_gpu(struct collective_sums *sums, const struct gpu_event *event);
 void collective_sums_finish(struct collective_sums *sums, struct lines *lines);
 

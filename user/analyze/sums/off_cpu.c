@@ -89,7 +89,6 @@ static uint32_t shown_waker(const struct off_cpu *off, struct lines *lines, uint
 void off_cpu_finish(struct off_cpu *off, struct lines *lines)
 {
 	struct line_tally by_line = {0};
-	struct line_tally_row *sorted;
 
 	for (size_t i = 0; i < off->sums.count; i++) {
 		const struct tally_entry *sum = &off->sums.entries[i];
@@ -98,18 +97,7 @@ void off_cpu_finish(struct off_cpu *off, struct lines *lines)
 
 		line_tally_add(&by_line, lines_of_place(lines, part[0]), what, part[3], sum->ns, sum->count);
 	}
-	sorted = line_tally_rows(&by_line, &off->count);
-	off->rows = xcalloc(off->count, sizeof(*off->rows));
-	for (size_t i = 0; i < off->count; i++)
-		off->rows[i] = (struct off_cpu_row){.line = sorted[i].line,
-						    .process = sorted[i].process,
-						    .user_line = sorted[i].user_line,
-						    .user_lines = sorted[i].user_lines,
-						    .reason = sorted[i].part[0],
-						    .waker = sorted[i].part[1],
-						    .ns = sorted[i].ns,
-						    .count = sorted[i].count};
-	free(sorted);
+	off->rows = line_tally_rows(&by_line, &off->count);
 }
 
 const char *off_cpu_reason(uint32_t reason)

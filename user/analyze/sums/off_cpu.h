@@ -11,7 +11,10 @@
 /* In place of a reason: the thread was woken, and runnable. */
 #define OFF_CPU_RUNNABLE GPT_WAIT_REASONS
 
-/* off_cpu_row.waker: a line, a name (off_cpu.names, by the bits below), or one of these. */
+/*
+ * The numbers of a row: its reason (enum gpt_wait_reason, OFF_CPU_RUNNABLE), and its waker: a line, a name
+ * (off_cpu.names, by the bits below), or one of these.
+ */
 #define OFF_CPU_WAKER_NAME 0x80000000u
 #define OFF_CPU_WAKER_INTERRUPT (NONE - 1)
 #define OFF_CPU_WAKER_UNKNOWN NONE
@@ -22,23 +25,14 @@ struct off_cpu_name {
 	char text[MODEL_WAKER_NAME];
 };
 
-struct off_cpu_row {
-	uint32_t line;
-	uint32_t process;		/* index, PROCESS_MANY */
-	uint32_t user_line, user_lines; /* as in line_tally_row */
-	uint32_t reason;		/* enum gpt_wait_reason, OFF_CPU_RUNNABLE */
-	uint32_t waker;
-	uint64_t ns, count;
-};
-
 struct off_cpu {
 	const struct model *model; /* the latest part */
 	struct tally sums;	   /* caller_place, reason, index in wakers, process */
 	struct tally wakers;	   /* enum gpt_waker, caller or index in names */
 	ARRAY(struct off_cpu_name) names;
 	uint64_t ns;
-	uint32_t process;	  /* of all; NONE, PROCESS_MANY */
-	struct off_cpu_row *rows; /* most time first */
+	uint32_t process;	     /* of all; NONE, PROCESS_MANY */
+	struct line_tally_row *rows; /* most time first */
 	size_t count;
 };
 
@@ -46,7 +40,7 @@ void off_cpu_free(struct off_cpu *off);
 void off_cpu_add_wait(struct off_cpu *off, const struct wait_event *event);
 void off_cpu_finish(struct off_cpu *off, struct lines *lines);
 
-/* "GIL", "sleep", "no CPU (runnable)"; by off_cpu_row.reason. */
+/* "GIL", "sleep", "no CPU (runnable)"; by the first number of a row. */
 const char *off_cpu_reason(uint32_t reason);
 
 /* The hooks of this analysis (analyses.h). */

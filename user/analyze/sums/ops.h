@@ -67,6 +67,6 @@ void ops_by_name_finish(struct ops_by_name *all);
 	X(OPS, gpu, collective_sums_add_gpu(&all->collectives, event))                                                 \
 	X(OPS, op, ops_by_name_add_op(&all->ops, event))                                                               \
 	X(OPS, finish, (ops_by_name_finish(&all->ops), collective_sums_finish(&all->collectives, event->lines)))       \
-	X(OPS, free, (ops_by_name_free(&all->ops), collective_sums_free(&all->collectives)))
+	X(OPS, free, (ops_by_name_free(&all->ops), group_free(&all->collectives.group)))
 
 #endif

@@ -2,14 +2,11 @@
 /* Counts launches by caller, and makes lines of them. */
 #include "analyze/sums/untimed.h"
 
-#include <stdlib.h>
-
 void untimed_free(struct untimed *untimed)
 {
-	tally_free(&untimed->callers);
+	group_free(&untimed->launches);
 	tally_free(&untimed->firsts);
 	tally_free(&untimed->open);
-	free(untimed->rows);
 }
 
 static void note_open(struct untimed *untimed, const struct call_event *event)
@@ -35,8 +32,7 @@ void untimed_add_call(struct untimed *untimed, const struct call_event *event)
 	note_open(untimed, event);
 	if (!launch_lacks_times(event->fate))
 		return;
-	tally_at(&untimed->callers, (struct tally_key){{event->caller, event->process}})->count++;
-	untimed->launches++;
+	group_add(&untimed->launches, (const uint32_t[2]){0}, event->caller, event->process, 0, 0);
 	first = tally_at(&untimed->firsts, (struct tally_key){{event->process}});
 	if (!first->count++)
 		first->ns = event->call->start_ns;
@@ -60,15 +56,6 @@ uint64_t untimed_end(struct untimed *untimed, const struct model *model, const s
 	return end_ns > window->start_ns && end_ns < window->end_ns ? end_ns : window->start_ns;
 }
 
-static int by_launches(const void *left, const void *right)
-{
-	const struct untimed_row *a = left, *b = right;
-
-	if (a->launches != b->launches)
-		return a->launches > b->launches ? -1 : 1;
-	return (a->line > b->line) - (a->line < b->line);
-}
-
 static void find_longest(struct untimed *untimed, const struct model *model, const struct window *window,
 			 struct lines *lines)
 {
@@ -90,22 +77,6 @@ static void find_longest(struct untimed *untimed, const struct model *model, con
 void untimed_finish(struct untimed *untimed, const struct model *model, const struct window *window,
 		    struct lines *lines)
 {
-	struct tally rows = {0}; /* key: line; more: index of the row + 1 */
-
 	find_longest(untimed, model, window, lines);
-	untimed->rows = xcalloc(untimed->callers.count, sizeof(*untimed->rows));
-	for (size_t i = 0; i < untimed->callers.count; i++) {
-		const struct tally_entry *caller = &untimed->callers.entries[i];
-		uint32_t line = line_of(lines, caller->key.part[0]);
-		struct tally_entry *entry = tally_at(&rows, (struct tally_key){{line}});
-
-		if (!entry->more) {
-			untimed->rows[untimed->count] = (struct untimed_row){.line = line, .process = NONE};
-			entry->more = ++untimed->count;
-		}
-		untimed->rows[entry->more - 1].launches += caller->count;
-		process_note(&untimed->rows[entry->more - 1].process, caller->key.part[1]);
-	}
-	tally_free(&rows);
-	qsort(untimed->rows, untimed->count, sizeof(*untimed->rows), by_launches);
+	group_finish(&untimed->launches, lines, GROUP_BY_LINE_AND_COUNT);
 }

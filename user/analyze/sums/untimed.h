@@ -3,14 +3,7 @@
 #ifndef GPUTRACE_ANALYZE_UNTIMED_H
 #define GPUTRACE_ANALYZE_UNTIMED_H
 
-#include "analyze/events.h"
-#include "analyze/lines.h"
-
-struct untimed_row {
-	uint32_t line;
-	uint32_t process; /* PROCESS_MANY: several */
-	uint64_t launches;
-};
+#include "analyze/sums/group.h"
 
 /*
  * The launches of a process after its last one that has all its GPU times: what the GPU did about them is not known.
@@ -22,14 +15,11 @@ struct unfinished {
 };
 
 struct untimed {
-	struct tally callers;	   /* caller, process */
+	struct group launches;	   /* the launches without GPU times */
 	struct tally firsts;	   /* process; ns: time of its first launch without GPU times */
 	struct tally open;	   /* process; count: launches since one with all GPU times; ns, more: of the first, its
 				      time and its caller */
 	struct unfinished longest; /* of the process with the longest; launches 0: of none */
-	uint64_t launches;
-	struct untimed_row *rows; /* most launches first */
-	size_t count;
 };
 
 void untimed_free(struct untimed *untimed);

@@ -4,53 +4,53 @@
 #include <stdlib.h>
 
 #include "report/parts.h"
+#include "report/row_table.h"
+
+static char *api_text(const struct report *report, const void *row)
+{
+	return xstrdup(api_name((uint16_t)((const GROUP_ROW *)row)->part[0]));
+}
+
+static const struct row_table timed_table = {
+	.id = "calls",
+	.title = "CPU in CUDA calls",
+	.carries = ROW_CARRIES_OF_RECORDING,
+	.columns =
+		(const struct row_column[]){
+			ROW_NS("%s", "ns", GROUP_ROW, ns),
+			ROW_PERCENT(GROUP_ROW, ns),
+			ROW_COUNT("calls", "calls", GROUP_ROW, count),
+			ROW_AVERAGE(GROUP_ROW, ns, more),
+			ROW_TEXT("call", "call", TEXT_TRUNCATE_MIDDLE, api_text),
+			ROW_LABEL("mostly at", "line", GROUP_ROW, line),
+			ROW_END,
+		},
+};
+static const struct row_table counted_table = {
+	.id = "calls",
+	.title = "CPU in CUDA calls",
+	.aside = "returns were not seen: calls only",
+	.columns =
+		(const struct row_column[]){
+			ROW_COUNT("calls", "calls", GROUP_ROW, count),
+			ROW_TEXT("call", "call", TEXT_TRUNCATE_MIDDLE, api_text),
+			ROW_LABEL("mostly at", "line", GROUP_ROW, line),
+			ROW_END,
+		},
+};
 
 void report_calls(struct report *report)
 {
-	const struct api_times *times = &report->all->api_times;
+	const struct group *times = &report->all->api_times;
 	size_t shown = report_shown(report, times->count);
-	struct time_unit unit = time_unit_for(times->ns);
-	const struct column timed[] = {
-		COLUMN_NUMBER(unit.name, "ns", UNIT_NS),
-		COLUMN_NUMBER("%", "percent", UNIT_PERCENT),
-		COLUMN_NUMBER("calls", "calls", UNIT_COUNT),
-		COLUMN_NUMBER("avg us", "avg_ns", UNIT_NS_AVG),
-		COLUMN_NAME("call", "call", TEXT_TRUNCATE_MIDDLE),
-		LABEL_COLUMNS("mostly at", "line"),
-		COLUMN_END,
-	};
-	const struct column counted[] = {
-		COLUMN_NUMBER("calls", "calls", UNIT_COUNT),
-		COLUMN_NAME("call", "call", TEXT_TRUNCATE_MIDDLE),
-		LABEL_COLUMNS("mostly at", "line"),
-		COLUMN_END,
-	};
 	/* gputrace follows the calls of cuda_api.h; a file of another tool has all */
 	const char *of = model_has_all_calls(report->model)
 				 ? "% of the time in CUDA calls"
 				 : "% of the time in calls that gputrace follows; others count as Python's";
-	struct table table;
 
-	if (!times->count)
-		return;
-	report_title(report, "calls", "CPU in CUDA calls", times->returns ? of : "returns were not seen: calls only");
-	if (times->returns)
-		report_carries(report, times->ns, report_ns(report));
-	table_begin(&table, times->returns ? timed : counted);
-	for (size_t i = 0; i < shown; i++) {
-		const struct api_row *row = &times->rows[i];
-
-		if (times->returns) {
-			table_add_ns(&table, row->ns, unit);
-			table_add_percent(&table, (double)row->ns, (double)times->ns);
-		}
-		table_add_count(&table, row->count);
-		if (times->returns)
-			table_add_average(&table, row->ns, row->returns);
-		table_add(&table, api_name(row->api));
-		report_add_label(report, &table, row->line);
-	}
-	report_table(report, &table);
+	report_rows(report, times->more ? &timed_table : &counted_table,
+		    &(struct row_list){ROWS(times->rows, times->count), .sum = times->ns,
+				       .aside = times->more ? of : NULL});
 	if (times->count > shown)
 		report_line(report, "  ... and %zu more kinds of calls%s%s", times->count - shown,
 			    report->table ? ": --table " : "", report->table ? report->table : "");
@@ -87,58 +87,64 @@ static const char *error_meaning(int32_t result)
 	return NULL;
 }
 
-static void put_failures(struct report *report, const struct failures *failures)
+static void add_result(struct report *report, struct table *table, const void *row)
 {
-	static const struct column columns[] = {
-		COLUMN_NUMBER("count", "count", UNIT_COUNT),
-		COLUMN_NUMBER("returned", "result", UNIT_ID),
-		COLUMN_NAME("meaning", "meaning", TEXT_TRUNCATE_END),
-		COLUMN_NAME("call", "call", TEXT_TRUNCATE_END),
-		LABEL_COLUMNS("line", "line"),
-		COLUMN_END,
-	};
-	struct table table;
-
-	report_title(report, "failed", "Failed CUDA calls", NULL);
-	table_begin(&table, columns);
-	for (size_t i = 0; i < report_shown(report, failures->count); i++) {
-		const struct failure_row *row = &failures->rows[i];
-		const char *meaning = error_meaning(row->result);
-
-		table_add_count(&table, row->count);
-		table_add_signed(&table, row->result);
-		if (meaning)
-			table_add(&table, meaning);
-		else
-			table_add_unknown(&table, "");
-		table_add(&table, api_name(row->api));
-		report_add_label(report, &table, row->line);
-	}
-	report_table(report, &table);
+	table_add_signed(table, (int32_t)((const GROUP_ROW *)row)->part[0]);
 }
+
+static void add_meaning(struct report *report, struct table *table, const void *row)
+{
+	const char *meaning = error_meaning((int32_t)((const GROUP_ROW *)row)->part[0]);
+
+	if (meaning)
+		table_add(table, meaning);
+	else
+		table_add_unknown(table, "");
+}
+
+static char *failed_text(const struct report *report, const void *row)
+{
+	return xstrdup(api_name((uint16_t)((const GROUP_ROW *)row)->part[1]));
+}
+
+/* For programs. */
+static const struct row_table failed_table = {
+	.id = "failed",
+	.title = "Failed CUDA calls",
+	.columns =
+		(const struct row_column[]){
+			ROW_COUNT("count", "count", GROUP_ROW, count),
+			ROW_ADD(COLUMN_NUMBER("returned", "result", UNIT_ID), add_result),
+			ROW_ADD(COLUMN_NAME("meaning", "meaning", TEXT_TRUNCATE_END), add_meaning),
+			ROW_TEXT("call", "call", TEXT_TRUNCATE_END, failed_text),
+			ROW_LABEL("line", "line", GROUP_ROW, line),
+			ROW_END,
+		},
+};
 
 void report_failed(struct report *report)
 {
-	const struct failures *failures = &report->all->failures;
+	const struct group *failures = &report->all->failures;
 	size_t shown = report_shown(report, failures->count);
 
-	if (!failures->calls)
+	if (!failures->count)
 		return;
 	if (report->writer) {
-		put_failures(report, failures);
+		report_group(report, &failed_table, failures);
 		return;
 	}
 	fprintf(report->out, "\n%s", report->color ? "\033[31m" : "");
-	report_line(report, "Failed: %s launches, %s other CUDA calls", number_count(failures->launches).text,
-		    number_count(failures->calls - failures->launches).text);
+	report_line(report, "Failed: %s launches, %s other CUDA calls", number_count(failures->more).text,
+		    number_count(failures->events - failures->more).text);
 	fputs(report->color ? "\033[0m" : "", report->out);
 	for (size_t i = 0; i < shown; i++) {
-		const struct failure_row *row = &failures->rows[i];
-		const char *meaning = error_meaning(row->result);
+		const GROUP_ROW *row = &failures->rows[i];
+		int32_t result = (int32_t)row->part[0];
+		const char *meaning = error_meaning(result);
 		char *label = line_label(&report->all->lines, row->line);
 
 		report_line(report, "  %s x %s returned %" PRId32 "%s%s%s at %s", number_count(row->count).text,
-			    api_name(row->api), row->result, meaning ? " (" : "", meaning ? meaning : "",
+			    api_name((uint16_t)row->part[1]), result, meaning ? " (" : "", meaning ? meaning : "",
 			    meaning ? ")" : "", label);
 		free(label);
 	}

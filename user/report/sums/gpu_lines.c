@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "report/parts.h"
+#include "report/row_table.h"
 
 /* Says which lines the time of graphs is on. */
 static void put_graphs(struct report *report, struct time_unit unit)
@@ -45,15 +46,6 @@ static void put_backward(struct report *report, const struct line_sums *sums, co
 			    number_count(report->model->forwards_forgotten).text);
 }
 
-static uint64_t rest_of(const struct line_sums *sums, size_t shown)
-{
-	uint64_t rest = 0;
-
-	for (size_t i = shown; i < sums->count; i++)
-		rest += sums->rows[i].self;
-	return rest;
-}
-
 /* Notes for a line that PyTorch's compiler wrote: what it was made of, and which kernel it launches. */
 static void add_generated(struct table *table, const struct lines *lines, uint32_t line)
 {
@@ -67,57 +59,61 @@ static void add_generated(struct table *table, const struct lines *lines, uint32
 	free(launches);
 }
 
-/* Adds the calling line; if PyTorch compiled code in between, also the generated line and what that was made of. */
-static void add_user_line(struct report *report, struct table *table, const struct line_row *row)
+/* Of row->generated_line, which PyTorch compiled; NULL: there is none. */
+static char *generated_place(const struct report *report, const struct line_row *row)
 {
-	const struct lines *lines = &report->all->lines;
-	char *place = row->generated_line == NONE ? NULL : line_short_place(lines, row->generated_line);
-	char *generated = place ? xasprintf("generated %s", place) : xstrdup("");
+	return row->generated_line == NONE ? NULL : line_short_place(&report->all->lines, row->generated_line);
+}
 
-	report_add_user_line(report, table, row->user_line, row->user_lines);
+static void add_generated_place(struct report *report, struct table *table, const void *row)
+{
+	char *place = generated_place(report, row);
+
 	if (place)
 		table_add(table, place);
 	else
 		table_add_unknown(table, "");
+	free(place);
+}
+
+/* Adds the calling line; if PyTorch compiled code in between, also the generated line and what that was made of. */
+static void add_notes(struct report *report, struct table *table, const void *item)
+{
+	const struct line_row *row = item;
+	char *place = generated_place(report, row);
+	char *generated = place ? xasprintf("generated %s", place) : xstrdup("");
+
 	report_note_user_line(report, table, row->user_line, row->user_lines, generated);
 	free(generated);
 	free(place);
-	add_generated(table, lines, row->generated_line == NONE ? row->line : row->generated_line);
+	add_generated(table, &report->all->lines, row->generated_line == NONE ? row->line : row->generated_line);
 }
+
+static const struct row_table gpu_table = {
+	.id = "gpu_lines",
+	.title = "GPU time by Python line",
+	.aside = "% of GPU time",
+	.more = "lines",
+	.add_notes = add_notes,
+	.columns =
+		(const struct row_column[]){
+			ROW_NS("self %s", "self_ns", struct line_row, self),
+			ROW_NS("total %s", "total_ns", struct line_row, total),
+			ROW_PERCENT(struct line_row, self),
+			ROW_COUNT("calls", "launches", struct line_row, launches),
+			ROW_LINE(struct line_row, line, process),
+			ROW_USER_LINE(struct line_row),
+			ROW_ADD(COLUMN_DATA("generated", UNIT_TEXT), add_generated_place),
+			ROW_END,
+		},
+};
 
 static void put_gpu_self(struct report *report, const struct line_sums *sums)
 {
-	size_t shown = report_shown(report, sums->count);
 	struct time_unit unit = time_unit_for(sums->sum);
-	char self[16], total[16], backward[48];
-	const struct column columns[] = {
-		COLUMN_NUMBER(self, "self_ns", UNIT_NS),
-		COLUMN_NUMBER(total, "total_ns", UNIT_NS),
-		COLUMN_NUMBER("%", "percent", UNIT_PERCENT),
-		COLUMN_NUMBER("calls", "launches", UNIT_COUNT),
-		LINE_COLUMNS(report),
-		USER_LINE_COLUMNS,
-		COLUMN_DATA("generated", UNIT_TEXT),
-		COLUMN_END,
-	};
-	struct table table;
+	char backward[48];
 
-	snprintf(self, sizeof(self), "self %s", unit.name);
-	snprintf(total, sizeof(total), "total %s", unit.name);
-	report_title(report, "gpu_lines", "GPU time by Python line", "% of GPU time");
-	table_begin(&table, columns);
-	for (size_t i = 0; i < shown; i++) {
-		const struct line_row *row = &sums->rows[i];
-
-		table_add_ns(&table, row->self, unit);
-		table_add_ns(&table, row->total, unit);
-		table_add_percent(&table, (double)row->self, (double)sums->sum);
-		table_add_count(&table, row->launches);
-		report_add_line(report, &table, row->line, row->process);
-		add_user_line(report, &table, row);
-	}
-	report_table(report, &table);
-	report_more(report, sums->count - shown, "lines", number_in(rest_of(sums, shown), unit), unit.name);
+	report_rows(report, &gpu_table, &(struct row_list){ROWS(sums->rows, sums->count), .sum = sums->sum});
 	put_graphs(report, unit);
 	snprintf(backward, sizeof(backward), "%s %s", number_in(in_nodes(sums), unit).text, unit.name);
 	put_backward(report, sums, backward);
@@ -169,69 +165,58 @@ void report_gpu_by_line(struct report *report)
 	put_gpu_own(report, &report->all->gpu_lines);
 }
 
+static const struct row_table calls_table = {
+	.id = "call_lines",
+	.title = "CUDA calls by Python line",
+	.aside = "kernel and graph launches, copies, fills",
+	.more = "lines",
+	.counted = "calls",
+	.add_notes = add_notes,
+	.columns =
+		(const struct row_column[]){
+			ROW_COUNT("calls", "launches", struct line_row, self),
+			ROW_COUNT("with callees", "total_launches", struct line_row, total),
+			ROW_PERCENT(struct line_row, self),
+			ROW_LINE(struct line_row, line, process),
+			ROW_USER_LINE(struct line_row),
+			ROW_ADD(COLUMN_DATA("generated", UNIT_TEXT), add_generated_place),
+			ROW_END,
+		},
+};
+
 void report_calls_by_line(struct report *report)
 {
 	const struct line_sums *sums = &report->all->call_lines;
-	size_t shown = report_shown(report, sums->count);
-	const struct column columns[] = {
-		COLUMN_NUMBER("calls", "launches", UNIT_COUNT),
-		COLUMN_NUMBER("with callees", "total_launches", UNIT_COUNT),
-		COLUMN_NUMBER("%", "percent", UNIT_PERCENT),
-		LINE_COLUMNS(report),
-		USER_LINE_COLUMNS,
-		COLUMN_DATA("generated", UNIT_TEXT),
-		COLUMN_END,
-	};
-	struct table table;
 	char backward[48];
 
 	if (!sums->count)
 		return;
-	report_title(report, "call_lines", "CUDA calls by Python line", "kernel and graph launches, copies, fills");
-	table_begin(&table, columns);
-	for (size_t i = 0; i < shown; i++) {
-		const struct line_row *row = &sums->rows[i];
-
-		table_add_count(&table, row->self);
-		table_add_count(&table, row->total);
-		table_add_percent(&table, (double)row->self, (double)sums->sum);
-		report_add_line(report, &table, row->line, row->process);
-		add_user_line(report, &table, row);
-	}
-	report_table(report, &table);
-	report_more(report, sums->count - shown, "lines", number_count(rest_of(sums, shown)), "calls");
+	report_rows(report, &calls_table, &(struct row_list){ROWS(sums->rows, sums->count), .sum = sums->sum});
 	snprintf(backward, sizeof(backward), "%s calls", number_count(in_nodes(sums)).text);
 	put_backward(report, sums, backward);
 }
 
+static const struct row_table untimed_table = {
+	.id = "untimed_lines",
+	.title = "Launches without GPU times by Python line",
+	.aside = "not in the tables of GPU time; why: the last lines",
+	.carries = ROW_CARRIES_OF_WHOLE,
+	.more = "lines",
+	.counted = "launches",
+	.columns =
+		(const struct row_column[]){
+			ROW_COUNT("launches", "launches", GROUP_ROW, count),
+			ROW_PERCENT(GROUP_ROW, count),
+			ROW_LINE(GROUP_ROW, line, process),
+			ROW_END,
+		},
+};
+
 void report_untimed_launches(struct report *report)
 {
-	const struct untimed *untimed = &report->all->untimed;
-	size_t shown = report_shown(report, untimed->count);
-	const struct column columns[] = {
-		COLUMN_NUMBER("launches", "launches", UNIT_COUNT),
-		COLUMN_NUMBER("%", "percent", UNIT_PERCENT),
-		LINE_COLUMNS(report),
-		COLUMN_END,
-	};
-	struct table table;
-	uint64_t rest = 0;
+	const struct group *launches = &report->all->untimed.launches;
 
-	if (!untimed->count)
-		return;
-	report_title(report, "untimed_lines", "Launches without GPU times by Python line",
-		     "not in the tables of GPU time; why: the last lines");
-	report_carries(report, untimed->launches, report->all->complete.launches_meant);
-	table_begin(&table, columns);
-	for (size_t i = 0; i < shown; i++) {
-		const struct untimed_row *row = &untimed->rows[i];
-
-		table_add_count(&table, row->launches);
-		table_add_percent(&table, (double)row->launches, (double)untimed->launches);
-		report_add_line(report, &table, row->line, row->process);
-	}
-	report_table(report, &table);
-	for (size_t i = shown; i < untimed->count; i++)
-		rest += untimed->rows[i].launches;
-	report_more(report, untimed->count - shown, "lines", number_count(rest), "launches");
+	report_rows(report, &untimed_table,
+		    &(struct row_list){ROWS(launches->rows, launches->count), .sum = launches->events,
+				       .whole = report->all->complete.launches_meant});
 }

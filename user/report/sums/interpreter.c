@@ -4,13 +4,16 @@
 #include <stdlib.h>
 
 #include "report/parts.h"
+#include "report/row_table.h"
 
 /* Worth a section: a single pause that a training step can feel, or a percent of the recording. */
 #define LONG_NS 1000000u
 #define SHARE 100u
 
-static char *what_took_it(struct report *report, const struct interpreter_row *row)
+static char *what_text(const struct report *report, const void *item)
 {
+	const struct interpreter_row *row = item;
+
 	if (row->kind == MODEL_SPAN_IMPORT)
 		return xasprintf("import %s", report->model->strings[row->name]);
 	if (row->generation >= 0)
@@ -18,47 +21,41 @@ static char *what_took_it(struct report *report, const struct interpreter_row *r
 	return xstrdup("collection");
 }
 
-static void add_row(struct report *report, struct table *table, const struct interpreter_row *row,
-		    struct time_unit unit)
+static void add_idle(struct report *report, struct table *table, const void *item)
 {
-	char *what = what_took_it(report, row);
+	const struct interpreter *interpreter = &report->all->interpreter;
 
-	table_add_ns(table, row->ns, unit);
-	table_add_count(table, row->count);
-	table_add_ns(table, row->longest_ns, unit);
-	if (report->all->interpreter.has_gpu)
-		table_add_ns(table, row->idle_ns, unit);
+	if (interpreter->has_gpu)
+		table_add_ns(table, ((const struct interpreter_row *)item)->idle_ns,
+			     time_unit_for(interpreter->longest_ns));
 	else
 		table_add_unknown(table, "-");
-	table_add(table, what);
-	free(what);
 }
+
+static const struct row_table table = {
+	.id = "python",
+	.title = "Python itself",
+	.aside = "garbage collection and imports; GPU idle: the part without GPU work",
+	.carries = ROW_CARRIES_OF_RECORDING,
+	.more = "rows",
+	.columns =
+		(const struct row_column[]){
+			ROW_NS("%s", "ns", struct interpreter_row, ns),
+			ROW_COUNT("count", "count", struct interpreter_row, count),
+			ROW_NS("longest", "longest_ns", struct interpreter_row, longest_ns),
+			ROW_ADD(COLUMN_NUMBER("GPU idle", "gpu_idle_ns", UNIT_NS), add_idle),
+			ROW_TEXT("what", "what", TEXT_TRUNCATE_MIDDLE, what_text),
+			ROW_END,
+		},
+};
 
 void report_interpreter(struct report *report)
 {
 	const struct interpreter *interpreter = &report->all->interpreter;
 	const struct window *window = &report->all->window;
-	size_t count = interpreter->rows.count, shown = report_shown(report, count);
-	struct time_unit unit = time_unit_for(interpreter->longest_ns);
-	const struct column columns[] = {
-		COLUMN_NUMBER(unit.name, "ns", UNIT_NS),	   COLUMN_NUMBER("count", "count", UNIT_COUNT),
-		COLUMN_NUMBER("longest", "longest_ns", UNIT_NS),   COLUMN_NUMBER("GPU idle", "gpu_idle_ns", UNIT_NS),
-		COLUMN_NAME("what", "what", TEXT_TRUNCATE_MIDDLE), COLUMN_END,
-	};
-	struct table table;
-	uint64_t rest = 0;
 
-	if (!count ||
-	    (interpreter->longest_ns < LONG_NS && interpreter->ns < (window->end_ns - window->start_ns) / SHARE))
-		return;
-	report_title(report, "python", "Python itself",
-		     "garbage collection and imports; GPU idle: the part without GPU work");
-	report_carries(report, interpreter->ns, report_ns(report));
-	table_begin(&table, columns);
-	for (size_t i = 0; i < shown; i++)
-		add_row(report, &table, &interpreter->rows.items[i], unit);
-	report_table(report, &table);
-	for (size_t i = shown; i < count; i++)
-		rest += interpreter->rows.items[i].ns;
-	report_more(report, count - shown, "rows", number_in(rest, unit), unit.name);
+	if (interpreter->longest_ns >= LONG_NS || interpreter->ns >= (window->end_ns - window->start_ns) / SHARE)
+		report_rows(report, &table,
+			    &(struct row_list){ROWS(interpreter->rows.items, interpreter->rows.count),
+					       .sum = interpreter->ns, .unit_ns = interpreter->longest_ns});
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "report/parts.h"
+#include "report/row_table.h"
 
 static char *kind_name(uint32_t kind)
 {
@@ -32,57 +33,67 @@ static char *kind_name(uint32_t kind)
 	return xasprintf("Kind %u", kind);
 }
 
-static void add_row(struct report *report, struct table *table, const struct memcpy_row *row, struct time_unit unit)
+static char *direction_text(const struct report *report, const void *row)
 {
-	char *name = kind_name(row->kind);
-	bool from_host =
-		row->kind != MEMCPY_KIND_MEMSET && row->kind < MODEL_MEMCPY_MANAGED_TO_DEVICE && strstr(name, "Host");
+	return kind_name(((const struct memcpy_row *)row)->kind);
+}
 
-	table_add_ns(table, row->ns, unit);
+static void add_bytes(struct report *report, struct table *table, const void *item)
+{
+	const struct memcpy_row *row = item;
+
 	if (row->sized)
 		table_add_bytes(table, row->bytes);
 	else
 		table_add_unknown(table, "-");
-	table_add_count(table, row->count);
+}
+
+static void add_rate(struct report *report, struct table *table, const void *item)
+{
+	const struct memcpy_row *row = item;
+
 	table_add_rate(table, (double)row->timed_bytes, row->timed_bytes_ns);
+}
+
+static void add_pageable(struct report *report, struct table *table, const void *item)
+{
+	const struct memcpy_row *row = item;
+	char *name = kind_name(row->kind);
+	bool from_host =
+		row->kind != MEMCPY_KIND_MEMSET && row->kind < MODEL_MEMCPY_MANAGED_TO_DEVICE && strstr(name, "Host");
+
 	table_add_percent(table, (double)row->pageable_bytes, from_host ? (double)row->bytes : 0);
-	table_add(table, name);
-	report_add_label(report, table, row->line);
-	report_add_process(report, table, row->process);
 	free(name);
 }
+
+static const struct row_table table = {
+	.id = "copies",
+	.title = "Copies",
+	.carries = ROW_CARRIES_OF_WHOLE,
+	.columns =
+		(const struct row_column[]){
+			ROW_NS("%s", "gpu_ns", struct memcpy_row, ns),
+			ROW_ADD(COLUMN_NUMBER("bytes", "bytes", UNIT_BYTES), add_bytes),
+			ROW_COUNT("count", "count", struct memcpy_row, count),
+			ROW_ADD(COLUMN_NUMBER("GB/s", "bytes_per_s", UNIT_BYTES_PER_S), add_rate),
+			ROW_ADD(COLUMN_NUMBER("pageable %", "pageable_percent", UNIT_PERCENT), add_pageable),
+			ROW_TEXT("direction", "direction", TEXT_TRUNCATE_END, direction_text),
+			ROW_LABEL("mostly from", "line", struct memcpy_row, line),
+			ROW_PROCESS(struct memcpy_row, process),
+			ROW_END,
+		},
+};
 
 void report_memcpys(struct report *report)
 {
 	const struct memcpys *memcpys = &report->all->memcpys;
-	struct time_unit unit;
-	uint64_t copied_ns = 0;
-	uint64_t largest = 0;
+	uint64_t copied_ns = 0, largest_ns = 0;
 
-	for (size_t i = 0; i < memcpys->count; i++)
-		largest = memcpys->rows[i].ns > largest ? memcpys->rows[i].ns : largest;
-	unit = time_unit_for(largest);
-	if (memcpys->count) {
-		const struct column columns[] = {
-			COLUMN_NUMBER(unit.name, "gpu_ns", UNIT_NS),
-			COLUMN_NUMBER("bytes", "bytes", UNIT_BYTES),
-			COLUMN_NUMBER("count", "count", UNIT_COUNT),
-			COLUMN_NUMBER("GB/s", "bytes_per_s", UNIT_BYTES_PER_S),
-			COLUMN_NUMBER("pageable %", "pageable_percent", UNIT_PERCENT),
-			COLUMN_NAME("direction", "direction", TEXT_TRUNCATE_END),
-			LABEL_COLUMNS("mostly from", "line"),
-			PROCESS_COLUMN(report),
-			COLUMN_END,
-		};
-		struct table table;
-
-		report_title(report, "copies", "Copies", NULL);
-		for (size_t i = 0; i < memcpys->count; i++)
-			copied_ns += memcpys->rows[i].ns;
-		report_carries(report, copied_ns, report->all->gpu_lines.sum);
-		table_begin(&table, columns);
-		for (size_t i = 0; i < memcpys->count; i++)
-			add_row(report, &table, &memcpys->rows[i], unit);
-		report_table(report, &table);
+	for (size_t i = 0; i < memcpys->count; i++) {
+		copied_ns += memcpys->rows[i].ns;
+		largest_ns = memcpys->rows[i].ns > largest_ns ? memcpys->rows[i].ns : largest_ns;
 	}
+	report_rows(report, &table,
+		    &(struct row_list){ROWS(memcpys->rows, memcpys->count), .sum = copied_ns, .unit_ns = largest_ns,
+				       .whole = report->all->gpu_lines.sum});
 }

@@ -1,56 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Time by op of PyTorch: on the GPU, or on the CPU if nothing ran on a GPU. */
-#include <stdio.h>
+#include <stdlib.h>
 
 #include "report/parts.h"
+#include "report/row_table.h"
 
-static uint64_t self_of(const struct op_row *row, bool on_gpu)
+static char *name_text(const struct report *report, const void *row)
 {
-	return on_gpu ? row->gpu_self_ns : row->cpu_self_ns;
+	uint32_t name = ((const struct op_row *)row)->name;
+
+	return xstrdup(name == NONE ? "(name not known)" : report->model->strings[name]);
 }
 
-static uint64_t total_of(const struct op_row *row, bool on_gpu)
-{
-	return on_gpu ? row->gpu_once_ns : row->cpu_ns;
-}
-
-static void put_table(struct report *report, bool on_gpu, uint64_t sum_ns)
-{
-	const struct ops_by_name *ops = &report->all->ops;
-	struct time_unit unit = time_unit_for(sum_ns);
-	size_t shown = report_shown(report, ops->rows.count);
-	char self[16], total[16];
-	const struct column columns[] = {
-		COLUMN_NUMBER(self, NULL, UNIT_NS),	     COLUMN_NUMBER(total, NULL, UNIT_NS),
-		COLUMN_NUMBER("%", "percent", UNIT_PERCENT), COLUMN_NUMBER("calls", "calls", UNIT_COUNT),
-		COLUMN_NAME("op", "op", TEXT_TRUNCATE_END),  COLUMN_DATA("gpu_self_ns", UNIT_NS),
-		COLUMN_DATA("gpu_total_ns", UNIT_NS),	     COLUMN_DATA("cpu_self_ns", UNIT_NS),
-		COLUMN_DATA("cpu_total_ns", UNIT_NS),	     COLUMN_END,
-	};
-	struct table table;
-	uint64_t rest = 0;
-
-	snprintf(self, sizeof(self), "self %s", unit.name);
-	snprintf(total, sizeof(total), "total %s", unit.name);
-	table_begin(&table, columns);
-	for (size_t i = 0; i < shown; i++) {
-		const struct op_row *row = &ops->rows.items[i];
-
-		table_add_ns(&table, self_of(row, on_gpu), unit);
-		table_add_ns(&table, total_of(row, on_gpu), unit);
-		table_add_percent(&table, (double)self_of(row, on_gpu), (double)sum_ns);
-		table_add_count(&table, row->calls);
-		table_add(&table, row->name == NONE ? "(name not known)" : report->model->strings[row->name]);
-		table_add_ns(&table, row->gpu_self_ns, unit);
-		table_add_ns(&table, row->gpu_once_ns, unit);
-		table_add_ns(&table, row->cpu_self_ns, unit);
-		table_add_ns(&table, row->cpu_ns, unit);
+#define OPS_COLUMNS(self, total)                                                                                       \
+	(const struct row_column[])                                                                                    \
+	{                                                                                                              \
+		ROW_NS("self %s", NULL, struct op_row, self), ROW_NS("total %s", NULL, struct op_row, total),          \
+			ROW_PERCENT(struct op_row, self), ROW_COUNT("calls", "calls", struct op_row, calls),           \
+			ROW_TEXT("op", "op", TEXT_TRUNCATE_END, name_text),                                            \
+			ROW_NS(COLUMN_NOT_SHOWN, "gpu_self_ns", struct op_row, gpu_self_ns),                           \
+			ROW_NS(COLUMN_NOT_SHOWN, "gpu_total_ns", struct op_row, gpu_once_ns),                          \
+			ROW_NS(COLUMN_NOT_SHOWN, "cpu_self_ns", struct op_row, cpu_self_ns),                           \
+			ROW_NS(COLUMN_NOT_SHOWN, "cpu_total_ns", struct op_row, cpu_ns), ROW_END                       \
 	}
-	report_table(report, &table);
-	for (size_t i = shown; i < ops->rows.count; i++)
-		rest += self_of(&ops->rows.items[i], on_gpu);
-	report_more(report, ops->rows.count - shown, "ops", number_in(rest, unit), unit.name);
-}
+
+/* The title is printed also where there are no rows. */
+static const struct row_table on_gpu_table = {.columns = OPS_COLUMNS(gpu_self_ns, gpu_once_ns), .more = "ops"},
+			      on_cpu_table = {.columns = OPS_COLUMNS(cpu_self_ns, cpu_ns), .more = "ops"};
 
 static void put_left_out(struct report *report)
 {
@@ -101,8 +77,9 @@ void report_ops(struct report *report)
 		     : model_has_all_calls(report->model) ? "of PyTorch; self: in no op and no CUDA call inside of it"
 							  : "of PyTorch; self: in no op and no CUDA call that gputrace "
 							    "follows inside of it");
-	if (ops->rows.count)
-		put_table(report, on_gpu, on_gpu ? gpu_ns : ops->cpu_self_ns);
+	report_rows(
+		report, on_gpu ? &on_gpu_table : &on_cpu_table,
+		&(struct row_list){ROWS(ops->rows.items, ops->rows.count), .sum = on_gpu ? gpu_ns : ops->cpu_self_ns});
 	if (on_gpu)
 		report_line(report, "  %s %% of GPU time was launched outside of all ops",
 			    number_percent((double)(gpu_ns - ops->gpu_inside_ns), (double)gpu_ns).text);

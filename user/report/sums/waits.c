@@ -4,8 +4,9 @@
 #include <stdlib.h>
 
 #include "report/parts.h"
+#include "report/row_table.h"
 
-static char *what_of_gpu(struct report *report, const struct wait_row *row)
+static char *what_of_gpu(const struct report *report, const struct wait_row *row)
 {
 	char *place, *text;
 
@@ -25,8 +26,9 @@ static char *what_of_gpu(struct report *report, const struct wait_row *row)
 	return text;
 }
 
-static char *waited_for(struct report *report, const struct wait_row *row)
+static char *waited_for(const struct report *report, const void *item)
 {
+	const struct wait_row *row = item;
 	bool says_more = row->kind == GPT_AGENT_SYNC_STREAM || row->recorded_line != NONE;
 	char *what, *both;
 
@@ -40,47 +42,29 @@ static char *waited_for(struct report *report, const struct wait_row *row)
 	return both;
 }
 
+static const struct row_table table = {
+	.id = "waits",
+	.title = "CPU waiting for the GPU by Python line",
+	.aside = "% of the time of all waits",
+	.carries = ROW_CARRIES_OF_RECORDING,
+	.more = "kinds of waits",
+	.columns =
+		(const struct row_column[]){
+			ROW_NS("%s", "ns", struct wait_row, ns),
+			ROW_PERCENT(struct wait_row, ns),
+			ROW_COUNT("waits", "waits", struct wait_row, count),
+			ROW_AVERAGE(struct wait_row, ns, count),
+			ROW_TEXT("wait", "wait", TEXT_TRUNCATE_MIDDLE, waited_for),
+			ROW_LABEL("line", "line", struct wait_row, line),
+			ROW_USER_LINE(struct wait_row),
+			ROW_PROCESS(struct wait_row, process),
+			ROW_END,
+		},
+};
+
 void report_waits(struct report *report)
 {
 	const struct waits *waits = &report->all->waits;
-	size_t shown = report_shown(report, waits->count);
-	struct time_unit unit = time_unit_for(waits->ns);
-	const struct column columns[] = {
-		COLUMN_NUMBER(unit.name, "ns", UNIT_NS),
-		COLUMN_NUMBER("%", "percent", UNIT_PERCENT),
-		COLUMN_NUMBER("waits", "waits", UNIT_COUNT),
-		COLUMN_NUMBER("avg us", "avg_ns", UNIT_NS_AVG),
-		COLUMN_NAME("wait", "wait", TEXT_TRUNCATE_MIDDLE),
-		LABEL_COLUMNS("line", "line"),
-		USER_LINE_COLUMNS,
-		PROCESS_COLUMN(report),
-		COLUMN_END,
-	};
-	struct table table;
-	uint64_t rest = 0;
 
-	if (!waits->count)
-		return;
-	report_title(report, "waits", "CPU waiting for the GPU by Python line", "% of the time of all waits");
-	report_carries(report, waits->ns, report_ns(report));
-	table_begin(&table, columns);
-	for (size_t i = 0; i < shown; i++) {
-		const struct wait_row *row = &waits->rows[i];
-		char *what = waited_for(report, row);
-
-		table_add_ns(&table, row->ns, unit);
-		table_add_percent(&table, (double)row->ns, (double)waits->ns);
-		table_add_count(&table, row->count);
-		table_add_average(&table, row->ns, row->count);
-		table_add(&table, what);
-		report_add_label(report, &table, row->line);
-		report_add_user_line(report, &table, row->user_line, row->user_lines);
-		report_add_process(report, &table, row->process);
-		report_note_user_line(report, &table, row->user_line, row->user_lines, "");
-		free(what);
-	}
-	report_table(report, &table);
-	for (size_t i = shown; i < waits->count; i++)
-		rest += waits->rows[i].ns;
-	report_more(report, waits->count - shown, "kinds of waits", number_in(rest, unit), unit.name);
+	report_rows(report, &table, &(struct row_list){ROWS(waits->rows, waits->count), .sum = waits->ns});
 }

@@ -120,7 +120,7 @@ static bool asked_for_ops(const struct model *model)
 
 char *why_caution(const struct analyses *all, unsigned index)
 {
-	uint64_t meant = all->complete.launches_meant, untimed = all->untimed.launches;
+	uint64_t meant = all->complete.launches_meant, untimed = all->untimed.launches.events;
 
 	if (meant && untimed > meant / UNTIMED_SHARE && !index--)
 		return xasprintf("%s of %s launches have no GPU times: the GPU was less idle than this says.",
