@@ -145,6 +145,11 @@ def test_json_has_what_the_text_says_in_whole_numbers(tmp_path):
     assert (first["cause_id"], first["cause"], first["line_number"]) == ("sync", TITLES["sync"], truth["line"])
     assert first["file"].endswith("/loses_time.py") and first["per_step_ns"] is None
     assert first["ns"] / 1e6 == pytest.approx(losses(text)[0][1], rel=0.01)
+    assert first["pid"] == found["processes"]["rows"][0]["pid"] and first["process"].endswith(f" {first['pid']}")
+    assert re.match(rf"loses_time.py:{truth['line']} \S+ <- .*loses_time.py:\d+ <module>$", first["stack"]), first
+    assert (first["innermost"], first["innermost_lines"]) == (first["stack"].split(" <- ")[0], 1), first
+    (receipt,) = found["receipt"]["rows"]
+    assert (receipt["complete_percent"], receipt["lost"], receipt["end"]) == (100, 0, "ended"), receipt
     assert first["seen"].startswith("20 calls of cuda") and "read it now and then" in first["try"]
     assert sum(row["ns"] for row in found["why_lines"]["rows"]) == sum(row["ns"] for row in found["why_losses"]["rows"])
     *parts, total = [row["ns"] for row in found["why_lost"]["rows"]]

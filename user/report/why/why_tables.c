@@ -112,7 +112,7 @@ static void add_culprit(struct report *report, struct table *table, const struct
 		table_add(table, stack);
 	else
 		table_add_unknown(table, "");
-	table_add(table, report->model->processes[line->process].name);
+	report_add_process(report, table, line->process);
 	table_add_id(table, report->model->processes[line->process].pid);
 	free(stack);
 }
