@@ -121,6 +121,7 @@ static void put_spans(struct blame *blame, struct tally_key key, struct idle_spa
 {
 	struct idle_charging *charging = blame->charging;
 	struct idle *idle = charging->idle;
+	const struct model *model = idle->model;
 	enum why_cause inner = key.part[1];
 	uint32_t at = blame->steps ? blame->via : key.part[0];
 	bool in_pool = is_of_native_pool(blame, &key);
@@ -141,6 +142,8 @@ static void put_spans(struct blame *blame, struct tally_key key, struct idle_spa
 	}
 	if (in_pool)
 		key.part[0] = blame->via;
+	else if (blame->own && !runs_python(model, key.part[0]) && runs_python(model, blame->own->part[0]))
+		key.part[0] = blame->own->part[0]; /* as of gloo's threads, which wait for another process */
 	idle_charge_spans(charging, key, spans, ns);
 	charging->inner = WHY_CAUSES;
 	charging->culprit = NONE;
