@@ -51,6 +51,9 @@ extern __u32 code_age, code_descriptions;
 /* Number of the collector's pass over the ring buffer. */
 extern __u32 ring_pass;
 
+/* What is recorded of threads now. */
+extern struct gpt_activity activity;
+
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4096); /* sized by attach/ */

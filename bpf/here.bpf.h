@@ -136,4 +136,22 @@ static __always_inline bool here_read(struct gpt_process_state *process, struct 
 	return true;
 }
 
+/* Adds what a run that began at start_ns took of the thread's time. */
+static __always_inline void here_charge(struct gpt_thread_state *thread, __u64 start_ns, __u32 unseen_ns)
+{
+	__u64 now = bpf_ktime_get_ns(), cost = now - start_ns;
+
+	if (cost > GPT_COST_MOST_NS)
+		cost = GPT_COST_MOST_NS;
+	if (thread->cost_since_ns < activity.cost_from_ns || now - thread->cost_since_ns >= GPT_COST_WINDOW_NS) {
+		thread->cost_since_ns = now;
+		thread->cost_ns = 0;
+	}
+	thread->cost_ns += cost + unseen_ns;
+	if (thread->cost_ns > activity.most_cost_ns) {
+		activity.most_cost_ns = thread->cost_ns;
+		activity.most_cost_pid = thread->pid;
+	}
+}
+
 #endif

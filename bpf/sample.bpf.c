@@ -26,11 +26,7 @@ int sample_cpu(void *ctx)
 	if (!process)
 		return 0;
 	thread = thread_get(process, tid, pid);
-	if (!thread || !here_read(process, thread, &here)) {
-		count_one(GPT_COUNTER_SAMPLES_LOST);
-		return 0;
-	}
-	record = RING_RESERVE(sizeof(*record));
+	record = thread && here_read(process, thread, &here) ? RING_RESERVE(sizeof(*record)) : 0;
 	if (!record) {
 		count_one(GPT_COUNTER_SAMPLES_LOST);
 		return 0;
@@ -41,11 +37,12 @@ int sample_cpu(void *ctx)
 	record->native_id = here.native_id;
 	record->pid = pid;
 	record->tid = tid;
-	record->period_ns = config.period_ns;
+	record->period_ns = activity.period_ns;
 	record->stack_state = here.stack_state;
 	record->place = user ? GPT_SAMPLE_USER : GPT_SAMPLE_KERNEL;
 	record->pad[0] = record->pad[1] = 0;
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+	here_charge(thread, now, GPT_COST_SAMPLE_NS);
 	return 0;
 }
 

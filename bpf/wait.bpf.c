@@ -201,21 +201,63 @@ static __always_inline void explain(struct gpt_wait *wait, const struct gpt_proc
 /* ---- leaving and entering a CPU ---------------------------------------------------------------------------------- */
 
 /* The thread's entry, created at its first switch from zeroed memory of a slot. */
-static __always_inline struct gpt_wait *wait_of(__u32 tid, struct gpt_thread_state *thread)
+static __always_inline struct gpt_off_cpu *off_cpu_of(__u32 tid, struct gpt_thread_state *thread)
 {
 	struct gpt_off_cpu *off = bpf_map_lookup_elem(&off_cpu, &tid);
 	struct walk_slot *slot;
 
 	if (likely(off))
-		return &off->wait;
+		return off;
 	slot = slot_acquire(thread->pid);
 	if (!slot)
 		return 0;
 	__builtin_memset(slot->code, 0, sizeof(struct gpt_off_cpu));
 	bpf_map_update_elem(&off_cpu, &tid, slot->code, BPF_ANY);
 	slot_release(slot);
-	off = bpf_map_lookup_elem(&off_cpu, &tid);
-	return off ? &off->wait : 0;
+	return bpf_map_lookup_elem(&off_cpu, &tid);
+}
+
+/* Where the thread left user space; never 0. */
+static __always_inline __u64 place_of_wait(void)
+{
+	struct pt_regs *registers = here_registers();
+
+	return ((READ(registers, ip) * 0x9e3779b97f4a7c15ULL) ^ READ(registers, sp)) * 0xff51afd7ed558ccdULL | 1;
+}
+
+static __always_inline __u64 *brief_at(struct gpt_off_cpu *off, __u64 place)
+{
+	__u64 index = place >> 32;
+
+	BOUND(index, GPT_BRIEF_PLACES - 1);
+	return &off->brief[index];
+}
+
+/* Notes what the next wait at this place is expected to be. */
+static __always_inline void learn_brief(struct gpt_off_cpu *off, bool is_brief)
+{
+	__u64 place = off->place, *known;
+
+	if (!place)
+		return;
+	known = brief_at(off, place);
+	if (is_brief)
+		*known = place;
+	else if (*known == place)
+		*known = 0;
+}
+
+/* The stack of a wait that is about to begin; false: lost. */
+static __always_inline bool read_waiting(struct gpt_process_state *process, struct gpt_thread_state *thread,
+					 struct gpt_off_cpu *off, struct here *here)
+{
+	off->place = activity.off_cpu_min_ns > config.off_cpu_min_ns ? place_of_wait() : 0;
+	if (off->place && *brief_at(off, off->place) == off->place) {
+		here->stack_id = here->native_id = 0;
+		here->stack_state = GPT_STACK_NOT_RECORDED;
+		return true;
+	}
+	return here_read(process, thread, here);
 }
 
 static __always_inline void leave_cpu(struct task_struct *task, bool preempted, __u64 now)
@@ -223,6 +265,7 @@ static __always_inline void leave_cpu(struct task_struct *task, bool preempted, 
 	__u32 pid, tid;
 	struct gpt_process_state *process;
 	struct gpt_thread_state *thread;
+	struct gpt_off_cpu *off;
 	struct gpt_wait *wait;
 	struct here here;
 
@@ -236,11 +279,12 @@ static __always_inline void leave_cpu(struct task_struct *task, bool preempted, 
 	thread = thread_get(process, tid, pid);
 	if (thread && thread->of_agent)
 		return;
-	wait = thread ? wait_of(tid, thread) : 0;
-	if (!wait || !here_read(process, thread, &here)) {
+	off = thread ? off_cpu_of(tid, thread) : 0;
+	if (!off || !read_waiting(process, thread, off, &here)) {
 		count_one(GPT_COUNTER_WAITS_LOST);
 		return;
 	}
+	wait = &off->wait;
 	record_begin(&wait->hdr, sizeof(*wait), GPT_WAIT);
 	wait->stack_id = here.stack_id;
 	wait->native_id = here.native_id;
@@ -254,6 +298,7 @@ static __always_inline void leave_cpu(struct task_struct *task, bool preempted, 
 	wait->pad = 0;
 	__builtin_memset(wait->waker_comm, 0, sizeof(wait->waker_comm));
 	explain(wait, process, task, preempted, now);
+	here_charge(thread, now, GPT_COST_SWITCH_NS);
 }
 
 static __always_inline void enter_cpu(struct task_struct *task, __u64 now)
@@ -269,7 +314,9 @@ static __always_inline void enter_cpu(struct task_struct *task, __u64 now)
 	if (!off || !off->wait.time_ns)
 		return;
 	wait = &off->wait;
-	if (now - wait->time_ns >= config.off_cpu_min_ns && wait->pid == (__u32)task->tgid) {
+	learn_brief(off, now - wait->time_ns < activity.off_cpu_min_ns);
+	if (now - wait->time_ns >= activity.off_cpu_min_ns && wait->time_ns >= activity.resumed_ns &&
+	    wait->pid == (__u32)task->tgid) {
 		wait->end_ns = now;
 		record = RING_RESERVE(sizeof(*record));
 		if (record) {
@@ -320,7 +367,7 @@ static __always_inline int interrupts(void)
 }
 
 /* Notes the waking thread, with its stack if it is followed and the wait is long enough to be recorded. */
-static __always_inline void note_waker(struct gpt_wait *wait, bool is_long)
+static __always_inline void note_waker(struct gpt_wait *wait, bool is_long, __u64 now)
 {
 	__u64 pid_tid = bpf_get_current_pid_tgid();
 	__u32 pid = pid_tid >> 32, tid = pid_tid;
@@ -342,6 +389,7 @@ static __always_inline void note_waker(struct gpt_wait *wait, bool is_long)
 		here.stack_state = GPT_STACK_LOST;
 	wait->waker_stack_id = here.stack_id;
 	wait->waker_stack_state = here.stack_state;
+	here_charge(thread, now, GPT_COST_WAKING_NS);
 }
 
 /* (thread): the current task wakes it, or an interrupt that came while that ran. */
@@ -365,7 +413,7 @@ int thread_waking(__u64 *ctx)
 	if (in > 0)
 		off->wait.waker = GPT_WAKER_INTERRUPT;
 	else if (!in)
-		note_waker(&off->wait, now - since >= config.off_cpu_min_ns);
+		note_waker(&off->wait, now - since >= activity.off_cpu_min_ns, now);
 	return 0;
 }
 

@@ -23,10 +23,31 @@ struct gpt_config {
 	__u32 trace_all;	     /* every process of the machine */
 	__u32 native;		     /* take native stacks */
 	__u32 hold_new_files;	     /* stop threads of started processes that map an unprobed file of interest */
-	__u32 period_ns;	     /* CPU time between two samples; 0: no samples */
+	__u32 samples;		     /* take samples of running threads */
 	__s64 preempt_count_from_rq; /* offset of a CPU's preempt count from its struct rq; 0: not known */
-	__u64 off_cpu_min_ns;	     /* the shortest wait that is recorded; 0: no waits */
+	__u64 off_cpu_min_ns;	     /* the shortest wait that was asked for; 0: no waits */
 };
+
+/* What is recorded of threads now, and what that costs; attach/activity.c changes it while a trace runs. */
+struct gpt_activity {
+	__u64 off_cpu_min_ns; /* the shortest wait that is recorded; above that of gpt_config it was raised */
+	__u64 resumed_ns;     /* waits that began before are not recorded: what the thread did meanwhile was not seen */
+	__u64 cost_from_ns;   /* costs from then on count */
+	__u64 most_cost_ns;   /* the most that any thread has paid since then in one GPT_COST_WINDOW_NS */
+	__u32 most_cost_pid;  /* the process of that thread */
+	__u32 period_ns;      /* CPU time between two samples */
+};
+
+#define GPT_COST_WINDOW_NS 1000000000ULL
+/*
+ * What a clock within a program does not see: the way into it and out of it, with the interrupt for a sample
+ * (docs/costs.md has how that was measured). No run counts more than GPT_COST_MOST_NS: a guest's CPU may be taken away
+ * in the middle of one.
+ */
+#define GPT_COST_SWITCH_NS 200U
+#define GPT_COST_WAKING_NS 100U
+#define GPT_COST_SAMPLE_NS 1000U
+#define GPT_COST_MOST_NS 50000U
 
 /* Per process. */
 struct gpt_process_state {
@@ -92,6 +113,8 @@ struct gpt_thread_state {
 	/* the NCCL call that the thread is in (nccl.bpf.h): address of its return address, and that one; 0: in none */
 	__u64 nccl_sp, nccl_return;
 	__u64 of_agent; /* 1: a thread of the agent's own (agent.h), whose waits are not recorded */
+	/* what samples and waits took of the thread's time since then, for GPT_COST_WINDOW_NS at most */
+	__u64 cost_since_ns, cost_ns;
 };
 
 /* ---- what threads did (sample.bpf.c, wait.bpf.c) ----------------------------------------------------------------- */
@@ -109,9 +132,17 @@ struct gpt_thread_state {
 #define GPT_SEARCH_LONG_AGAIN_NS 50000000ULL
 #define GPT_SEARCH_AGAIN_NS 10000000ULL
 
-/* A thread that is off the CPU, or was. */
+/*
+ * A thread that is off the CPU, or was. A place is a hash of where the thread left user space: its instruction and its
+ * stack pointer. Only while the shortest recorded wait is raised: at places where the latest wait was shorter the next
+ * one is expected to be, too, and gets no stack, which is most of a wait's cost.
+ */
+#define GPT_BRIEF_PLACES 8
+
 struct gpt_off_cpu {
 	struct gpt_wait wait; /* the record to be sent; time_ns 0: the thread is on the CPU */
+	__u64 place;	      /* of this wait, 0: not needed */
+	__u64 brief[GPT_BRIEF_PLACES];
 };
 
 /* ---- holds (lifecycle.bpf.c, user/attach/hold.c) ------------------------------------------------------------------

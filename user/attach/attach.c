@@ -16,6 +16,7 @@
 #include <bpf/libbpf.h>
 #include <gputrace/agent.h>
 
+#include "attach/activity.h"
 #include "attach/attach_state.h"
 #include "attach/emit.h"
 #include "attach/halts.h"
@@ -74,44 +75,6 @@ static int attach_lifecycle(struct attach *attach, char *why, size_t why_size)
 	return 0;
 }
 
-/* Notes what cannot be recorded; the trace goes on without it. */
-static void note_refused(struct attach *attach, const char *what, int error)
-{
-	char note[256];
-
-	snprintf(note, sizeof(note), "%s: %s; `gputrace doctor` says what is missing", what, strerror(-error));
-	emit_text(attach->emit, attach->emit_context, GPT_NOTE, 0, note);
-	msg_warn("%s", note);
-}
-
-static int attach_switches(struct attach *attach)
-{
-	const struct gputrace_bpf *bpf = attach->programs.bpf;
-	int error = links_attach_raw_tracepoint(&attach->activity, bpf_program__fd(bpf->progs.thread_waking), NULL);
-
-	if (!error)
-		error = links_attach_raw_tracepoint(&attach->activity, bpf_program__fd(bpf->progs.thread_switch), NULL);
-	return error;
-}
-
-/* Called once all processes that are followed from the start are known. */
-static void attach_activity(struct attach *attach)
-{
-	int error = 0;
-
-	if (attach->options.sample_period_ns)
-		error = links_attach_cpu_clock(&attach->activity,
-					       bpf_program__fd(attach->programs.bpf->progs.sample_cpu),
-					       attach->options.sample_period_ns);
-	if (error) {
-		links_detach(&attach->activity);
-		note_refused(attach, "--cpu: no samples, as the kernel refuses perf events", error);
-	}
-	error = attach->options.off_cpu_min_ns ? attach_switches(attach) : 0;
-	if (error)
-		note_refused(attach, "--off-cpu: no waits, as the kernel refuses the scheduler's tracepoints", error);
-}
-
 /* A number by which agents distinguish this trace from others. */
 static uint32_t listener_number(void)
 {
@@ -144,7 +107,7 @@ int attach_open(const struct attach_options *options, attach_emit emit, void *co
 	const struct gpt_config config = {
 		.trace_all = options->scope == ATTACH_ALL,
 		.native = options->native,
-		.period_ns = (uint32_t)options->sample_period_ns,
+		.samples = options->sample_period_ns != 0,
 		.preempt_count_from_rq = options->off_cpu_min_ns ? preempt_count_from_rq() : 0,
 		.off_cpu_min_ns = options->off_cpu_min_ns,
 		.hold_new_files = options->scope == ATTACH_COMMAND,
@@ -219,7 +182,7 @@ void attach_close(struct attach *attach)
 	if (!attach)
 		return;
 	enterings_finish();
-	links_detach(&attach->activity);
+	activity_close(&attach->activity);
 	links_detach(&attach->lifecycle);
 	holder_stop(attach->holder);
 	files_close(&attach->files);
@@ -376,7 +339,7 @@ int attach_start(struct attach *attach, char *why, size_t why_size)
 	processes_probe_all(&attach->processes);
 	for (size_t i = 0; i < attach->files.list.count; i++)
 		file_attach_torch(&attach->files, attach->files.list.items[i]);
-	attach_activity(attach);
+	activity_start(attach);
 	return let_agents_in(attach, why, why_size);
 }
 
@@ -584,6 +547,7 @@ uint64_t attach_tick(struct attach *attach, uint64_t now_ns, uint64_t heard_ns)
 		due_ns = now_ns + HOLD_LOOK_NS;
 	foreign_reader_tick(&attach->foreign_reader, now_ns);
 	agents_tick(&attach->agents, now_ns);
+	activity_tick(attach, now_ns);
 	for (size_t i = 0; i < attach->files.list.count; i++)
 		file_attach_torch(&attach->files, attach->files.list.items[i]);
 	if (attach->reconcile)

@@ -48,6 +48,7 @@ struct attach_options {
 	const char *cupti;	      /* the libcupti that agents shall use, NULL: the one that fits the process */
 	uint64_t sample_period_ns;    /* CPU time between two samples of a CPU; 0: no samples */
 	uint64_t off_cpu_min_ns;      /* the shortest wait of a thread that is recorded; 0: no waits */
+	bool activity_adapts;	      /* both change by themselves: with the GPU's gaps, and to keep their cost low */
 	bool native;		      /* take native stacks too */
 	bool python_calls;	      /* start and end of every Python call, where the interpreter allows it */
 	unsigned activity_sets;	      /* what the agent records besides kernels: 1 << enum gpt_agent_activity_set */
@@ -108,6 +109,9 @@ void attach_notice(struct attach *attach, const struct gpt_record *record);
 void attach_missed(struct attach *attach, uint64_t count);
 /* So many batches of agents that it wants. */
 void attach_missed_batches(struct attach *attach, uint64_t count);
+
+/* So many ns of GPUs' gaps were seen in all that are shorter than two samples' usual distance (capture/gaps.h). */
+void attach_report_gaps(struct attach *attach, uint64_t short_ns);
 
 /*
  * Does work that is due at some time (a mapping not there yet, a reconciliation). Call at least every 50 ms, and at the

@@ -3,6 +3,7 @@
 #ifndef GPUTRACE_ATTACH_ATTACH_STATE_H
 #define GPUTRACE_ATTACH_ATTACH_STATE_H
 
+#include "attach/activity.h"
 #include "attach/agents.h"
 #include "attach/attach.h"
 #include "attach/generated_files.h"
@@ -27,7 +28,7 @@ struct attach {
 	struct symbols *symbols;
 	struct generated_files *generated;
 	struct links lifecycle;
-	struct links activity;	   /* samples and waits of threads */
+	struct activity activity;  /* samples and waits of threads */
 	struct probed_file *agent; /* gputrace's own library, probed before any process has loaded it */
 	attach_emit emit;
 	void *emit_context;

@@ -12,6 +12,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "attach/activity.h"
 #include "attach/attach_state.h"
 #include "attach/halts.h"
 #include "base/monotonic.h"
@@ -235,7 +236,7 @@ void attach_stop(struct attach *attach, unsigned timeout_ms, void (*drain)(void 
 		processes_update_title(&attach->processes, attach->processes.list.items[i]);
 		agents_report_waiting(&attach->agents, attach->processes.list.items[i]);
 	}
-	links_detach(&attach->activity);
+	activity_stop(attach);
 	/*
 	 * First the symbol probes, then the agents' call probes: detaching those asks agents to stop and to send what
 	 * they have.

@@ -17,6 +17,7 @@
 #include "base/monotonic.h"
 #include "base/thread.h"
 #include "capture/cut.h"
+#include "capture/gaps.h"
 #include "capture/notices.h"
 #include "capture/ring.h"
 
@@ -57,11 +58,13 @@ struct drain {
 
 	/* Owned by the thread, except flush_each_ns. */
 	unsigned held; /* records appended since the log was locked, 0: not locked */
+	struct gaps gaps;
 	uint64_t flushed_ns;
 	_Atomic uint64_t flush_each_ns;
 
 	/* Written by the thread, read by others. */
 	atomic_uint_fast64_t calls;
+	atomic_uint_fast64_t short_gaps_ns;
 	atomic_int ring_error, log_error;
 
 	pthread_mutex_t lock; /* guards what follows */
@@ -146,6 +149,7 @@ static void take_record(void *context, const struct gpt_record *record)
 	record = take_asked(drain, record);
 	if (record) {
 		is_call = record->type == GPT_CALL || record->type == GPT_CALL_ARGS;
+		gaps_add(&drain->gaps, record);
 		pass_on(drain, record);
 		record = cut(drain, record);
 		if (record)
@@ -172,6 +176,7 @@ static int64_t empty_ring(struct drain *drain)
 	bytes = ring_consume(drain->ring);
 
 	let_others_append(drain);
+	atomic_store_explicit(&drain->short_gaps_ns, drain->gaps.short_ns, memory_order_relaxed);
 	if (bytes < 0)
 		fail(drain, &drain->ring_error, (int)bytes);
 	return bytes;
@@ -409,6 +414,11 @@ int drain_error(const struct drain *drain, bool *of_log)
 
 	*of_log = error != 0;
 	return error ? error : atomic_load(&drain->ring_error);
+}
+
+uint64_t drain_short_gaps_ns(const struct drain *drain)
+{
+	return atomic_load_explicit(&drain->short_gaps_ns, memory_order_relaxed);
 }
 
 uint64_t drain_calls(const struct drain *drain)

@@ -321,7 +321,10 @@ static void record_until_end(struct run *run)
 		struct epoll_event event;
 		bool more = hear_all(run);
 		uint64_t now_ns = monotonic_ns();
-		uint64_t due_ns = attach_tick(run->attach, now_ns, run->heard_ns);
+		uint64_t due_ns;
+
+		attach_report_gaps(run->attach, drain_short_gaps_ns(run->drain));
+		due_ns = attach_tick(run->attach, now_ns, run->heard_ns);
 
 		if (now_ns >= run->next_second_ns)
 			every_second(run, now_ns);

@@ -452,6 +452,16 @@ int links_attach_cpu_clock(struct links *links, int program_fd, uint64_t period_
 	return any ? 0 : error;
 }
 
+int links_set_period(const struct links *links, uint64_t period_ns)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < links->fds.count; i++)
+		if (ioctl(links->fds.items[i], PERF_EVENT_IOC_PERIOD, &period_ns))
+			error = -errno;
+	return error;
+}
+
 int links_attach_raw_tracepoint(struct links *links, int program_fd, const char *tracepoint)
 {
 	int fd = bpf_raw_tracepoint_open(tracepoint, program_fd);

@@ -85,6 +85,9 @@ int links_attach_raw_tracepoint(struct links *links, int program_fd, const char 
  */
 int links_attach_cpu_clock(struct links *links, int program_fd, uint64_t period_ns);
 
+/* Changes the period of the clocks that are attached. -errno: of some it is the old one. */
+int links_set_period(const struct links *links, uint64_t period_ns);
+
 /* Moves all that is attached from `from` to `to`; `from` is left empty. */
 void links_move(struct links *from, struct links *to);
 

@@ -64,7 +64,7 @@ static void set_uprobe_type(struct gputrace_bpf *bpf)
 /* Leaves out programs that are not needed: the verifier takes 10 to 30 ms for each. */
 static void leave_out(struct gputrace_bpf *bpf, const struct gpt_config *config)
 {
-	bpf_program__set_autoload(bpf->progs.sample_cpu, config->period_ns != 0);
+	bpf_program__set_autoload(bpf->progs.sample_cpu, config->samples);
 	bpf_program__set_autoload(bpf->progs.thread_switch, config->off_cpu_min_ns != 0);
 	bpf_program__set_autoload(bpf->progs.thread_waking, config->off_cpu_min_ns != 0);
 	if (!config->off_cpu_min_ns)
