@@ -6,7 +6,7 @@ import json
 import machine
 import pytest
 import tracing
-from test_why import losses, why
+from test_why import CALLS_ONLY, losses, why
 
 pytestmark = [pytest.mark.torch, pytest.mark.alone]  # alone for the same reason as test_blame.py
 
@@ -23,7 +23,7 @@ def test_a_training_loop_is_shown_what_it_loses_per_step(tmp_path, cause):
     title, seen, advice = CASES[cause]
     truth = tmp_path / "truth.json"
     program = [machine.tool("get-torch"), machine.PROGRAMS / "torch_loses_time.py", cause, truth]
-    text, _ = why(tmp_path, machine.SIMGPU_RUN, *program, env={"SIMGPU_KERNEL_NS": 2000})
+    text, _ = why(tmp_path, machine.SIMGPU_RUN, *program, options=CALLS_ONLY, env={"SIMGPU_KERNEL_NS": 2000})
     said = json.loads(truth.read_text())
     named = [named for named, _, _ in losses(text)]
     assert title in named if cause == "small" else named[0] == title, text  # a launch-bound loop also waits for Python
@@ -34,10 +34,24 @@ def test_a_training_loop_is_shown_what_it_loses_per_step(tmp_path, cause):
     assert said["least_ms"] <= lost * 1.05 and lost <= said["most_ms"] * 1.05, (text, said)
 
 
+def test_by_default_the_line_of_the_data_set_is_named(tmp_path):
+    truth = tmp_path / "truth.json"
+    program = [machine.tool("get-torch"), machine.PROGRAMS / "torch_loses_time.py", "data", truth]
+    text, _ = why(tmp_path, machine.SIMGPU_RUN, *program, env={"SIMGPU_KERNEL_NS": 2000})
+    said = json.loads(truth.read_text())
+    (found,) = [(lost, below) for named, lost, below in losses(text) if named == CASES["data"][0]]
+    lost, below = found
+    sleeps = next(number for number, line in enumerate((machine.PROGRAMS / "torch_loses_time.py").read_text().splitlines(), 1)
+                  if line.endswith("time.sleep(0.005)"))
+    assert f"torch_loses_time.py:{sleeps} Slow.__getitem__" in below.split("where")[1].splitlines()[0], text
+    assert said["least_ms"] <= lost * 1.05 and lost <= said["most_ms"] * 1.05, (text, said)
+
+
 def test_a_data_loader_is_known_by_the_frames_of_calls_where_ops_were_not_recorded(tmp_path):
     truth = tmp_path / "truth.json"
     program = [machine.tool("get-torch"), machine.PROGRAMS / "torch_loses_time.py", "frames", truth]
-    tracing.trace(tmp_path, tracing.on_simgpu(tmp_path / "gpu.json", *program), env={"SIMGPU_KERNEL_NS": 2000}, names=("trace.gpt",))
+    tracing.trace(tmp_path, tracing.on_simgpu(tmp_path / "gpu.json", *program), *CALLS_ONLY, env={"SIMGPU_KERNEL_NS": 2000},
+                  names=("trace.gpt",))
     text = tracing.gputrace(tmp_path, "why", "trace.gpt").must_be(0).stdout
     said = json.loads(truth.read_text())
     (found,) = [(lost, below) for named, lost, below in losses(text) if named == CASES["data"][0]]
@@ -62,9 +76,10 @@ def test_the_rank_that_comes_last_to_collectives_is_named(tmp_path):
     assert said["least_ms"] * 0.95 <= lost <= said["most_ms"] * 1.05, (text, said)
 
 
-def test_who_waits_for_a_peer_over_gloo_does_not_wait_for_python(tmp_path):
+@pytest.mark.parametrize("options", [CALLS_ONLY, ()], ids=["calls", "default"])
+def test_who_waits_for_a_peer_over_gloo_does_not_wait_for_python(tmp_path, options):
     program = [machine.tool("get-torch"), machine.PROGRAMS / "torch_gloo.py", tmp_path]
-    text, log = why(tmp_path, machine.SIMGPU_RUN, *program, env={"SIMGPU_DEVICES": 2})
+    text, log = why(tmp_path, machine.SIMGPU_RUN, *program, options=options, env={"SIMGPU_DEVICES": 2})
     said = json.loads((tmp_path / "truth.json").read_text())
     title = "the GPU waits for other processes in a collective on the CPU"
     (found,) = [(lost, below) for named, lost, below in losses(text) if named == title]
@@ -74,7 +89,8 @@ def test_who_waits_for_a_peer_over_gloo_does_not_wait_for_python(tmp_path):
     assert where.split(", ")[0].split()[0].startswith("torch_gloo.py:") and "gloo:all_reduce" in where, text
     assert where.split("(")[1].split(")")[0].endswith(f" {first}"), text
     assert 0.8 * said["least_ms"] <= lost <= 1.2 * said["waited_ms"], (text, said)
-    (python,) = [below for named, _, below in losses(text) if named == "the GPU waits for Python"]
-    assert f" {second})" in python.split("where")[1].splitlines()[0], text
+    if options == CALLS_ONLY:
+        (python,) = [below for named, _, below in losses(text) if named == "the GPU waits for Python"]
+        assert f" {second})" in python.split("where")[1].splitlines()[0], text
     merged = " ".join(tracing.gputrace(tmp_path, "merge", log).must_be(0).stdout.split())
     assert f"no rank is known of {log}: its collectives went over gloo or MPI" in merged

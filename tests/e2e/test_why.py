@@ -10,6 +10,9 @@ import reading
 import tracing
 
 PROGRAM = machine.PROGRAMS / "loses_time.py"
+CALLS_ONLY = ("--no-cpu", "--no-off-cpu")
+# what samples and waits make of it; the other causes are the same with them
+SAMPLED = {"python": "the GPU waits while the program sleeps"}
 TITLES = {
     "python": "the GPU waits for Python",
     "sync": "a call waits for the GPU, which then runs out of work",
@@ -42,17 +45,30 @@ def account(text):
     return {row.group(2): in_ms(row.group(1), unit) for row in rows if row}
 
 
-def why(folder, *command, env=None):
+def why(folder, *command, options=(), env=None):
     """(output of a live `gputrace why`, its log)"""
     log = folder / "trace.gpt"
-    return tracing.gputrace(folder, "why", "-q", "-o", log, "--", *command, env=env).must_be(0).stdout, log
+    return tracing.gputrace(folder, "why", "-q", *options, "-o", log, "--", *command, env=env).must_be(0).stdout, log
 
 
-def run(folder, cause):
+def run(folder, cause, options=CALLS_ONLY):
     truth, modules = folder / "truth.json", folder / "modules"
     modules.mkdir()
-    text, log = why(folder, *tracing.on_simgpu(folder / "gpu.json", machine.any_python(), PROGRAM, cause, truth, modules))
+    command = tracing.on_simgpu(folder / "gpu.json", machine.any_python(), PROGRAM, cause, truth, modules)
+    text, log = why(folder, *command, options=options)
     return text, json.loads(truth.read_text()), log
+
+
+@pytest.mark.parametrize("cause", ["python", "sync", "small", "alloc", "garbage", "copies"])
+def test_with_samples_and_waits_it_names_the_same_or_the_line_that_ran(tmp_path, cause):
+    text, truth, log = run(tmp_path, cause, ())
+    title, lost, below = losses(text)[0]
+    assert title == SAMPLED.get(cause, TITLES[cause]), text
+    # samples know where garbage was collected, and where the program slept, and not only what launched then
+    assert f"loses_time.py:{truth.get('sampled', truth['line'])} " in below.split("seen")[0], text
+    assert truth["least_ms"] <= lost * 1.05 and lost <= truth["most_ms"] * 1.05, (text, truth)
+    report = json.loads(tracing.gputrace(tmp_path, "report", log, "--format", "json").must_be(0).stdout)
+    reading.assert_calls_are_charged_what_they_took({table["id"]: table for table in report["tables"]})
 
 
 @pytest.mark.parametrize("cause", TITLES)

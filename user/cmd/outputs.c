@@ -88,21 +88,40 @@ int outputs_copy(int from, int to)
 	return err;
 }
 
-/* Any part of the trace knows the metric that was asked for. */
+/* Any part of the trace knows what was asked for when it was taken; NULL: there is none. */
+static const struct model *any_part(const struct writing *writing)
+{
+	if (!writing->trace->part)
+		trace_first(writing->trace);
+	return writing->trace->part;
+}
+
 static bool counts_launches(const struct writing *writing)
 {
-	if (writing->options->metric == METRIC_DEFAULT && !writing->trace->part)
-		trace_first(writing->trace);
-	if (writing->options->metric == METRIC_DEFAULT)
-		return writing->trace->part && writing->trace->part->metric_launches;
-	return writing->options->metric == METRIC_LAUNCHES;
+	const struct model *part;
+
+	if (writing->options->metric != METRIC_DEFAULT)
+		return writing->options->metric == METRIC_LAUNCHES;
+	part = any_part(writing);
+	return part && part->metric_launches;
+}
+
+/* Samples that no one asked for change no file's meaning. */
+static bool has_metric(const struct writing *writing)
+{
+	const struct model *part;
+
+	if (writing->options->metric != METRIC_DEFAULT)
+		return true;
+	part = any_part(writing);
+	return part && part->samples_unasked;
 }
 
 static int write_format(const struct writing *writing, const struct format *format, int process, int fd)
 {
 	struct export_options options = {
 		.process = process,
-		.has_metric = writing->options->metric != METRIC_DEFAULT,
+		.has_metric = has_metric(writing),
 		.by_launches = counts_launches(writing),
 		.by_idle = writing->options->metric == METRIC_IDLE,
 		.by_cpu = writing->options->metric == METRIC_CPU,

@@ -205,6 +205,8 @@ static int check_all(struct recording *recording)
 	err = choose_way(recording);
 	if (err)
 		return err;
+	if (!recording->share_name)
+		recording->unasked = options_default_activity(options);
 	err = outputs_check(options);
 	return err ? err : find_agent(recording);
 }
@@ -231,7 +233,7 @@ static int open_log(struct recording *recording)
 		msg_warn("the log is in memory (" TEMPORARY_MEMORY "), as no folder on a disk can be written: "
 			 "name one with TMPDIR=FOLDER");
 	recording->log = log_writer_open(recording->file.fd);
-	session = session_record(recording->options);
+	session = session_record(recording->options, recording->unasked.cpu || recording->unasked.off_cpu);
 	err = log_writer_append(recording->log, &session->hdr);
 	free(session);
 	if (err)

@@ -24,9 +24,10 @@ struct recording {
 	size_t log_output; /* index of the first .gpt among the outputs, which is the log itself; SIZE_MAX: none */
 	struct log_file file;
 	struct log_writer *log;
-	char *share_name;      /* without BPF: the name by which agents find this gputrace; else NULL */
-	uid_t owner;	       /* without BPF: the user whose processes are recorded */
-	struct caller *caller; /* the user that the command runs as, NULL: as gputrace */
+	char *share_name;		 /* without BPF: the name by which agents find this gputrace; else NULL */
+	struct default_activity unasked; /* what is recorded of threads without being asked for */
+	uid_t owner;			 /* without BPF: the user whose processes are recorded */
+	struct caller *caller;		 /* the user that the command runs as, NULL: as gputrace */
 	struct command command;
 	int signals; /* -1: not open */
 	sigset_t old_signals;

@@ -71,6 +71,7 @@ static void begin_now(struct recording *recording)
 int recording_attach(struct recording *recording)
 {
 	const struct options *options = recording->options;
+	uint64_t frequency = recording->unasked.cpu ? OPTIONS_FREQUENCY : options->cpu_frequency;
 	struct attach_options attach_options = {
 		.scope = recording_scope(options),
 		.way = recording->share_name ? ATTACH_WAY_AGENT : ATTACH_WAY_BPF,
@@ -79,8 +80,9 @@ int recording_attach(struct recording *recording)
 		.agent = options->agent,
 		.agent_path = recording->agent_path,
 		.cupti = options->cupti,
-		.sample_period_ns = options->cpu_frequency ? 1000000000 / options->cpu_frequency : 0,
-		.off_cpu_min_ns = options->off_cpu_min_ns,
+		.sample_period_ns = frequency ? 1000000000 / frequency : 0,
+		.off_cpu_min_ns = recording->unasked.off_cpu ? OPTIONS_OFF_CPU_MIN_NS : options->off_cpu_min_ns,
+		.activity_adapts = recording->unasked.cpu || recording->unasked.off_cpu,
 		.native = options->native,
 		.python_calls = options->python_calls,
 		.ops = options->ops,

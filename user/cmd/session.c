@@ -89,7 +89,7 @@ static char *step_text(const struct options *options)
 	return kept ? xasprintf("%s%s", GPT_SESSION_STEP, given) : xstrdup("");
 }
 
-struct gpt_session *session_record(const struct options *options)
+struct gpt_session *session_record(const struct options *options, bool unasked)
 {
 	char *target = session_target(options), *step = step_text(options);
 	struct gpt_session *record;
@@ -116,6 +116,7 @@ struct gpt_session *session_record(const struct options *options)
 	for (size_t i = 0; i < options->labels.list.count; i++)
 		bytes += strlen(options->labels.list.items[i]) + 1;
 	bytes += *step ? strlen(step) + 1 : 0;
+	bytes += unasked ? sizeof(GPT_SESSION_UNASKED) : 0;
 	size = gpt_padded(sizeof(*record) + bytes);
 	record = xcalloc(1, size);
 	record->hdr = (struct gpt_record){.size = (uint32_t)size, .type = GPT_SESSION};
@@ -129,7 +130,9 @@ struct gpt_session *session_record(const struct options *options)
 	for (size_t i = 0; i < options->labels.list.count; i++)
 		at = stpcpy(at, options->labels.list.items[i]) + 1;
 	if (*step)
-		stpcpy(at, step);
+		at = stpcpy(at, step) + 1;
+	if (unasked)
+		stpcpy(at, GPT_SESSION_UNASKED);
 	free(step);
 	free(target);
 	return record;

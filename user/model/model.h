@@ -107,6 +107,7 @@ struct model {
 	const char *slice;	   /* which slice of the recording this is, for people; NULL: all of it */
 	uint32_t min_complete;	   /* thousandths of a percent */
 	bool metric_launches;
+	bool samples_unasked; /* samples and waits were recorded by default: no output counts them of itself */
 	enum model_gpu_times gpu_times;
 
 	struct model_process *processes;

@@ -56,8 +56,8 @@ def steps_with(work):
 
 
 def python():
-    least = steps_with(lambda step: time.sleep(0.008))
-    return {"line": line_of("late"), "least_ms": least}
+    least = steps_with(lambda step: time.sleep(0.008))  # sleeps
+    return {"line": line_of("late"), "sampled": line_of("sleeps"), "least_ms": least}
 
 
 def behind_a_wait(wait):
@@ -111,8 +111,8 @@ def imports():
 def garbage():
     kept = [[] for _ in range(300000)]
     gc.disable()
-    least = steps_with(lambda step: gc.collect())
-    return {"line": line_of("late"), "least_ms": least, "kept": len(kept)}
+    least = steps_with(lambda step: gc.collect())  # collects
+    return {"line": line_of("late"), "sampled": line_of("collects"), "least_ms": least, "kept": len(kept)}
 
 
 def compiles():

@@ -722,7 +722,7 @@ static void why_says_that_no_sample_says_and_what_to_record(void **state)
 	sample(&gap.log, PID, HELPER, FROM, HOLDS);
 	end_gap(&gap);
 	SAYS(&gap, report_write_why, "the GPU waits, and no sample says for what", "is in no sample and no wait",
-	     "Record with --cpu and --off-cpu");
+	     "Record what ran and what was waited for");
 	SAYS(&gap, report_write, "not sampled: no sample and no wait says");
 	end_words(&gap);
 }
@@ -754,7 +754,7 @@ static void a_program_without_python_hears_nothing_of_python(void **state)
 	text = written(model, report_write_why);
 	assert_null(strstr(text, "the GPU waits for Python"));
 	assert_non_null(strstr(text, "the GPU waits for the program on the CPU"));
-	assert_non_null(strstr(text, "--cpu and --off-cpu record that"));
+	assert_non_null(strstr(text, "it is recorded by default"));
 	free(text);
 	model_free(model);
 }

@@ -369,6 +369,58 @@ static void waits_are_recorded_when_asked_for(void **state)
 	assert_refused(PARSE("-p", "1", "--off-cpu=soon"), "--off-cpu=soon", "as 100us or 1ms");
 }
 
+static void assert_unasked(bool cpu, bool off_cpu)
+{
+	struct default_activity unasked = options_default_activity(&options);
+
+	assert_int_equal(unasked.cpu, cpu);
+	assert_int_equal(unasked.off_cpu, off_cpu);
+}
+
+static void what_runs_and_what_waits_is_recorded_by_default_of_named_programs(void **state)
+{
+	assert_int_equal(PARSE("-p", "1"), 0);
+	assert_unasked(true, true);
+	assert_int_equal(PARSE("--", "python"), 0);
+	assert_unasked(true, true);
+	assert_int_equal(PARSE("why", "-p", "1"), 0);
+	assert_unasked(true, true);
+	assert_int_equal(PARSE("top", "-p", "1", "--no-cpu"), 0);
+	assert_unasked(false, true);
+	assert_int_equal(PARSE("why", "--no-off-cpu", "--", "python"), 0);
+	assert_unasked(true, false);
+	assert_int_equal(PARSE("-d", "1"), 0);
+	assert_unasked(false, false);
+	assert_int_equal(PARSE("top"), 0);
+	assert_unasked(false, false);
+}
+
+static void what_was_chosen_is_recorded_as_it_was_chosen(void **state)
+{
+	assert_int_equal(PARSE("-p", "1", "--cpu"), 0);
+	assert_unasked(false, false);
+	assert_int_equal(PARSE("-p", "1", "-F", "19"), 0);
+	assert_unasked(false, false);
+	assert_int_equal(PARSE("-p", "1", "--off-cpu=1ms"), 0);
+	assert_unasked(false, false);
+	assert_refused(PARSE("-p", "1", "--no-cpu", "-F", "19"), "--no-cpu: excludes --cpu", "samples");
+	assert_refused(PARSE("-p", "1", "--no-off-cpu", "--off-cpu"), "--no-off-cpu: excludes --off-cpu", "waits");
+}
+
+static void a_trace_for_the_least_cost_or_without_gpu_times_has_neither(void **state)
+{
+	assert_int_equal(PARSE("-p", "1", "--kernels-only"), 0);
+	assert_unasked(false, false);
+	assert_int_equal(PARSE("-p", "1", "--agent", "off"), 0);
+	assert_unasked(false, false);
+	assert_int_equal(PARSE("-p", "1", "--schedule", "active=2"), 0);
+	assert_unasked(false, false);
+	assert_int_equal(PARSE("-p", "1", "--capture-range", "cudaProfilerApi"), 0);
+	assert_unasked(false, false);
+	assert_int_equal(PARSE("-p", "1", "--trace", "cuda"), 0);
+	assert_unasked(true, true);
+}
+
 static void forward_lines_are_recorded_with_ops(void **state)
 {
 	assert_int_equal(PARSE("-p", "1", "--ops"), 0);
@@ -616,6 +668,13 @@ static void why_reads_a_log_or_records(void **state)
 	assert_null(options.command[3]);
 	options_free(&options);
 	assert_int_equal(PARSE("why", "--cpu", "--off-cpu", "-p", "12"), 0);
+	assert_int_equal(PARSE("why", "--ops", "--memory", "--shapes", "--forward-lines", "--trace", "cuda,sync",
+			       "--native", "-M", "run=17", "--python-calls", "-p", "12"),
+			 0);
+	assert_true(options.torch_memory && options.shapes && options.native && options.python_calls);
+	assert_int_equal(options.labels.list.count, 1);
+	assert_int_equal(PARSE("why", "--schedule", "active=2,repeat=1", "-p", "12"), 0);
+	assert_int_equal(options.schedule.active, 2);
 	assert_int_equal(PARSE("why", "--agent", "off", "-p", "12"), 0);
 	assert_false(options.ops);
 	options_free(&options);
@@ -629,6 +688,12 @@ static void why_refuses_what_is_of_the_other_kind(void **state)
 	assert_refused(PARSE("why", "a.gpt", "-o", "b.json"), "--output", "a.gpt");
 	assert_refused(PARSE("why", "a.gpt", "--cpu"), "--cpu", "a.gpt");
 	assert_refused(PARSE("why", "a.gpt", "--off-cpu"), "--off-cpu", "a.gpt");
+	assert_refused(PARSE("why", "a.gpt", "--no-cpu"), "--no-cpu: is for what is recorded", "a.gpt");
+	assert_refused(PARSE("why", "a.gpt", "--no-off-cpu"), "--no-off-cpu: is for what is recorded", "a.gpt");
+	assert_refused(PARSE("why", "a.gpt", "--ops"), "--ops: is for what is recorded", "a.gpt");
+	assert_refused(PARSE("why", "a.gpt", "--memory"), "--memory: is for what is recorded", "a.gpt");
+	assert_refused(PARSE("why", "a.gpt", "--trace", "sync"), "--trace: is for what is recorded", "a.gpt");
+	assert_refused(PARSE("why", "-M", "run=17"), "--label: is for what is recorded", "-p PID");
 	assert_refused(PARSE("why", "-p", "12", "--from", "1"), "--from", "FILE.gpt");
 	assert_refused(PARSE("why", "-p", "12", "-o", "-"), "--output -", "answer");
 	assert_refused(PARSE("why", "--"), "command", "--");
@@ -669,6 +734,21 @@ static void the_target_is_named_as_the_user_did(void **state)
 	free(target);
 }
 
+static void the_session_record_says_what_no_one_asked_for(void **state)
+{
+	static const char unasked[] = GPT_SESSION_UNASKED;
+	struct gpt_session *session;
+
+	PARSE("-p", "12", "-M", "run=17", "--step", "backward");
+	session = session_record(&options, true);
+	assert_memory_equal(session->text + session->bytes - sizeof(unasked), unasked, sizeof(unasked));
+	free(session);
+	session = session_record(&options, false);
+	assert_memory_equal(session->text + session->bytes - sizeof("step:backward"), "step:backward",
+			    sizeof("step:backward"));
+	free(session);
+}
+
 static void the_session_record_holds_what_outputs_need(void **state)
 {
 	struct gpt_session *session;
@@ -676,7 +756,7 @@ static void the_session_record_holds_what_outputs_need(void **state)
 
 	PARSE("--metric", "launches", "--min-complete", "99.9", "--agent", "require", "-p", "12", "-M", "run=17", "-M",
 	      "lr=");
-	session = session_record(&options);
+	session = session_record(&options, false);
 	assert_int_equal(session->hdr.type, GPT_SESSION);
 	assert_int_equal(session->hdr.size % 8, 0);
 	assert_true(session->bytes <= session->hdr.size - sizeof(*session));
@@ -979,6 +1059,9 @@ int main(void)
 		cmocka_unit_test(the_ring_buffer_is_a_power_of_two),
 		cmocka_unit_test(python_calls_are_recorded_when_asked_for),
 		cmocka_unit_test(the_cpu_is_sampled_when_asked_for),
+		cmocka_unit_test(what_runs_and_what_waits_is_recorded_by_default_of_named_programs),
+		cmocka_unit_test(what_was_chosen_is_recorded_as_it_was_chosen),
+		cmocka_unit_test(a_trace_for_the_least_cost_or_without_gpu_times_has_neither),
 		cmocka_unit_test(waits_are_recorded_when_asked_for),
 		cmocka_unit_test(folded_stacks_can_be_those_of_ops),
 		cmocka_unit_test(the_table_of_ops_has_options_of_its_own),
@@ -1008,6 +1091,7 @@ int main(void)
 		cmocka_unit_test(help_and_version_win_over_what_follows),
 		cmocka_unit_test(the_target_is_named_as_the_user_did),
 		cmocka_unit_test(the_session_record_holds_what_outputs_need),
+		cmocka_unit_test(the_session_record_says_what_no_one_asked_for),
 		cmocka_unit_test(missing_capabilities_are_named),
 		cmocka_unit_test(kernel_versions_are_ordered),
 		cmocka_unit_test(options_of_one_letter_have_one_name),

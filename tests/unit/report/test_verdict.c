@@ -94,8 +94,8 @@ static void of_a_gap_without_samples_both_launches_are_named_and_no_culprit(void
 	end_gap(&gap);
 	VERDICT_HAS(gap.model,
 		    "\n1. 90.0 ms, 98.9 %, Python: from train.py:31 train to the next launch, train.py:34 train\n",
-		    "\nWhat ran while the GPU waited is not in this trace: --cpu and --off-cpu record that",
-		    "\nNext: gputrace why --cpu --off-cpu -p 41230\n");
+		    "\nWhat ran while the GPU waited is not in this trace: with root, -p or a COMMAND",
+		    "\nNext: sudo gputrace why -p 41230\n");
 	end_words(&gap);
 }
 

@@ -44,6 +44,8 @@ int parse_as_root(struct parse *parse, const char *value);
 int parse_cpu(struct parse *parse, const char *value);
 int parse_frequency(struct parse *parse, const char *value);
 int parse_off_cpu(struct parse *parse, const char *value);
+int parse_no_cpu(struct parse *parse, const char *value);
+int parse_no_off_cpu(struct parse *parse, const char *value);
 int parse_native(struct parse *parse, const char *value);
 int parse_python_calls(struct parse *parse, const char *value);
 int parse_ops(struct parse *parse, const char *value);

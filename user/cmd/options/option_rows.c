@@ -209,49 +209,55 @@ const struct option_row option_rows[] = {
 	 "what to record besides kernels, by commas: cuda (copies, fills and all CUDA\n"
 	 "calls), sync (waits for the GPU), memory, nvtx (ranges of a program that\n"
 	 "gputrace starts); default: cuda,memory",
-	 RECORD | TOP, parse_trace},
-	{"kernels-only", 0, NULL, NULL, "nothing besides kernels: the lowest cost", RECORD | TOP, parse_kernels_only},
+	 RECORD | WHY | TOP, parse_trace},
+	{"kernels-only", 0, NULL, NULL, "nothing besides kernels: the lowest cost", RECORD | WHY | TOP,
+	 parse_kernels_only},
 	{"label", 'M', "a name and a value, NAME=VALUE", "NAME=VALUE",
 	 "keep this with the trace, in its log, report and timeline, as in -M run=17;\n"
 	 "repeatable",
-	 RECORD, parse_label},
-	{"as-root", 0, NULL, NULL, "run COMMAND as root, not as the user who called sudo", RECORD, parse_as_root},
+	 RECORD | WHY, parse_label},
+	{"as-root", 0, NULL, NULL, "run COMMAND as root, not as the user who called sudo", RECORD | WHY, parse_as_root},
 	{"cpu", 0, NULL, NULL,
 	 "which lines have the CPU: samples of all threads that are followed, --frequency a second", RECORD | WHY | TOP,
 	 parse_cpu},
+	{"no-cpu", 0, NULL, NULL, "without the samples that are taken by default (-p, COMMAND; root)",
+	 RECORD | WHY | TOP, parse_no_cpu},
 	{"frequency", 'F', "a number", "HZ",
-	 "--cpu, and how often each CPU is sampled a second, 1 to 10000 (default 99)", RECORD | WHY | TOP,
-	 parse_frequency},
+	 "--cpu, and how often each CPU is sampled a second, 1 to 10000 (default 99;\n"
+	 "without --cpu as often as the GPU's gaps need, up to 997)",
+	 RECORD | WHY | TOP, parse_frequency},
 	{"off-cpu", 0, NULL, "[MIN]",
 	 "where the threads that are followed wait, for what and who woke them; waits shorter\n"
 	 "than MIN (default 100us) are left out: --off-cpu=1ms",
 	 RECORD | WHY | TOP, parse_off_cpu},
-	{"native", 0, NULL, NULL, "also take native stacks between Python and the launch", RECORD, parse_native},
+	{"no-off-cpu", 0, NULL, NULL, "without the waits that are recorded by default (-p, COMMAND; root)",
+	 RECORD | WHY | TOP, parse_no_off_cpu},
+	{"native", 0, NULL, NULL, "also take native stacks between Python and the launch", RECORD | WHY, parse_native},
 	{"python-calls", 0, NULL, NULL,
 	 "every Python call exactly, where the interpreter allows it\n"
 	 "(CPython 3.6 to 3.10); costs 1.4 us a call",
-	 RECORD, parse_python_calls},
+	 RECORD | WHY, parse_python_calls},
 	{"memory", 0, NULL, NULL,
 	 "--ops, and what PyTorch's allocators hand out and take back: [memory] in the\n"
 	 "trace, and who held memory at its peak, to the end, and when it ran out",
-	 RECORD | TOP, parse_memory},
+	 RECORD | WHY | TOP, parse_memory},
 	{"memory-lines", 0, NULL, NULL,
 	 "--memory, with the Python line of each such event; without it those of GPUs and\n"
 	 "of 64 KB and more on the CPU have one. Costs one launch's price for each",
-	 RECORD, parse_memory_lines},
+	 RECORD | WHY, parse_memory_lines},
 	{"ops", 0, NULL, NULL,
 	 "PyTorch's ops and what the program names (record_function), and which op\n"
 	 "each launch belongs to",
-	 RECORD | TOP, parse_ops},
+	 RECORD | WHY | TOP, parse_ops},
 	{"shapes", 0, NULL, NULL,
 	 "--ops, and what each was called with: dimensions, types and strides of tensors,\n"
 	 "values of numbers",
-	 RECORD, parse_shapes},
+	 RECORD | WHY, parse_shapes},
 	{"forward-lines", 0, NULL, NULL,
 	 "--ops, and the Python stack of each op that autograd may come back to: backward\n"
 	 "nodes learn the line of the forward op that made them; costs one launch's price\n"
 	 "for each of these ops",
-	 RECORD, parse_forward_lines},
+	 RECORD | WHY, parse_forward_lines},
 	{"ops", 0, NULL, NULL, "instead of the report the table of ops, as torch.profiler's key_averages()", REPORT,
 	 parse_ops},
 	{"sort", 0, "what to sort by", "KEY",
@@ -284,13 +290,13 @@ const struct option_row option_rows[] = {
 	{"schedule", 0, "numbers of steps", "skip_first=N,wait=N,warmup=N,active=N,repeat=N",
 	 "--ops, recorded in some steps only, counted as torch.profiler.schedule does;\n"
 	 "%c in the name of an output is the number of the cycle. Ends after the last",
-	 RECORD, parse_schedule},
+	 RECORD | WHY, parse_schedule},
 	{"capture-range", 0, "cudaProfilerApi", "cudaProfilerApi",
 	 "--ops, recorded only between the program's cudaProfilerStart and cudaProfilerStop\n"
 	 "(torch.cuda.profiler); %c in the name of an output is the number of the range",
-	 RECORD, parse_capture_range},
+	 RECORD | WHY, parse_capture_range},
 	{"capture-range-end", 0, "stop, repeat or repeat:N", "stop|repeat|repeat:N",
-	 "the trace ends with the first range (default), with the program, or after N", RECORD,
+	 "the trace ends with the first range (default), with the program, or after N", RECORD | WHY,
 	 parse_capture_range_end},
 	{"step", 0, "what steps are found by", "BY",
 	 "what a step begins with: optimizer, backward, profiler, range:NAME (default:\n"

@@ -245,15 +245,48 @@ static int check_slice(struct parse *parse)
 /* An option for a recording only, which was given; NULL: none. */
 static const char *recording_option(const struct options *options)
 {
-	return options->duration_ns	     ? "duration"
-	       : options->cpu_frequency	     ? "cpu"
-	       : options->off_cpu_min_ns     ? "off-cpu"
-	       : options->outputs.list.count ? "output"
-	       : options->agent		     ? "agent"
-	       : options->way		     ? "way"
-	       : options->cupti		     ? "cupti"
-	       : !options->keeps_log	     ? "no-keep"
-					     : NULL;
+	const struct {
+		const char *name;
+		bool given;
+	} all[] = {
+		{"duration", options->duration_ns},
+		{"cpu", options->cpu_frequency},
+		{"off-cpu", options->off_cpu_min_ns},
+		{"no-cpu", options->no_cpu},
+		{"no-off-cpu", options->no_off_cpu},
+		{"output", options->outputs.list.count},
+		{"agent", options->agent},
+		{"way", options->way},
+		{"cupti", options->cupti},
+		{"no-keep", !options->keeps_log},
+		{"as-root", options->as_root},
+		{"label", options->labels.list.count},
+		{"native", options->native},
+		{"python-calls", options->python_calls},
+		{"trace", options->has_activity_sets},
+		{"capture-range", options->captures},
+		{"schedule", options->schedule.active},
+		{"shapes", options->shapes},
+		{"forward-lines", options->forward_lines},
+		{"memory", options->torch_memory},
+		{"ops", options->ops},
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (all[i].given)
+			return all[i].name;
+	return NULL;
+}
+
+static int check_activity(struct parse *parse)
+{
+	const struct options *options = parse->options;
+
+	if (options->no_cpu && options->cpu_frequency)
+		return option_fail(parse, "--no-cpu: excludes --cpu and --frequency, which ask for samples");
+	if (options->no_off_cpu && options->off_cpu_min_ns)
+		return option_fail(parse, "--no-off-cpu: excludes --off-cpu, which asks for waits");
+	return 0;
 }
 
 /* why reads a log, or records, then with PyTorch's ops, which show data loading. */
@@ -273,7 +306,7 @@ static int why_check(struct parse *parse)
 			       : 0;
 	}
 	if (!options->log) {
-		options->ops = options->agent != ATTACH_AGENT_OFF;
+		options->ops |= options->agent != ATTACH_AGENT_OFF;
 		return options_want_slice(options)
 			       ? option_fail(parse,
 					     "why: --from, --to, --steps and such choose a part of a log: gputrace "
@@ -356,6 +389,11 @@ static int choose_log(struct parse *parse)
 	return 0;
 }
 
+static bool records(enum subcommand subcommand)
+{
+	return subcommand == SUBCOMMAND_RECORD || subcommand == SUBCOMMAND_WHY || subcommand == SUBCOMMAND_TOP;
+}
+
 int option_rules_check(struct parse *parse)
 {
 	const struct options *options = parse->options;
@@ -377,7 +415,7 @@ int option_rules_check(struct parse *parse)
 	if (options->has_activity_sets && options->agent == ATTACH_AGENT_OFF)
 		return option_fail(
 			parse, "--trace and --kernels-only choose what the agent records: they exclude --agent off");
-	if (subcommand == SUBCOMMAND_RECORD && (options->activity_sets >> GPT_AGENT_SET_NVTX & 1) && !options->command)
+	if (records(subcommand) && (options->activity_sets >> GPT_AGENT_SET_NVTX & 1) && !options->command)
 		return option_fail(parse,
 				   "--trace nvtx: a program decides at its first range who gets them, so gputrace has "
 				   "to start it: gputrace ... -- COMMAND");
@@ -393,8 +431,8 @@ int option_rules_check(struct parse *parse)
 			parse,
 			"--gpu-trace, --gpu-sum and --api-sum exclude --tree, --lines and --ops: each is instead "
 			"of the report");
-	if (table_options_check(parse) || tree_options_check(parse) || check_slice(parse) || check_capture(parse) ||
-	    check_schedule(parse))
+	if (check_activity(parse) || table_options_check(parse) || tree_options_check(parse) || check_slice(parse) ||
+	    check_capture(parse) || check_schedule(parse))
 		return -EINVAL;
 	return check_outputs(parse);
 }

@@ -38,3 +38,16 @@ bool options_use_stdout(const struct options *options)
 			return true;
 	return false;
 }
+
+/*
+ * Only in traces of named programs, and only beside GPU work, whose gaps it explains.  Who names one of the two has
+ * chosen; --kernels-only and a schedule are for the least cost.
+ */
+struct default_activity options_default_activity(const struct options *options)
+{
+	bool fits = (options->command || options->pids.list.count) && options->agent != ATTACH_AGENT_OFF &&
+		    !options->cpu_frequency && !options->off_cpu_min_ns && !options->schedule.active &&
+		    !(options->has_activity_sets && !options->activity_sets);
+
+	return (struct default_activity){.cpu = fits && !options->no_cpu, .off_cpu = fits && !options->no_off_cpu};
+}

@@ -109,6 +109,7 @@ struct options {
 	size_t buffer_bytes;
 	uint64_t cpu_frequency;	 /* samples of each CPU a second; 0: none */
 	uint64_t off_cpu_min_ns; /* the shortest wait that is recorded; 0: none */
+	bool no_cpu, no_off_cpu; /* not by default either (options_default_activity) */
 	bool native;
 	bool as_root; /* the command runs as gputrace does, not as the user who called sudo */
 	bool python_calls;
@@ -162,6 +163,17 @@ void options_free(struct options *options);
 
 /* As on the command line, e.g. "auto". */
 const char *options_agent_name(enum attach_agent agent);
+
+/* What --cpu and --off-cpu record if nothing else is said. */
+#define OPTIONS_FREQUENCY 99 /* in step with no usual clock, so that periodic work is not sampled at one phase */
+#define OPTIONS_OFF_CPU_MIN_NS 100000
+
+/* What is recorded of threads without being asked for, where that is permitted. */
+struct default_activity {
+	bool cpu, off_cpu;
+};
+
+struct default_activity options_default_activity(const struct options *options);
 
 /* True when not all of the recording is wanted. */
 bool options_want_slice(const struct options *options);

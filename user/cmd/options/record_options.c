@@ -129,13 +129,12 @@ int parse_as_root(struct parse *parse, const char *value)
 	return 0;
 }
 
-#define FREQUENCY_DEFAULT 99 /* in step with no usual clock, so that periodic work is not sampled at one phase */
 #define FREQUENCY_MAX 10000u
 
 int parse_cpu(struct parse *parse, const char *value)
 {
 	if (!parse->options->cpu_frequency)
-		parse->options->cpu_frequency = FREQUENCY_DEFAULT;
+		parse->options->cpu_frequency = OPTIONS_FREQUENCY;
 	return 0;
 }
 
@@ -147,15 +146,25 @@ int parse_frequency(struct parse *parse, const char *value)
 	return 0;
 }
 
-#define OFF_CPU_MIN_NS 100000
-
 int parse_off_cpu(struct parse *parse, const char *value)
 {
-	parse->options->off_cpu_min_ns = OFF_CPU_MIN_NS;
+	parse->options->off_cpu_min_ns = OPTIONS_OFF_CPU_MIN_NS;
 	if (value && value_duration(value, &parse->options->off_cpu_min_ns))
 		return option_fail(parse,
 				   "--off-cpu=%s: the shortest wait to record is accepted after it, as 100us or 1ms",
 				   value);
+	return 0;
+}
+
+int parse_no_cpu(struct parse *parse, const char *value)
+{
+	parse->options->no_cpu = true;
+	return 0;
+}
+
+int parse_no_off_cpu(struct parse *parse, const char *value)
+{
+	parse->options->no_off_cpu = true;
 	return 0;
 }
 

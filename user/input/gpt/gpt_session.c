@@ -60,6 +60,9 @@ bool gpt_add_session(struct builder *builder, const struct gpt_record *record)
 			builder_add_label(builder, label);
 		else if (label.size > step && !memcmp(label.bytes, GPT_SESSION_STEP, step))
 			builder_set_step(builder, (struct text){label.bytes + step, label.size - step});
+		else if (label.size == strlen(GPT_SESSION_UNASKED) &&
+			 !memcmp(label.bytes, GPT_SESSION_UNASKED, label.size))
+			builder_set_unasked(builder);
 	builder_set_options(builder, min_complete_of(event, fields[4]), event->metric_launches != 0, gpu_times);
 	return true;
 }

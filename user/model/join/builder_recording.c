@@ -67,6 +67,11 @@ void builder_set_step(struct builder *builder, struct text step)
 	model_source(builder->model)->step = keep(builder, step);
 }
 
+void builder_set_unasked(struct builder *builder)
+{
+	builder->model->samples_unasked = true;
+}
+
 void builder_set_options(struct builder *builder, uint32_t min_complete, bool metric_launches,
 			 enum model_gpu_times gpu_times)
 {

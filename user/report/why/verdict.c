@@ -265,8 +265,8 @@ static char *command_with_samples(const struct analyses *all, const struct why_f
 	const struct model_process *process = &all->model->processes[finding->line->process];
 
 	if (process->exit_ns)
-		return xstrdup("gputrace why --cpu --off-cpu -- COMMAND");
-	return xasprintf("gputrace why --cpu --off-cpu -p %" PRIu32, process->pid);
+		return xstrdup("sudo gputrace why -- COMMAND");
+	return xasprintf("sudo gputrace why -p %" PRIu32, process->pid);
 }
 
 static bool lacks_samples(const struct analyses *all, const struct why_finding *finding)

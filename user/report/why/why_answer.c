@@ -137,8 +137,8 @@ char *why_caution(const struct analyses *all, unsigned index)
 			model_is_of_other_tool(all->model) ? "" : " (--trace sync records such waits)");
 	if (!ran_is_known(&all->idle.ran) && waits_for_python(all) && !model_is_foreign(all->model) && !index--)
 		return xstrdup(
-			"What ran while the GPU waited is not in this trace: --cpu and --off-cpu record that, with "
-			"the line and the process to blame.");
+			"What ran while the GPU waited is not in this trace: with root, -p or a COMMAND it is recorded "
+			"by default, with the line and the process to blame.");
 	if (!asked_for_ops(all->model) && waits_for_python(all) && !index--)
 		return xasprintf("Whether Python was in PyTorch's DataLoader or compiler cannot be said: %s.",
 				 model_is_foreign(all->model) ? "no ops of PyTorch are in the file"

@@ -48,7 +48,7 @@ static const char *unsampled_advice(const struct analyses *all, const struct why
 {
 	return all->idle.ran.samples && all->idle.ran.waits
 		       ? "Sample more often (-F)."
-		       : "Record with --cpu and --off-cpu: what ran, and what was waited for.";
+		       : "Record what ran and what was waited for: both are by default, with root.";
 }
 
 const struct cause cause_python = {

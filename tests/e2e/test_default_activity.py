@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What runs and what waits is recorded by default, with -p and a COMMAND: it names the culprit, the rate of samples
+follows the GPU's gaps, the cost stays low, and files mean what they meant."""
+
+import collections
+import json
+import marshal
+
+import logfile
+import machine
+import pytest
+import tracing
+
+pytestmark = pytest.mark.alone  # CPU time that other tests take would be a cause, too
+
+SAMPLE, WAIT = 19, 20
+USUAL_NS, SHORT_NS = 1000000000 // 99, 1000000000 // 997
+SAMPLING_NOISE = 0.15  # of some 1,500 samples
+
+
+class Traced:
+    """A program that keeps the GPU idle for 3 ms at a time, with no option that asks for samples."""
+
+    def __init__(self, folder, *options, beside=()):
+        self.folder, self.log = folder, folder / "trace.gpt"
+        command = tracing.on_simgpu(folder / "gpu-%p.json", machine.any_python(), machine.PROGRAMS / "short_gaps.py",
+                                    folder / "truth.json", 1.5, *beside)
+        # with priority over other programs: the simulated GPU consists of threads, and idles while they have no CPU
+        tracing.command(folder, "nice", "-n", "-15", machine.GPUTRACE, "-q", *options, "-o", self.log, "-o", "trace.folded",
+                        "-o", "trace.prof", "--", *command).must_be(0)
+        self.truth = json.loads((folder / "truth.json").read_text())
+
+    def table(self, name):
+        text = tracing.gputrace(self.folder, "report", self.log, "--format", "json").must_be(0).stdout
+        return {table["id"]: table["rows"] for table in json.loads(text)["tables"]}[name]
+
+    def records(self, kind):
+        return list(logfile.records(self.log, kind))
+
+
+@pytest.fixture(scope="module")
+def traced(tmp_path_factory):
+    return Traced(tmp_path_factory.mktemp("traced"))
+
+
+def test_the_line_that_keeps_the_gpu_waiting_is_named(traced):
+    text = tracing.gputrace(traced.folder, "why", traced.log).must_be(0).stdout
+    assert f"short_gaps.py:{traced.truth['line']} computes" in text, text
+    rows = traced.table("idle")
+    ran = sum(row["idle_ns"] for row in rows if row["cause_id"] == "ran" and row["line_number"] == traced.truth["line"])
+    assert ran >= 0.8 * traced.truth["cpu_ms"] * 1e6, rows  # the rest is calls, and the loop around it
+
+
+def test_the_rate_of_samples_follows_short_gaps(traced):
+    counts = collections.Counter(record.values["period_ns"] for record in traced.records(SAMPLE))
+    assert set(counts) == {USUAL_NS, SHORT_NS} and counts[SHORT_NS] > counts[USUAL_NS], counts
+
+
+def test_each_sample_stands_for_its_own_period(traced):
+    rows = traced.table("cpu_lines")
+    sampled = sum(record.values["period_ns"] for record in traced.records(SAMPLE))
+    assert sum(row["self_ns"] for row in rows) == sampled
+    of_line = sum(row["self_ns"] for row in rows if row["line"].endswith(" computes"))
+    assert abs(of_line / 1e6 - traced.truth["cpu_ms"]) <= SAMPLING_NOISE * traced.truth["cpu_ms"], (rows, traced.truth)
+
+
+def test_what_was_not_asked_for_changes_no_file(traced):
+    gpu_ns = sum(int(line.rsplit(" ", 1)[1]) for line in (traced.folder / "trace.folded").read_text().splitlines())
+    assert gpu_ns == sum(row["self_ns"] for row in traced.table("gpu_lines"))
+    stats = marshal.loads((traced.folder / "trace.prof").read_bytes())
+    assert sum(own for _, _, own, _, _ in stats.values()) == pytest.approx(gpu_ns / 1e9)
+    tracing.gputrace(traced.folder, "export", "--metric", "cpu", "-o", "cpu.prof", traced.log).must_be(0)
+    stats = marshal.loads((traced.folder / "cpu.prof").read_bytes())
+    assert sum(own for _, _, own, _, _ in stats.values()) == pytest.approx(
+        sum(row["self_ns"] for row in traced.table("cpu_lines")) / 1e9)
+
+
+@pytest.mark.parametrize("options, samples, waits", [
+    (("--no-cpu",), False, True), (("--no-off-cpu",), True, False), (("--no-cpu", "--no-off-cpu"), False, False),
+    (("--kernels-only",), False, False), (("--cpu",), True, False)])
+def test_it_can_be_turned_off_and_what_is_chosen_is_all(tmp_path, options, samples, waits):
+    traced = Traced(tmp_path, *options)
+    found = traced.records(SAMPLE)
+    assert bool(found) == samples and bool(traced.records(WAIT)) == waits
+    assert "--cpu" not in options or {record.values["period_ns"] for record in found} == {USUAL_NS}
+
+
+def test_a_trace_of_the_whole_machine_has_neither(tmp_path):
+    tracing.gputrace(tmp_path, "-q", "-d", "500ms", "-o", "trace.gpt").must_be(0)
+    assert not list(logfile.records(tmp_path / "trace.gpt", SAMPLE, WAIT))
+
+
+# ---- cost ------------------------------------------------------------------------------------------------------------
+
+SWITCHES = machine.ROOT / "tools/bench/blame_target.py"  # "switch N": two threads switch as often as they can
+
+
+def notes_of(folder):
+    report = tracing.gputrace(folder, "report", folder / "trace.gpt", "--all").must_be(0).stdout
+    return " ".join(report.split())
+
+
+def test_where_switches_are_too_many_the_limit_rises_and_then_both_pause_and_the_receipt_says_so(tmp_path):
+    with tracing.Running([machine.any_python(), SWITCHES], tmp_path) as program:
+        with tracing.Tracer(tmp_path, "-p", program.pid, names=()) as tracer:
+            program.process.stdin.write("switch 1000000000\n")
+            tracer.wait_logged(logfile.has_note, "what runs and what waits is not recorded from")
+            tracer.interrupt().must_be(0)
+    said = notes_of(tmp_path)
+    for least_us in (400, 1600):
+        assert f"waits shorter than {least_us} us are left out from " in said, said
+    assert "what runs and what waits was not recorded for " in said and "to keep its cost below 1 %" in said, said
+
+
+def test_a_rate_that_had_risen_falls_first(tmp_path):
+    Traced(tmp_path, beside=(SWITCHES,))
+    said = notes_of(tmp_path)
+    assert "99 samples a second from " in said and "more would take over 1 % of a thread's time" in said, said
+    counts = collections.Counter(record.values["period_ns"] for record in logfile.records(tmp_path / "trace.gpt", SAMPLE))
+    assert set(counts) == {USUAL_NS, SHORT_NS}, counts
+
+
+def test_what_was_asked_for_is_recorded_at_any_cost(tmp_path):
+    with tracing.Running([machine.any_python(), SWITCHES], tmp_path) as program:
+        with tracing.Tracer(tmp_path, "-p", program.pid, "--cpu", "--off-cpu=1us", names=()) as tracer:
+            program.process.stdin.write("switch 1000000000\n")
+            tracer.wait_logged(lambda log: sum(1 for _ in logfile.records(log, WAIT)) > 20000)
+            tracer.interrupt().must_be(0)
+    said = notes_of(tmp_path)
+    assert "are left out" not in said and "not recorded" not in said, said
