@@ -3,13 +3,13 @@
 
 #include <stdlib.h>
 
+#include "base/order.h"
+
 static int compare_spans(const void *left, const void *right)
 {
 	const struct owned_span *a = left, *b = right;
 
-	if (a->owner != b->owner)
-		return a->owner < b->owner ? -1 : 1;
-	return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+	return least_first(a->owner, b->owner) ?: least_first(a->start_ns, b->start_ns);
 }
 
 void owned_spans_merge(struct owned_spans *spans)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/order.h"
 
 static uint64_t hash_of(const struct tally_key *key)
 {
@@ -63,23 +64,18 @@ static int by_ns(const void *left, const void *right)
 {
 	const struct tally_entry *a = left, *b = right;
 
-	if (a->ns != b->ns)
-		return a->ns > b->ns ? -1 : 1;
-	if (a->count != b->count)
-		return a->count > b->count ? -1 : 1;
-	for (int i = 0; i < 4; i++)
-		if (a->key.part[i] != b->key.part[i])
-			return a->key.part[i] < b->key.part[i] ? -1 : 1;
-	return 0;
+	int order = most_first(a->ns, b->ns) ?: most_first(a->count, b->count);
+
+	for (int i = 0; i < 4 && !order; i++)
+		order = least_first(a->key.part[i], b->key.part[i]);
+	return order;
 }
 
 static int by_count_first(const void *left, const void *right)
 {
 	const struct tally_entry *a = left, *b = right;
 
-	if (a->count != b->count)
-		return a->count > b->count ? -1 : 1;
-	return by_ns(left, right);
+	return most_first(a->count, b->count) ?: by_ns(left, right);
 }
 
 struct tally_entry *tally_sorted(const struct tally *tally, bool by_count)

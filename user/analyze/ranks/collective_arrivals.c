@@ -8,6 +8,7 @@
 #include "analyze/ranks/step_order.h"
 #include "model/collectives.h"
 #include "model/steps/step_marks.h"
+#include "base/order.h"
 
 #define PENDING 256u /* the latest launched collectives of a process whose kernels may not have started yet */
 #define NAMES_SEARCHED 256u
@@ -429,9 +430,7 @@ static int by_key(const void *left, const void *right)
 {
 	const struct collective_arrival *a = left, *b = right;
 
-	if (a->key != b->key)
-		return a->key < b->key ? -1 : 1;
-	return (a->arrived_ns > b->arrived_ns) - (a->arrived_ns < b->arrived_ns);
+	return least_first(a->key, b->key) ?: least_first(a->arrived_ns, b->arrived_ns);
 }
 
 static void set_key(void *context, size_t index, uint64_t key)

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "base/order.h"
+
 void activity_sums_free(struct activity_sums *sums)
 {
 	tally_free(&sums->keys);
@@ -48,13 +50,10 @@ static int by_time(const void *left, const void *right)
 {
 	const struct activity_row *a = left, *b = right;
 
-	if (a->ns != b->ns)
-		return a->ns > b->ns ? -1 : 1;
-	if (a->count != b->count)
-		return a->count > b->count ? -1 : 1;
-	if (a->kind != b->kind)
-		return a->kind < b->kind ? -1 : 1;
-	return (a->what > b->what) - (a->what < b->what);
+	return most_first(a->ns, b->ns) ?:
+	       most_first(a->count, b->count) ?:
+	       least_first(a->kind, b->kind) ?:
+	       least_first(a->what, b->what);
 }
 
 void activity_sums_finish(struct activity_sums *sums)

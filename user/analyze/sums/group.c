@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "base/order.h"
+
 static void add_to(struct group *group, struct tally_entry *sum, uint64_t ns, uint64_t more)
 {
 	sum->ns += ns;
@@ -38,19 +40,17 @@ static int by_count(const void *left, const void *right)
 {
 	const struct line_tally_row *a = left, *b = right;
 
-	if (a->count != b->count)
-		return a->count > b->count ? -1 : 1;
-	for (unsigned i = 0; i < 2; i++)
-		if (a->part[i] != b->part[i])
-			return a->part[i] < b->part[i] ? -1 : 1;
-	return (a->line > b->line) - (a->line < b->line);
+	return most_first(a->count, b->count) ?:
+	       least_first(a->part[0], b->part[0]) ?:
+	       least_first(a->part[1], b->part[1]) ?:
+	       least_first(a->line, b->line);
 }
 
 static int by_time(const void *left, const void *right)
 {
 	const struct line_tally_row *a = left, *b = right;
 
-	return a->ns == b->ns ? by_count(left, right) : a->ns > b->ns ? -1 : 1;
+	return most_first(a->ns, b->ns) ?: by_count(left, right);
 }
 
 static void make_rows_by_line(struct group *group, const struct tally *sums, struct lines *lines)

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "base/order.h"
+
 void interpreter_init(struct interpreter *all, const struct model *model)
 {
 	*all = (struct interpreter){.process_count = model->process_count};
@@ -111,15 +113,11 @@ static int by_time(const void *left, const void *right)
 {
 	const struct interpreter_row *a = left, *b = right;
 
-	if (a->ns != b->ns)
-		return a->ns > b->ns ? -1 : 1;
-	if (a->count != b->count)
-		return a->count > b->count ? -1 : 1;
-	if (a->kind != b->kind)
-		return a->kind < b->kind ? -1 : 1;
-	if (a->generation != b->generation)
-		return (uint32_t)a->generation < (uint32_t)b->generation ? -1 : 1;
-	return (a->name > b->name) - (a->name < b->name);
+	return most_first(a->ns, b->ns) ?:
+	       most_first(a->count, b->count) ?:
+	       least_first(a->kind, b->kind) ?:
+	       least_first((uint32_t)a->generation, (uint32_t)b->generation) ?:
+	       least_first(a->name, b->name);
 }
 
 void interpreter_finish(struct interpreter *all)

@@ -6,6 +6,7 @@
 
 #include "analyze/sums/flops.h"
 #include "model/op_inputs.h"
+#include "base/order.h"
 
 #define HOW_NAMED 0u /* in place of how: the work has a name */
 
@@ -271,13 +272,10 @@ static int by_first(const void *left, const void *right)
 {
 	const struct key_row *a = left, *b = right;
 
-	if (a->first_ns != b->first_ns)
-		return a->first_ns < b->first_ns ? -1 : 1;
-	if (a->first_end != b->first_end)
-		return a->first_end > b->first_end ? -1 : 1;
-	if (a->kind != b->kind)
-		return a->kind < b->kind ? -1 : 1;
-	return strcmp(a->name, b->name);
+	return least_first(a->first_ns, b->first_ns) ?:
+	       most_first(a->first_end, b->first_end) ?:
+	       least_first(a->kind, b->kind) ?:
+	       strcmp(a->name, b->name);
 }
 
 void key_averages_finish(struct key_averages *keys)

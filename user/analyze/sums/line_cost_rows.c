@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "base/order.h"
 
 /* A line with its function; the sort key of lines. */
 struct place {
@@ -26,22 +27,16 @@ struct maker {
 
 static int by_function(const struct place *a, const struct place *b)
 {
-	int order = strcmp(a->code->file, b->code->file);
-
-	if (!order)
-		order = strcmp(a->code->name, b->code->name);
-	return order ? order
-		     : (a->code->first_line > b->code->first_line) - (a->code->first_line < b->code->first_line);
+	return strcmp(a->code->file, b->code->file) ?:
+	       strcmp(a->code->name, b->code->name) ?:
+	       least_first(a->code->first_line, b->code->first_line);
 }
 
 static int by_place(const void *left, const void *right)
 {
 	const struct place *a = left, *b = right;
-	int order = by_function(a, b);
 
-	if (!order)
-		order = (a->number > b->number) - (a->number < b->number);
-	return order ? order : (a->line > b->line) - (a->line < b->line);
+	return by_function(a, b) ?: least_first(a->number, b->number) ?: least_first(a->line, b->line);
 }
 
 static void find_codes(struct maker *maker)
@@ -275,27 +270,17 @@ static bool has_cost(const struct line_cost *cost)
 	       cost->gpu_memory.at_peak || cost->gpu_memory.held || cost->cpu_memory.at_peak || cost->cpu_memory.held;
 }
 
-static int compare(uint64_t a, uint64_t b)
-{
-	return a == b ? 0 : a > b ? -1 : 1;
-}
-
 static int by_owned(const void *left, const void *right)
 {
 	const struct function_cost *a = left, *b = right;
-	int order = compare(a->owned, b->owned);
 
-	if (!order)
-		order = compare(a->own.gpu_ns, b->own.gpu_ns);
-	if (!order)
-		order = compare(a->own.cpu_ns, b->own.cpu_ns);
-	if (!order)
-		order = compare(a->own.sampled_ns, b->own.sampled_ns);
-	if (!order)
-		order = compare(a->under.gpu_ns, b->under.gpu_ns);
-	if (!order)
-		order = compare(a->under.gpu_memory.at_peak, b->under.gpu_memory.at_peak);
-	return order ? order : (a->first_row > b->first_row) - (a->first_row < b->first_row);
+	return most_first(a->owned, b->owned) ?:
+	       most_first(a->own.gpu_ns, b->own.gpu_ns) ?:
+	       most_first(a->own.cpu_ns, b->own.cpu_ns) ?:
+	       most_first(a->own.sampled_ns, b->own.sampled_ns) ?:
+	       most_first(a->under.gpu_ns, b->under.gpu_ns) ?:
+	       most_first(a->under.gpu_memory.at_peak, b->under.gpu_memory.at_peak) ?:
+	       least_first(a->first_row, b->first_row);
 }
 
 /* Removes lines and functions without costs. */

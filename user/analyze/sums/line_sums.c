@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
+
 void line_sums_init(struct line_sums *sums, const struct model *model)
 {
 	*sums = (struct line_sums){.model = model};
@@ -155,20 +157,14 @@ static int by_self(const void *left, const void *right)
 {
 	const struct line_row *a = left, *b = right;
 
-	if (a->self != b->self)
-		return a->self > b->self ? -1 : 1;
-	if (a->launches != b->launches)
-		return a->launches > b->launches ? -1 : 1;
-	return (a->line > b->line) - (a->line < b->line);
+	return most_first(a->self, b->self) ?: most_first(a->launches, b->launches) ?: least_first(a->line, b->line);
 }
 
 static int by_total(const void *left, const void *right)
 {
 	const struct line_row *a = left, *b = right;
 
-	if (a->total != b->total)
-		return a->total > b->total ? -1 : 1;
-	return (a->line > b->line) - (a->line < b->line);
+	return most_first(a->total, b->total) ?: least_first(a->line, b->line);
 }
 
 /* Until here totals has a row for every line. */

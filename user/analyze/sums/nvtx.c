@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "model/range_name.h"
+#include "base/order.h"
 
 /* Ranges of a thread without calls that are kept without checking whether they are over. */
 #define BEGUN_KEPT 64u
@@ -110,7 +111,7 @@ static int by_number(const void *left, const void *right)
 {
 	const struct nvtx_end *a = left, *b = right;
 
-	return (a->number > b->number) - (a->number < b->number);
+	return least_first(a->number, b->number);
 }
 
 static void end_those(const struct nvtx_thread *thread, struct nvtx_open *ranges, size_t count)
@@ -288,15 +289,11 @@ static int by_time(const void *left, const void *right)
 {
 	const struct nvtx_row *a = left, *b = right;
 
-	if (a->ns != b->ns)
-		return a->ns > b->ns ? -1 : 1;
-	if (a->count != b->count)
-		return a->count > b->count ? -1 : 1;
-	if (!a->count && a->open_ns != b->open_ns)
-		return a->open_ns > b->open_ns ? -1 : 1;
-	if (a->name != b->name)
-		return a->name < b->name ? -1 : 1;
-	return (a->domain > b->domain) - (a->domain < b->domain);
+	return most_first(a->ns, b->ns) ?:
+	       most_first(a->count, b->count) ?:
+	       (a->count ? 0 : most_first(a->open_ns, b->open_ns)) ?:
+	       least_first(a->name, b->name) ?:
+	       least_first(a->domain, b->domain);
 }
 
 void nvtx_finish(struct nvtx *all)

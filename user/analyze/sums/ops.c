@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/tree/op_tree.h"
+#include "base/order.h"
 
 void ops_by_name_init(struct ops_by_name *all, const struct model *model)
 {
@@ -108,13 +109,10 @@ static int by_time(const void *left, const void *right)
 {
 	const struct op_row *a = left, *b = right;
 
-	if (a->gpu_self_ns != b->gpu_self_ns)
-		return a->gpu_self_ns > b->gpu_self_ns ? -1 : 1;
-	if (a->cpu_self_ns != b->cpu_self_ns)
-		return a->cpu_self_ns > b->cpu_self_ns ? -1 : 1;
-	if (a->calls != b->calls)
-		return a->calls > b->calls ? -1 : 1;
-	return (a->name > b->name) - (a->name < b->name);
+	return most_first(a->gpu_self_ns, b->gpu_self_ns) ?:
+	       most_first(a->cpu_self_ns, b->cpu_self_ns) ?:
+	       most_first(a->calls, b->calls) ?:
+	       least_first(a->name, b->name);
 }
 
 void ops_by_name_finish(struct ops_by_name *all)

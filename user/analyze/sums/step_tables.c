@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "base/order.h"
+
 /* An op with less than this share (1/20) of a step's extra time explains nothing. */
 #define SHOWN_SHARE 20
 
@@ -20,9 +22,7 @@ static int by_wall(const void *left, const void *right, void *context)
 	size_t a = *(const size_t *)left, b = *(const size_t *)right;
 	uint64_t wall_a = wall_of(&list[a]), wall_b = wall_of(&list[b]);
 
-	if (wall_a != wall_b)
-		return wall_a > wall_b ? -1 : 1;
-	return a < b ? -1 : a > b;
+	return most_first(wall_a, wall_b) ?: least_first(a, b);
 }
 
 static void begin_row(struct step_row *row, const struct step *step, const struct model *model)

@@ -12,6 +12,7 @@
 #include "analyze/tree/call_tree_ops.h"
 #include "analyze/tree/op_tree.h"
 #include "base/lookup.h"
+#include "base/order.h"
 
 /* State while nodes are made. */
 struct maker {
@@ -38,19 +39,15 @@ static int by_function(const void *left, const void *right, void *context)
 	const struct model *model = context;
 	const struct model_code *a = &model->codes[*(const uint32_t *)left];
 	const struct model_code *b = &model->codes[*(const uint32_t *)right];
-	int order = strcmp(a->file, b->file);
 
-	if (!order)
-		order = strcmp(a->name, b->name);
-	return order ? order : (a->first_line > b->first_line) - (a->first_line < b->first_line);
+	return strcmp(a->file, b->file) ?: strcmp(a->name, b->name) ?: least_first(a->first_line, b->first_line);
 }
 
 static int by_function_and_index(const void *left, const void *right, void *context)
 {
 	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-	int order = by_function(left, right, context);
 
-	return order ? order : (a > b) - (a < b);
+	return by_function(left, right, context) ?: least_first(a, b);
 }
 
 static void find_functions(struct maker *maker)
@@ -307,9 +304,8 @@ static int by_time(const void *left, const void *right, void *context)
 {
 	const struct call_tree_nodes *nodes = context;
 	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-	uint64_t of_a = nodes->all.items[a].ns, of_b = nodes->all.items[b].ns;
 
-	return of_a != of_b ? (of_a > of_b ? -1 : 1) : (a > b) - (a < b);
+	return most_first(nodes->all.items[a].ns, nodes->all.items[b].ns) ?: least_first(a, b);
 }
 
 /* Links the children of each node, most time first; nodes without time are left out. */

@@ -5,6 +5,7 @@
 
 #include "analyze/why/culprits.h"
 #include "analyze/why/why_internal.h"
+#include "base/order.h"
 
 #define CALLERS_SHARE 100u /* a caller with less than one part in this many of the time looked at is not told apart */
 
@@ -331,9 +332,7 @@ static int by_time(const void *left, const void *right)
 {
 	const struct why_loss *a = left, *b = right;
 
-	if (a->ns != b->ns)
-		return a->ns > b->ns ? -1 : 1;
-	return (a->cause > b->cause) - (a->cause < b->cause);
+	return most_first(a->ns, b->ns) ?: least_first(a->cause, b->cause);
 }
 
 /* Key: cause, line where launching threads waited for others. */

@@ -8,6 +8,7 @@
 
 #include "base/temporary.h"
 #include "log/varint.h"
+#include "base/order.h"
 
 #define TAIL_BYTES (1u << 20)
 #define FIELDS 4
@@ -201,7 +202,7 @@ static int by_begin(const void *left, const void *right)
 {
 	const struct zoom_block *a = left, *b = right;
 
-	return a->first_ns < b->first_ns ? -1 : a->first_ns > b->first_ns;
+	return least_first(a->first_ns, b->first_ns);
 }
 
 /* Places arrive in any order, and no block has slices of two of them. */
@@ -242,16 +243,14 @@ static int outer_first(const void *left, const void *right)
 	const struct zoom_slice *a = &((const struct zoom_long_slice *)left)->slice;
 	const struct zoom_slice *b = &((const struct zoom_long_slice *)right)->slice;
 
-	if (a->start_ns != b->start_ns)
-		return a->start_ns < b->start_ns ? -1 : 1;
-	return a->end_ns > b->end_ns ? -1 : a->end_ns < b->end_ns;
+	return least_first(a->start_ns, b->start_ns) ?: most_first(a->end_ns, b->end_ns);
 }
 
 static int by_time(const void *left, const void *right)
 {
 	const struct zoom_edge *a = left, *b = right;
 
-	return a->time_ns < b->time_ns ? -1 : a->time_ns > b->time_ns;
+	return least_first(a->time_ns, b->time_ns);
 }
 
 void zoom_sort_long_slices(struct zoom_track *track)

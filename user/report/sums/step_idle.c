@@ -4,6 +4,7 @@
 
 #include "report/parts.h"
 #include "report/why/why_words.h"
+#include "base/order.h"
 
 /* Where the time of rows is; label: on a page. */
 struct place {
@@ -17,9 +18,7 @@ static int by_ns(const void *left, const void *right, void *context)
 	const struct idle_by_cause *idle = context;
 	enum why_cause a = *(const enum why_cause *)left, b = *(const enum why_cause *)right;
 
-	if (idle->ns[a] != idle->ns[b])
-		return idle->ns[a] > idle->ns[b] ? -1 : 1;
-	return a < b ? -1 : a > b;
+	return most_first(idle->ns[a], idle->ns[b]) ?: least_first(a, b);
 }
 
 static void add_row(struct report *report, struct table *table, struct time_unit unit, const struct place *place,
