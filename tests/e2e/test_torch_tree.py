@@ -90,3 +90,33 @@ def test_tensorboard_finds_the_file_of_each_process_in_a_folder(run):
 def test_a_folder_that_is_not_there_is_said(run):
     done = tracing.gputrace(run.folder, "export", "trace.gpt", "-o", "nowhere/").must_be(1)
     assert "nowhere/: cannot be written: its directory does not exist" in done.stderr
+
+
+def ns_of(event):
+    return round(event["ts"] * 1000), round((event["ts"] + event["dur"]) * 1000)
+
+
+def test_by_cpu_time_ops_have_the_samples_that_the_timeline_has_in_them(tmp_path):
+    """Of PyTorch's own ops, in which no Python runs."""
+    program = tracing.on_simgpu(tmp_path / "gpu.json", machine.tool("get-torch"), machine.WORKLOADS / "torch_train.py", "--steps", "200")
+    tracing.trace(tmp_path, program, "--ops", "-F", "1999", names=("trace.gpt", "trace.json"))
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    ops = collections.defaultdict(list)
+    for event in events:
+        if event.get("cat") == "cpu_op":
+            ops[event["tid"]].append((*ns_of(event), event["name"]))
+    expected = collections.Counter()
+    for event in events:
+        if event.get("cat") == "cpu_sample":
+            _, at = ns_of(event)
+            inside = [(start, -end, name) for start, end, name in ops[event["args"]["thread"]] if start <= at < end]
+            if inside and max(inside)[2].startswith("aten::"):
+                expected[max(inside)[2]] += event["args"]["period ns"]
+    done = tracing.gputrace(tmp_path, "report", "trace.gpt", "--tree", "--by", "cpu", "--min-percent", "0", "--show-all", "--format", "json",
+                            "--table", "tree").must_be(0)
+    (table,) = json.loads(done.stdout)["tables"]
+    found = collections.Counter()
+    for row in table["rows"]:
+        if row["kind"] == "op" and row["name"].startswith("aten::"):
+            found[re.sub(r":\d+$", "", row["name"])] += row["self_ns"]
+    assert len(expected) > 10 and +found == expected
