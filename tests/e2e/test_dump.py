@@ -471,8 +471,7 @@ def test_what_is_no_process_is_refused(pid, said):
 
 def test_a_zombie_is_refused():
     process = subprocess.Popen(["true"])
-    while pathlib.Path(f"/proc/{process.pid}/stat").read_text().split()[2] != "Z":
-        time.sleep(0.01)
+    tracing.until(lambda: tracing.state(pathlib.Path(f"/proc/{process.pid}")) == "Z")
     done = dump("-p", process.pid)
     process.wait()
     assert done.returncode == FAILED and "has ended: a zombie, whose parent has not waited for it" in done.stderr

@@ -7,10 +7,10 @@ import os
 import pathlib
 import resource
 import subprocess
-import time
 
 import machine
 import pytest
+import tracing
 from test_dump import FAILED, LINES, MOVES, STILL, dump, dump_still, inner_line, running, threads_of
 
 AT_ONCE = 50
@@ -40,16 +40,15 @@ def full_cgroup():
             folder.rmdir()
         pytest.skip(f"no cgroup can limit memory here: {error}")
     yield folder, version_1
-    while (folder / "cgroup.procs").read_text():
-        time.sleep(0.01)
+    tracing.until(lambda: not (folder / "cgroup.procs").read_text())
     folder.rmdir()
 
 
 def test_a_program_whose_cgroup_has_no_memory_left_has_its_line_and_the_kernel_s_word(full_cgroup):
     folder, version_1 = full_cgroup
     with running("reclaim", folder / "cgroup.procs") as program:
-        while int((folder / ("memory.usage_in_bytes" if version_1 else "memory.current")).read_text()) < 62 * MB:
-            time.sleep(0.01)
+        used = folder / ("memory.usage_in_bytes" if version_1 else "memory.current")
+        tracing.until(lambda: int(used.read_text()) >= 62 * MB)
         if version_1:
             found = dump_still(program.pid)
         else:

@@ -56,7 +56,7 @@ def ask(folder, calls, *arguments, mode="auto"):
     python = sys.executable
     done = subprocess.run([python, "-c", PROGRAM % mode, machine.GPUTRACE, json.dumps(calls), folder, "mcp", *arguments],
                           env={**os.environ, "PYTHONPATH": str(machine.package(python, CLIENT))}, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, universal_newlines=True, timeout=100)
+                          stderr=subprocess.PIPE, universal_newlines=True, timeout=tracing.PATIENCE_S)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
