@@ -142,20 +142,20 @@ enum gpt_agent_life {
 /* As GPT_RECORDS (record.h); events may be late. */
 #define GPT_AGENT_RECORDS(X) \
 	/* first record of the first batch, and at changes */ \
-	X(GPT_AGENT_HELLO, 64, agent_hello, agent_hello, 40, 40, BYTES, TABLE) \
+	X(GPT_AGENT_HELLO, 64, agent_hello, agent_hello, 40, 40, BYTES, TABLE_PARTS) \
 	/* precedes the first record that refers to it */ \
-	X(GPT_AGENT_NAME, 65, agent_name, agent_name, 16, 16, BYTES, TABLE) \
+	X(GPT_AGENT_NAME, 65, agent_name, agent_name, 16, 16, BYTES, TABLE_PARTS) \
 	X(GPT_AGENT_API, 66, agent_api, agent_api, 40, 40, BYTES, EVENT) /* a call returned */ \
 	X(GPT_AGENT_KERNEL, 67, agent_kernel, agent_kernel, 120, 120, BYTES, EVENT) \
 	X(GPT_AGENT_MEMCPY, 68, agent_memcpy, agent_memcpy, 80, 80, BYTES, EVENT) \
 	X(GPT_AGENT_MEMSET, 69, agent_memset, agent_memset, 72, 72, BYTES, EVENT) \
 	X(GPT_AGENT_OVERHEAD, 70, agent_overhead, agent_overhead, 40, 40, BYTES, EVENT) \
-	X(GPT_AGENT_DEVICE, 71, agent_device, agent_device, 88, 88, BYTES, TABLE) \
+	X(GPT_AGENT_DEVICE, 71, agent_device, agent_device, 88, 88, BYTES, TABLE_PARTS) \
 	X(GPT_AGENT_CONTEXT, 72, agent_context, agent_context, 24, 24, BYTES, TABLE) \
 	X(GPT_AGENT_STREAM, 73, agent_stream, agent_stream, 24, 24, BYTES, TABLE) \
 	X(GPT_AGENT_CLOCK, 74, agent_clock, agent_clock, 32, 32, BYTES, TABLE) /* at least twice a second */ \
 	/* totals since READY, at least twice a second and last */ \
-	X(GPT_AGENT_STATS, 75, agent_stats, agent_stats, 128, GPT_AGENT_STATS_FIRST, BYTES, TABLE) \
+	X(GPT_AGENT_STATS, 75, agent_stats, agent_stats, 128, GPT_AGENT_STATS_FIRST, BYTES, TABLE_PARTS) \
 	X(GPT_AGENT_SYNC, 76, agent_sync, agent_sync, 56, 56, BYTES, EVENT) \
 	X(GPT_AGENT_EVENT, 77, agent_event, agent_event, 32, 32, BYTES, EVENT) \
 	X(GPT_AGENT_MEMORY, 78, agent_memory, agent_memory, 88, 88, BYTES, EVENT) \
@@ -163,14 +163,14 @@ enum gpt_agent_life {
 	X(GPT_AGENT_API_ACTIVITY, 80, agent_api_activity, agent_api_activity, 40, 40, BYTES, TABLE) \
 	/* after a HELLO that says READY or BORROWING */ \
 	X(GPT_AGENT_SIZES, 81, agent_sizes, agent_sizes, 136, 136, BYTES, NOTHING) \
-	X(GPT_AGENT_RANGE, 82, agent_range, agent_range, 40, 40, BYTES, TABLE) \
+	X(GPT_AGENT_RANGE, 82, agent_range, agent_range, 40, 40, BYTES, TABLE_PARTS) \
 	X(GPT_AGENT_JIT, 83, agent_jit, agent_jit, 64, 64, BYTES, EVENT) \
 	X(GPT_AGENT_OP, 84, agent_op, agent_op, 96, 80, BYTES, EVENT) \
 	/* at changes, twice a second while there are ops, and last */ \
-	X(GPT_AGENT_OPS, 85, agent_ops, agent_ops, 56, 56, BYTES, TABLE) \
+	X(GPT_AGENT_OPS, 85, agent_ops, agent_ops, 56, 56, BYTES, TABLE_PARTS) \
 	X(GPT_AGENT_TORCH_MEMORY, 86, agent_torch_memory, agent_torch_memory, 64, 64, BYTES, EVENT) \
 	/* after each GPT_AGENT_OPS */ \
-	X(GPT_AGENT_TORCH_MEMORY_STATE, 87, agent_torch_memory_state, agent_torch_memory_state, 40, 40, BYTES, TABLE) \
+	X(GPT_AGENT_TORCH_MEMORY_STATE, 87, agent_torch_memory_state, agent_torch_memory_state, 40, 40, BYTES, TABLE_PARTS) \
 	X(GPT_AGENT_STEP, 88, agent_step, agent_step, 40, 40, BYTES, TABLE) /* where there is a schedule */ \
 	/* before the first step, and at changes */ \
 	X(GPT_AGENT_SCHEDULE, 89, agent_schedule, agent_schedule, 48, 48, BYTES, TABLE)

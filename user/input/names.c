@@ -207,7 +207,7 @@ static uint8_t memcpy_kind(const char *name, size_t size)
 	return 0;
 }
 
-void name_to_memory_kinds(const char *name, size_t size, struct new_gpu_work *work)
+void name_to_memory_kinds(const char *name, size_t size, struct model_gpu *work)
 {
 	const char *end = name + size, *open = memchr(name, '(', size), *arrow, *close;
 

@@ -21,7 +21,7 @@ uint16_t name_to_any_api(const char *name, size_t size);
 const char *name_of_cbid(enum gpt_api_domain domain, int64_t cbid);
 
 /* "Memcpy HtoD (Pageable -> Device)", "Memset (Device)": sets the kinds of the work, 0 if unknown. */
-void name_to_memory_kinds(const char *name, size_t size, struct new_gpu_work *work);
+void name_to_memory_kinds(const char *name, size_t size, struct model_gpu *work);
 
 /* "pinned", as gputrace writes the kind of memory from CUDA; 0: unknown. */
 uint32_t name_to_memory(const char *name, size_t size);

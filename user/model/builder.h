@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Makes a model (model.h) of the events that an input feeds: one function for each kind of event, with values
- * (events.h), in the order of the source.  Then builder_finish joins calls, stacks and GPU work.
+ * Makes a model (model.h) of the events that an input feeds: one function for each kind of event (events.h), in the
+ * order of the source.  Then builder_finish joins calls, stacks and GPU work.
  *
  * Functions that return bool return false for an event that makes no sense; the builder leaves it out and the input
  * counts it (builder_count_bad).  The input checks lengths: every pointer passed here is valid for the size passed with
@@ -148,9 +148,9 @@ void builder_add_call(struct builder *builder, const struct new_call *call);
 
 /* May come before or after the call that it describes. */
 void builder_add_nccl_launch(struct builder *builder, const struct new_nccl_launch *launch);
-bool builder_add_return(struct builder *builder, struct process_image program, const struct new_return *back);
-bool builder_add_api_activity(struct builder *builder, struct process_image program,
-			      const struct new_api_activity *activity);
+bool builder_add_agent_api(struct builder *builder, const struct sender *sender, const struct gpt_agent_api *back);
+bool builder_add_agent_api_activity(struct builder *builder, const struct sender *sender,
+				    const struct gpt_agent_api_activity *activity);
 
 /* ---- inside the interpreter -------------------------------------------------------------------------------------- */
 
@@ -173,9 +173,8 @@ void builder_set_agent_losses(struct builder *builder, struct process_image prog
 			      const struct model_agent_losses *losses);
 void builder_add_foreign_losses(struct builder *builder, const struct model_agent_losses *losses);
 
-/* A sample that the process itself took; reported_ns: when it was reported. */
-bool builder_add_agent_clock_sample(struct builder *builder, struct process_image program, uint64_t reported_ns,
-				    struct clock_sample sample);
+/* A sample that the process itself took. */
+bool builder_add_agent_clock(struct builder *builder, const struct sender *sender, const struct gpt_agent_clock *clock);
 
 /* A CUPTI client registers buffers for activity records; own: it is the agent, else another client. */
 void builder_add_registration(struct builder *builder, uint32_t pid, uint64_t time_ns, bool own);
@@ -186,24 +185,35 @@ void builder_add_registration(struct builder *builder, uint32_t pid, uint64_t ti
  */
 void builder_add_name(struct builder *builder, struct process_image program, uint32_t key, struct text name,
 		      struct text place);
-bool builder_add_gpu_work(struct builder *builder, struct process_image program, const struct new_gpu_work *work);
 
-/* Memory in which a caller with many operations builds the next one, which saves a copy.  Valid until it is added. */
-struct new_gpu_work *builder_room_for_gpu_work(struct builder *builder);
+/* GPU operations; numbers that are small on every GPU saturate. */
+bool builder_add_agent_kernel(struct builder *builder, const struct sender *sender,
+			      const struct gpt_agent_kernel *kernel);
+bool builder_add_agent_memcpy(struct builder *builder, const struct sender *sender,
+			      const struct gpt_agent_memcpy *memcpy);
+bool builder_add_agent_memset(struct builder *builder, const struct sender *sender,
+			      const struct gpt_agent_memset *memset);
+
+/*
+ * The same as another tool has it: with the source's times and CUPTI's id of the device, in fields that its kind lacks
+ * 0. name: a kernel's key, 0: none.
+ */
+bool builder_add_gpu(struct builder *builder, struct process_image program, const struct model_gpu *op, uint32_t name);
 
 /* A node of a graph was made by a call under capture, or as the clone of another. */
-void builder_add_graph_node(struct builder *builder, struct process_image program, uint64_t node, uint32_t corr);
-void builder_add_graph_clone(struct builder *builder, struct process_image program, uint64_t node, uint64_t source);
-#define BUILDER_ADD(one, ...)                                                                                          \
-	bool builder_add_##one(struct builder *builder, struct process_image program, const struct new_##one *one);
-MODEL_JOINED_EVENTS(BUILDER_ADD)
+bool builder_add_agent_graph_node(struct builder *builder, const struct sender *sender,
+				  const struct gpt_agent_graph_node *node);
+
+/* builder_add_agent_sync and so on: makes an event of one of the model's kinds pending. */
+#define BUILDER_ADD(one, many, time, timing, record, ...)                                                              \
+	bool builder_add_##record(struct builder *builder, const struct sender *sender, const struct gpt_##record *one);
+PENDING_EVENTS(BUILDER_ADD)
 #undef BUILDER_ADD
-void builder_add_event_record(struct builder *builder, struct process_image program,
-			      const struct new_event_record *record);
 bool builder_add_device(struct builder *builder, struct process_image program, const struct new_device *device);
-void builder_add_context(struct builder *builder, struct process_image program, uint32_t context, uint32_t device,
-			 bool mps);
-void builder_add_stream(struct builder *builder, struct process_image program, const struct new_stream *stream);
+bool builder_add_agent_context(struct builder *builder, const struct sender *sender,
+			       const struct gpt_agent_context *context);
+bool builder_add_agent_stream(struct builder *builder, const struct sender *sender,
+			      const struct gpt_agent_stream *stream);
 
 /* ---- ranges that the program names (NVTX) ------------------------------------------------------------------------ */
 
@@ -225,16 +235,16 @@ void builder_lose_ranges(struct builder *builder, struct process_image program, 
 void builder_add_op_text(struct builder *builder, struct process_image program, uint32_t key, struct text text);
 /* False: not a text in the format of op_inputs.h. */
 bool builder_add_op_inputs(struct builder *builder, struct process_image program, uint32_t key, struct text text);
-bool builder_add_op(struct builder *builder, struct process_image program, const struct new_op *op);
-bool builder_add_torch_memory(struct builder *builder, struct process_image program,
-			      const struct new_torch_memory *event);
+bool builder_add_agent_op(struct builder *builder, const struct sender *sender, const struct gpt_agent_op *op);
+bool builder_add_agent_torch_memory(struct builder *builder, const struct sender *sender,
+				    const struct gpt_agent_torch_memory *event);
 void builder_add_torch_memory_state(struct builder *builder, struct process_image program,
 				    const struct new_torch_memory_state *state);
-/* There is a schedule: only some steps are recorded, the first of them is number `first`. */
-void builder_set_schedule(struct builder *builder, uint64_t first, bool is_capture);
+/* There is a schedule: only some steps are recorded. */
+bool builder_add_agent_schedule(struct builder *builder, const struct sender *sender,
+				const struct gpt_agent_schedule *schedule);
 /* False: there are too many. */
-bool builder_add_reported_step(struct builder *builder, struct process_image program,
-			       const struct new_reported_step *step);
+bool builder_add_agent_step(struct builder *builder, const struct sender *sender, const struct gpt_agent_step *step);
 void builder_add_op_state(struct builder *builder, struct process_image program, const struct new_op_state *state);
 
 #endif

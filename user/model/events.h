@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The events that an input feeds to a builder (builder.h), as plain values: what happened, in which process image,
- * when.  Values are as in the source; the builder keeps what it needs and copies all text.
+ * The events that an input feeds to a builder (builder.h): what happened, in which process image, when.  Events that
+ * the agent or the kernel reports have the structs of their records (agent.h, record.h), also where another tool
+ * reported them; those with text, or of which the sources know different things, are values below.  Values are as in
+ * the source; the builder keeps what it needs and copies all text.
  *
  * A source names things by numbers of its own ("keys"): processes by pid, threads by tid, stacks, code objects and
  * kernel names by any number that is unique in the program.  Keys need not be addresses: a source that knows frames as
@@ -14,6 +16,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <gputrace/agent.h>
 
 #include "model/model.h"
 
@@ -32,15 +36,23 @@ struct process_image {
 	uint32_t epoch;	  /* never 0 */
 };
 
-/* An interval on the source's clock; both 0: it could not be measured. */
-struct clock_span {
-	uint64_t start_ns, end_ns;
-};
-
 /* The clock of an interval or time.  CLOCK_REALTIME is converted once all its samples are known. */
 enum source_clock {
 	SOURCE_CLOCK_REALTIME,
 	SOURCE_CLOCK_MONOTONIC,
+};
+
+/* Where a record comes from. */
+struct sender {
+	struct process_image program; /* that it is about */
+	uint64_t time_ns;	      /* when it was sent; UINT64_MAX: not known */
+	enum source_clock clock;      /* of its times named *_wall_ns */
+	bool foreign;		      /* from a buffer of another profiler */
+};
+
+/* An interval on the source's clock; both 0: it could not be measured. */
+struct clock_span {
+	uint64_t start_ns, end_ns;
 };
 
 /* CLOCK_REALTIME and CLOCK_MONOTONIC, read together. */
@@ -96,11 +108,6 @@ struct python_text {
 	uint32_t size;	/* bytes */
 	uint8_t kind;	/* bytes a character: 1, 2, 4; 0: not known */
 	bool truncated; /* its end is missing */
-};
-
-/* A kernel's texts: indices into model.strings, as in model_gpu. */
-struct kernel_texts {
-	uint32_t name, label, place;
 };
 
 /* What a file of generated code says about one of its lines; see struct model_generated_line. */
@@ -184,25 +191,6 @@ struct new_call {
 	const struct model_args *args;	 /* as seen by a probe on the public symbol, NULL: no probe saw them */
 };
 
-struct new_return {
-	uint64_t end_ns;
-	uint32_t corr;
-	int32_t result;
-	uint32_t tid; /* in the process's own pid namespace */
-	uint16_t api;
-	bool captured; /* the call became a node of a graph under capture: nothing was executed */
-};
-
-/* A call recorded by CUPTI's API activity, in place of a callback. */
-struct new_api_activity {
-	struct clock_span span;
-	enum source_clock clock;
-	uint32_t corr;
-	uint32_t thread; /* new_thread.own_tid or .pointer */
-	int32_t result;
-	uint16_t api;
-};
-
 /* ---- inside the interpreter -------------------------------------------------------------------------------------- */
 
 /* A time and a place in a thread's Python stack: a span starts or ends there. */
@@ -224,100 +212,6 @@ struct new_agent_state {
 	struct text activity_sets; /* "kernels,cuda,sync" */
 };
 
-/* A GPU operation; fields that its kind lacks are 0.  8-bit fields saturate. */
-struct new_gpu_work {
-	struct clock_span span;
-	uint64_t bytes;	     /* memcpy, memset */
-	uint64_t graph_node; /* CUPTI's id, as are all ids here; 0: not of a graph */
-	uint32_t graph;
-	uint32_t corr, device, context, stream;
-	uint32_t name; /* kernel: key, 0: none */
-	uint32_t grid[3], block[3];
-	uint32_t static_shared_bytes, dynamic_shared_bytes, registers;
-	uint32_t local_bytes; /* per thread of a kernel */
-	uint32_t channel;
-	uint8_t clock; /* enum source_clock */
-	uint8_t kind;  /* enum model_gpu_kind */
-	bool foreign;  /* from a buffer of another profiler */
-	uint8_t cluster[3];
-	uint8_t channel_type;
-	int8_t priority;	       /* 0 where CUPTI does not say */
-	uint8_t memcpy_kind, from, to; /* CUpti_ActivityMemcpyKind, CUpti_ActivityMemoryKind (memset: to) */
-	uint8_t unknown;	       /* enum model_gpu_unknown, or-ed */
-	uint8_t migration;	       /* enum model_migration */
-};
-
-struct new_overhead {
-	struct clock_span span;
-	enum source_clock clock;
-	uint32_t kind; /* CUpti_ActivityOverheadKind */
-	uint32_t tid;  /* 0: of no thread */
-};
-
-struct new_jit {
-	struct clock_span span;
-	enum source_clock clock;
-	uint64_t bytes; /* of the cache */
-	uint32_t corr;
-	uint32_t tid; /* 0: not known */
-	enum gpt_agent_jit_operation operation;
-	enum gpt_agent_jit_entry entry; /* 0: not known */
-};
-
-/* A call waited for the GPU, or made a stream wait. */
-struct new_sync {
-	struct clock_span span;
-	enum source_clock clock;
-	uint64_t event_record; /* as in new_event_record, 0: not known */
-	uint32_t corr, context, stream, event;
-	int32_t result;
-	uint32_t kind; /* enum gpt_agent_sync_kind, 0: not known */
-};
-
-/* A CUDA event was recorded on a stream. */
-struct new_event_record {
-	uint64_t event_record; /* identifies this recording of the event, unique in the program; 0: not known */
-	uint32_t corr, context, stream, event;
-};
-
-/* A thread ran at that moment; values as in model_sample (activity.h), stacks by their keys. */
-struct new_sample {
-	uint64_t time_ns; /* CLOCK_MONOTONIC */
-	uint64_t stack, native;
-	uint32_t tid;
-	uint32_t thread; /* set by the builder */
-	uint32_t period_ns;
-	uint8_t stack_state, place;
-};
-
-/* A thread was off the CPU; values as in model_wait, stacks by their keys. */
-struct new_wait {
-	uint64_t start_ns, woken_ns, end_ns; /* CLOCK_MONOTONIC */
-	uint64_t stack, native;
-	uint64_t waker_stack; /* of waker_pid */
-	uint64_t arg;
-	uint32_t tid, waker_pid, waker_tid, holder_tid;
-	int32_t syscall;
-	char waker_name[MODEL_WAKER_NAME];
-	uint8_t reason, stack_state, waker, waker_stack_state;
-	bool open;
-	struct {				/* set by the builder */
-		uint32_t thread, holder, waker; /* model.threads; holder, waker: NONE: not known */
-		uint32_t waker_epoch;
-	} of;
-};
-
-/* Memory was allocated from CUDA or released to it. */
-struct new_memory {
-	uint64_t time_ns;
-	enum source_clock clock;
-	bool released;
-	uint64_t address, bytes;
-	uint64_t pool_bytes, pool_used_bytes; /* 0: not from a pool */
-	uint32_t corr, device;
-	uint32_t kind; /* CUpti_ActivityMemoryKind */
-};
-
 struct new_device {
 	uint64_t memory_bytes;
 	uint32_t id, multiprocessors, compute_major, compute_minor;
@@ -326,12 +220,6 @@ struct new_device {
 	uint32_t max_shared_per_multiprocessor, max_shared_per_block;
 	uint8_t uuid[16]; /* zeros: not known */
 	struct text name;
-};
-
-struct new_stream {
-	uint32_t context, stream;
-	int8_t priority;
-	uint8_t flags; /* enum gpt_agent_stream_flag */
 };
 
 /* ---- ranges that the program names (NVTX) ------------------------------------------------------------------------ */
@@ -362,54 +250,10 @@ struct new_nccl_launch {
 
 /* ---- ops of PyTorch ---------------------------------------------------------------------------------------------- */
 
-/* An op, reported when it ends; or a still open op, reported after it has run for a while, and perhaps repeatedly. */
-struct new_op {
-	uint64_t start_ns, end_ns;   /* CLOCK_MONOTONIC; end_ns of an open op: until when it is known to be open */
-	int64_t sequence;	     /* autograd's number, -1: none */
-	uint64_t handle;	     /* PyTorch's number of the op, 0: none */
-	uint64_t torch_thread;	     /* PyTorch's number of the thread on which it began */
-	uint64_t forward_thread;     /* torch_thread of its forward op, 0: none */
-	uint32_t tid;		     /* on which it began, in the process's own pid namespace */
-	uint64_t stack;		     /* new_sampled_stack.number, 0: none */
-	uint32_t name;		     /* key (builder_add_op_text) */
-	uint32_t inputs;	     /* key (builder_add_op_inputs), 0: none, or not requested */
-	uint32_t collective;	     /* key of its fields (enum gpt_collective_field), 0: not a collective */
-	int64_t collective_sequence; /* of the collective in its process group, -1: not known */
-	uint8_t scope;		     /* enum gpt_agent_op_scope */
-	bool async;		     /* it does not nest with the other ops of its thread */
-	bool outer_first;	     /* the source has an op before those in it, not when it ends */
-	bool open;
-};
-
-/* A PyTorch allocator handed out memory, took it back, or ran out of it. */
-struct new_torch_memory {
-	uint64_t time_ns; /* CLOCK_MONOTONIC */
-	uint64_t address;
-	int64_t bytes;		      /* negative: freed; 0: not known; out of memory: the bytes requested */
-	uint64_t allocated, reserved; /* totals after the event; valid with has_totals */
-	uint64_t stack;		      /* new_sampled_stack.number, 0: none */
-	uint32_t tid;		      /* in the process's own pid namespace */
-	uint8_t kind;		      /* enum gpt_agent_torch_memory_kind */
-	int8_t device_type, device;   /* as PyTorch has them */
-	bool has_totals;
-};
-
 /* Whether memory events are reported, as of now. */
 struct new_torch_memory_state {
 	uint64_t lost;	    /* events lost since the first */
 	struct text detail; /* why something is not reported */
-};
-
-/* A step of training begins. */
-struct new_reported_step {
-	uint64_t time_ns; /* CLOCK_MONOTONIC */
-	uint64_t number;
-	uint32_t tid; /* in the process's own pid namespace */
-	uint32_t cycle;
-	enum gpt_step_phase phase;
-	enum gpt_step_by by;
-	bool late;     /* it began before gputrace could see its launches */
-	uint32_t lost; /* steps before it that could not be reported */
 };
 
 /* Whether ops are observed, as the agent reported at time_ns. */

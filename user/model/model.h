@@ -66,24 +66,30 @@ struct model_in_part {
  * A row for each kind of event that is divided among parts.  Code that treats all kinds alike is generated from these
  * rows.
  *
- *	X(one, many, time, timing)
+ *	X(one, many, time, timing, record, slicing)
  *
  * The model has an array `many` of struct model_ONE sorted by the member `time`, with one_count elements, and
- * many_in_part.  Kinds of MODEL_JOINED_EVENTS arrive as a struct new_ONE with a SPAN or a MOMENT of time (events.h),
- * or, in CLOCK_MONOTONIC, at a TICK or when they END: builder_add_ONE checks it, receive_ONE keeps it or defers it to
- * pass 2 (tables.h), and join_MANY turns it into a model_ONE.
+ * many_in_part.  Kinds of MODEL_JOINED_EVENTS arrive as a struct gpt_RECORD with a SPAN or a MOMENT of time on its
+ * sender's clock, or, in CLOCK_MONOTONIC, at a TICK or when they END: builder_add_RECORD checks it, receive_ONE keeps
+ *it or defers it to pass 2 (tables.h), and join_MANY turns it into a model_ONE.  What a slice has of them (slice.c)
+ *goes by that time and by their CALL, by the system's TID, or by their THREAD.
  */
 #define MODEL_JOINED_EVENTS(X)                                                                                         \
-	X(overhead, overheads, start_ns, SPAN)                                                                         \
-	X(jit, jits, start_ns, SPAN)                                                                                   \
-	X(sync, syncs, start_ns, SPAN)                                                                                 \
-	X(memory, memories, time_ns, MOMENT)                                                                           \
-	X(sample, samples, time_ns, TICK)                                                                              \
-	X(wait, waits, end_ns, END)
+	X(overhead, overheads, start_ns, SPAN, agent_overhead, TID)                                                    \
+	X(jit, jits, start_ns, SPAN, agent_jit, CALL_OR_TID)                                                           \
+	X(sync, syncs, start_ns, SPAN, agent_sync, CALL)                                                               \
+	X(memory, memories, time_ns, MOMENT, agent_memory, CALL)                                                       \
+	X(sample, samples, time_ns, TICK, sample, THREAD)                                                              \
+	X(wait, waits, end_ns, END, wait, THREAD)
 #define MODEL_EVENTS(X)                                                                                                \
-	X(call, calls, start_ns, NEVER)                                                                                \
-	X(gpu, gpu, start_ns, SPAN) /* untimed ones first */                                                           \
+	X(call, calls, start_ns, NEVER, , )                                                                            \
+	X(gpu, gpu, start_ns, SPAN, , ) /* untimed ones first */                                                       \
 	MODEL_JOINED_EVENTS(X)
+
+/* Kinds of events that stay pending in the builder until they are joined: the model's, and kinds that help to join. */
+#define PENDING_EVENTS(X)                                                                                              \
+	MODEL_JOINED_EVENTS(X)                                                                                         \
+	X(event_record, event_records, , CALL, agent_event, ) /* its time is its call's */
 
 /* X(one, many, member, others): model_ONE.member is an index into model.others, or NONE. */
 #define MODEL_REFERENCES(X)                                                                                            \
@@ -119,7 +125,7 @@ struct model {
 	struct model_native *natives;
 	uint32_t *native_frames;
 	struct model_args *args;
-#define MODEL_ARRAY(one, many, time, timing)                                                                           \
+#define MODEL_ARRAY(one, many, ...)                                                                                    \
 	struct model_##one *many;                                                                                      \
 	uint32_t one##_count;                                                                                          \
 	struct model_in_part many##_in_part;

@@ -34,10 +34,10 @@ static void call_at(struct builder *builder, uint64_t time_ns, uint32_t corr, ui
 
 static bool kernel_at(struct builder *builder, uint64_t start_ns, uint32_t corr)
 {
-	struct new_gpu_work work = {
-		.span = {start_ns, start_ns + 10}, .clock = SOURCE_CLOCK_MONOTONIC, .kind = MODEL_KERNEL, .corr = corr};
+	struct sender sender = {.program = builder_process_image(builder, PID), .clock = SOURCE_CLOCK_MONOTONIC};
+	struct gpt_agent_kernel kernel = {.start_wall_ns = start_ns, .end_wall_ns = start_ns + 10, .corr = corr};
 
-	return builder_add_gpu_work(builder, builder_process_image(builder, PID), &work);
+	return builder_add_agent_kernel(builder, &sender, &kernel);
 }
 
 static void a_stack_has_the_frames_that_the_source_names_by_keys_of_its_own(void **state)
@@ -84,11 +84,11 @@ static void gpu_work_has_its_call_whichever_came_first(void **state)
 
 static void gpu_work_that_ends_before_it_starts_does_not_make_sense(void **state)
 {
-	struct new_gpu_work work = {.span = {20, 10}, .clock = SOURCE_CLOCK_MONOTONIC};
+	struct model_gpu work = {.start_ns = 20, .end_ns = 10};
 	struct builder *builder = builder_new();
 	struct model *model;
 
-	assert_false(builder_add_gpu_work(builder, builder_process_image(builder, PID), &work));
+	assert_false(builder_add_gpu(builder, builder_process_image(builder, PID), &work, 0));
 	model = finished(builder);
 	assert_int_equal(model->gpu_count, 0);
 	model_free(model);

@@ -74,9 +74,10 @@ static void feed_call(struct builder *builder, const struct event *event)
 
 static void feed_return(struct builder *builder, const struct event *event)
 {
-	struct new_return back = {.end_ns = event->time_ns, .corr = (uint32_t)event->id, .tid = event->tid};
+	struct gpt_agent_api back = {.end_ns = event->time_ns, .corr = (uint32_t)event->id, .tid = event->tid};
+	struct sender sender = {.program = builder_process_image(builder, event->pid)};
 
-	builder_add_return(builder, builder_process_image(builder, event->pid), &back);
+	builder_add_agent_api(builder, &sender, &back);
 }
 
 static void feed(struct builder *builder, const struct event *event)

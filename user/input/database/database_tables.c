@@ -277,8 +277,8 @@ void database_read_gpu_work(struct database_reader *reader, const char *table, e
 	struct database_rows rows = database_select(&reader->base, table, gpu_columns, COUNT(gpu_columns));
 
 	while (database_next(&rows) && !reader->file->rows.error) {
-		struct row_gpu gpu = {.work = {.kind = (uint8_t)kind}};
-		struct new_gpu_work *work = &gpu.work;
+		struct row_gpu gpu = {.work = {.kind = kind & 63}};
+		struct model_gpu *work = &gpu.work;
 		uint64_t numbers[NUMBERS];
 		uint32_t captured_by;
 
@@ -389,7 +389,7 @@ void database_read_syncs(struct database_reader *reader, const char *table)
 		sync.row.pid = process_of(reader, database_number(&rows, SYNC_PROCESS, 0));
 		sync.row.corr = database_small(&rows, SYNC_CORR, 0);
 		sync.device = database_small(&rows, SYNC_DEVICE, 0);
-		sync.sync = (struct new_sync){
+		sync.sync = (struct gpt_agent_sync){
 			.context = database_small(&rows, SYNC_CONTEXT, 0),
 			.stream = database_small(&rows, SYNC_STREAM, UINT32_MAX),
 			.event = database_small(&rows, SYNC_EVENT, database_small(&rows, SYNC_EVENT_OLD, UINT32_MAX)),

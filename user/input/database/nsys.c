@@ -332,8 +332,9 @@ static void read_memory(struct database_reader *reader)
 			continue;
 		}
 		foreign_process(reader->file, memory.row.pid);
-		memory.memory = (struct new_memory){
-			.released = database_number(&rows, MEMORY_OPERATION, 0) == 1,
+		memory.memory = (struct gpt_agent_memory){
+			.operation = database_number(&rows, MEMORY_OPERATION, 0) == 1 ? GPT_AGENT_MEMORY_RELEASED
+										      : GPT_AGENT_MEMORY_ALLOCATED,
 			.address = (uint64_t)database_number(&rows, MEMORY_ADDRESS, 0),
 			.bytes = (uint64_t)bytes,
 			.device = database_small(&rows, MEMORY_DEVICE, 0),

@@ -8,28 +8,14 @@
 #include "input/gpt/gpt_records.h"
 #include "log/reader.h"
 
-/*
- * Types not listed do not concern the model, or are newer than this reader.  An event changes no table that the parts
- * of a long log share (builder_look).
- */
-static const struct {
-	size_t size; /* minimum size */
-	bool is_event;
-	bool (*add)(struct builder *builder, const struct gpt_record *record);
-} kinds[] = {
-#define ROW(type, number, name, record, bytes, least, tail, takes) GPT_ROW_##takes(type, least, name)
-	GPT_RECORDS(ROW)
-#undef ROW
-};
+/* Types not listed do not concern the model, or are newer than this reader. */
+GPT_RECORDS(GPT_PASS)
+static const struct gpt_kind kinds[] = {GPT_RECORDS(GPT_KIND)};
 
 void gpt_feed_record(struct builder *builder, const struct gpt_record *record)
 {
-	if (record->type >= sizeof(kinds) / sizeof(kinds[0]) || !kinds[record->type].add)
-		return;
-	if (!kinds[record->type].is_event)
-		builder_wait(builder);
-	if (record->size < kinds[record->type].size || !kinds[record->type].add(builder, record))
-		builder_count_bad(builder, BAD_VALUE, 1);
+	if (record->type < sizeof(kinds) / sizeof(kinds[0]) && kinds[record->type].add)
+		gpt_add_known(builder, &kinds[record->type], NULL, record);
 }
 
 static void feed_damaged(struct builder *builder, uint32_t segments)

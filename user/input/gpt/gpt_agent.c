@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Records that an agent writes about itself, returned calls, and ranges that the program names (NVTX). */
+/* Records of an agent with text: about itself, ranges that the program names (NVTX), names, devices. */
 #include <gputrace/losses.h>
 
 #include "input/gpt/gpt_records.h"
 
-bool gpt_add_agent_hello(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
+bool gpt_add_agent_hello(struct builder *builder, const struct sender *sender, const struct gpt_record *record)
 {
 	const struct gpt_agent_hello *hello = (const struct gpt_agent_hello *)record;
 	struct new_agent_state state = {.time_ns = sender->time_ns,
@@ -28,43 +28,7 @@ bool gpt_add_agent_hello(struct builder *builder, const struct gpt_sender *sende
 	return true;
 }
 
-bool gpt_add_agent_api(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
-{
-	const struct gpt_agent_api *api = (const struct gpt_agent_api *)record;
-	struct new_return back = {.end_ns = api->end_ns,
-				  .corr = api->corr,
-				  .result = api->result,
-				  .tid = api->tid,
-				  .api = api->api,
-				  .captured = api->flags & GPT_AGENT_API_CAPTURED};
-
-	return builder_add_return(builder, sender->program, &back);
-}
-
-bool gpt_add_agent_api_activity(struct builder *builder, const struct gpt_sender *sender,
-				const struct gpt_record *record)
-{
-	const struct gpt_agent_api_activity *event = (const struct gpt_agent_api_activity *)record;
-	struct new_api_activity activity = {.span = {event->start_wall_ns, event->end_wall_ns},
-					    .clock = sender->clock,
-					    .corr = event->corr,
-					    .thread = event->thread,
-					    .result = event->result,
-					    .api = event->api};
-
-	return builder_add_api_activity(builder, sender->program, &activity);
-}
-
-bool gpt_add_agent_clock(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
-{
-	const struct gpt_agent_clock *event = (const struct gpt_agent_clock *)record;
-	struct clock_sample sample = {
-		.mono_ns = event->mono_ns, .offset_ns = event->wall_offset_ns, .error_ns = event->error_ns};
-
-	return builder_add_agent_clock_sample(builder, sender->program, sender->time_ns, sample);
-}
-
-bool gpt_add_agent_stats(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
+bool gpt_add_agent_stats(struct builder *builder, const struct sender *sender, const struct gpt_record *record)
 {
 	struct gpt_agent_stats stats = {};
 	struct model_agent_losses losses;
@@ -83,7 +47,7 @@ bool gpt_add_agent_stats(struct builder *builder, const struct gpt_sender *sende
 	return true;
 }
 
-bool gpt_add_agent_range(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
+bool gpt_add_agent_range(struct builder *builder, const struct sender *sender, const struct gpt_record *record)
 {
 	const struct gpt_agent_range *event = (const struct gpt_agent_range *)record;
 	struct process_image program = sender->program;
@@ -113,4 +77,88 @@ bool gpt_add_agent_range(struct builder *builder, const struct gpt_sender *sende
 	default: /* newer than this reader */
 		return true;
 	}
+}
+
+/* Adds a kernel's name and, after a NUL, the place of its function. */
+static void add_kernel_name(struct builder *builder, const struct sender *sender, const struct gpt_agent_name *name)
+{
+	size_t size = strnlen(name->text, name->bytes), used = size + (size < name->bytes);
+
+	builder_add_name(builder, sender->program, name->id, (struct text){name->text, size},
+			 (struct text){name->text + used, name->bytes - used});
+}
+
+bool gpt_add_agent_name(struct builder *builder, const struct sender *sender, const struct gpt_record *record)
+{
+	const struct gpt_agent_name *name = (const struct gpt_agent_name *)record;
+
+	if (name->bytes > record->size - sizeof(*name) || !name->id)
+		return false;
+	if (name->id & GPT_AGENT_NAME_OF_OP)
+		builder_add_op_text(builder, sender->program, name->id, (struct text){name->text, name->bytes});
+	else if (name->id & GPT_AGENT_NAME_OF_INPUTS)
+		return builder_add_op_inputs(builder, sender->program, name->id,
+					     (struct text){name->text, name->bytes});
+	else
+		add_kernel_name(builder, sender, name);
+	return true;
+}
+
+bool gpt_add_agent_device(struct builder *builder, const struct sender *sender, const struct gpt_record *record)
+{
+	const struct gpt_agent_device *event = (const struct gpt_agent_device *)record;
+	struct new_device device = {
+		.memory_bytes = event->memory_bytes,
+		.id = event->id,
+		.multiprocessors = event->multiprocessors,
+		.compute_major = event->compute_major,
+		.compute_minor = event->compute_minor,
+		.warp_size = event->warp_size,
+		.max_threads_per_multiprocessor = event->max_threads_per_multiprocessor,
+		.max_threads_per_block = event->max_threads_per_block,
+		.max_blocks_per_multiprocessor = event->max_blocks_per_multiprocessor,
+		.max_registers_per_multiprocessor = event->max_registers_per_multiprocessor,
+		.max_registers_per_block = event->max_registers_per_block,
+		.max_shared_per_multiprocessor = event->max_shared_per_multiprocessor,
+		.max_shared_per_block = event->max_shared_per_block,
+	};
+
+	if (event->bytes > record->size - sizeof(*event))
+		return false;
+	device.name = gpt_text(event->name, event->bytes);
+	memcpy(device.uuid, event->uuid, sizeof(device.uuid));
+	return builder_add_device(builder, sender->program, &device);
+}
+
+bool gpt_add_agent_ops(struct builder *builder, const struct sender *sender, const struct gpt_record *record)
+{
+	const struct gpt_agent_ops *event = (const struct gpt_agent_ops *)record;
+	struct new_op_state state = {.time_ns = event->time_ns,
+				     .lost = event->lost,
+				     .inputs_lost = event->inputs_lost,
+				     .version = event->version};
+	size_t at = 0;
+
+	if (event->bytes > record->size - sizeof(*event) || event->state < GPT_AGENT_OPS_WAITING)
+		return false;
+	if (event->state > GPT_AGENT_OPS_REFUSED) /* newer than this reader */
+		return true;
+	state.state = (enum gpt_agent_ops_state)event->state;
+	gpt_field(event->text, event->bytes, &at); /* where PyTorch is */
+	state.detail = gpt_field(event->text, event->bytes, &at);
+	builder_add_op_state(builder, sender->program, &state);
+	return true;
+}
+
+bool gpt_add_agent_torch_memory_state(struct builder *builder, const struct sender *sender,
+				      const struct gpt_record *record)
+{
+	const struct gpt_agent_torch_memory_state *event = (const struct gpt_agent_torch_memory_state *)record;
+	struct new_torch_memory_state state = {.lost = event->lost};
+
+	if (event->bytes > record->size - sizeof(*event))
+		return false;
+	state.detail = gpt_text(event->text, event->bytes);
+	builder_add_torch_memory_state(builder, sender->program, &state);
+	return true;
 }

@@ -7,36 +7,18 @@
 
 #include "input/gpt/gpt_records.h"
 
-/* Known types by their number minus GPT_AGENT_HELLO; those not listed do not concern the model, or are newer. */
-static const struct {
-	size_t size; /* minimum size */
-	bool adds_events;
-	bool (*add)(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record);
-} kinds[] = {
-#define ROW(type, number, name, record, bytes, least, tail, takes) GPT_ROW_##takes(type - GPT_AGENT_HELLO, least, name)
-	GPT_AGENT_RECORDS(ROW)
-#undef ROW
-};
+/* Types not listed do not concern the model, or are newer. */
+GPT_AGENT_RECORDS(GPT_PASS)
+static const struct gpt_kind kinds[GPT_AGENT_TYPES_END] = {GPT_AGENT_RECORDS(GPT_KIND)};
 
-static void add_record(struct builder *builder, const struct gpt_sender *sender, const struct gpt_record *record)
-{
-	size_t kind = (size_t)record->type - GPT_AGENT_HELLO;
-
-	if (kind >= sizeof(kinds) / sizeof(kinds[0]) || !kinds[kind].add)
-		return;
-	if (!kinds[kind].adds_events)
-		builder_wait(builder);
-	if (record->size < kinds[kind].size || !kinds[kind].add(builder, sender, record))
-		builder_count_bad(builder, BAD_VALUE, 1);
-}
-
-bool gpt_add_agent_batch(struct builder *builder, const struct gpt_record *record)
+bool gpt_add_agent_batch(struct builder *builder, const struct sender *none, const struct gpt_record *record)
 {
 	const struct gpt_agent_batch *batch = (const struct gpt_agent_batch *)record;
-	struct gpt_sender sender = {.time_ns = batch->time_ns, .foreign = record->flags & GPT_BATCH_FOREIGN};
+	struct sender sender = {.time_ns = batch->time_ns, .foreign = record->flags & GPT_BATCH_FOREIGN};
 	const struct gpt_record *inner;
 	size_t at = 0;
 
+	(void)none;
 	builder_see_time(builder, batch->time_ns);
 	if (batch->bytes > record->size - sizeof(*batch))
 		return false;
@@ -51,7 +33,8 @@ bool gpt_add_agent_batch(struct builder *builder, const struct gpt_record *recor
 		inner = record_at(batch->data, batch->bytes, &at);
 		if (!inner)
 			return false;
-		add_record(builder, &sender, inner);
+		if (inner->type < GPT_AGENT_TYPES_END && kinds[inner->type].add)
+			gpt_add_known(builder, &kinds[inner->type], &sender, inner);
 	}
 	return true;
 }

@@ -26,7 +26,7 @@ static bool add_call(struct builder *builder, const struct gpt_record *record)
 				.tid = event->tid,
 				.corr = event->corr,
 				.api = event->api,
-				.stack_state = gpt_stack_state(event->stack_state),
+				.stack_state = event->stack_state,
 				.nested_in_symbol = record->flags & GPT_CALL_NESTED_IN_SYMBOL,
 				.surely_nested = record->flags & GPT_CALL_SURELY_NESTED,
 				.after_loss = record->flags & GPT_CALL_AFTER_LOSS};
@@ -39,17 +39,17 @@ static bool add_call(struct builder *builder, const struct gpt_record *record)
 	return true;
 }
 
-bool gpt_add_call(struct builder *builder, const struct gpt_record *record)
+bool gpt_add_call(struct builder *builder, const struct sender *none, const struct gpt_record *record)
 {
 	return add_call(builder, record);
 }
 
-bool gpt_add_call_args(struct builder *builder, const struct gpt_record *record)
+bool gpt_add_call_args(struct builder *builder, const struct sender *none, const struct gpt_record *record)
 {
 	return add_call(builder, record);
 }
 
-bool gpt_add_stack_at(struct builder *builder, const struct gpt_record *record)
+bool gpt_add_stack_at(struct builder *builder, const struct sender *none, const struct gpt_record *record)
 {
 	const struct gpt_stack_at *event = (const struct gpt_stack_at *)record;
 	struct new_sampled_stack sampled = {.time_ns = event->time_ns,
@@ -73,7 +73,7 @@ static bool is_gap(const struct gpt_pystack *stack, uint32_t index)
 	       index == GPT_PYSTACK_MAX_FRAMES - GPT_PYSTACK_OUTER_FRAMES - 1;
 }
 
-bool gpt_add_pystack(struct builder *builder, const struct gpt_record *record)
+bool gpt_add_pystack(struct builder *builder, const struct sender *none, const struct gpt_record *record)
 {
 	const struct gpt_pystack *event = (const struct gpt_pystack *)record;
 	struct new_frame frames[GPT_PYSTACK_MAX_FRAMES];
@@ -100,7 +100,7 @@ bool gpt_add_pystack(struct builder *builder, const struct gpt_record *record)
 	return true;
 }
 
-bool gpt_add_native_stack(struct builder *builder, const struct gpt_record *record)
+bool gpt_add_native_stack(struct builder *builder, const struct sender *none, const struct gpt_record *record)
 {
 	const struct gpt_native_stack *event = (const struct gpt_native_stack *)record;
 	uint64_t ips[GPT_NATIVE_MAX_FRAMES];
@@ -114,7 +114,7 @@ bool gpt_add_native_stack(struct builder *builder, const struct gpt_record *reco
 	return true;
 }
 
-bool gpt_add_native_sym(struct builder *builder, const struct gpt_record *record)
+bool gpt_add_native_sym(struct builder *builder, const struct sender *none, const struct gpt_record *record)
 {
 	const struct gpt_native_sym *event = (const struct gpt_native_sym *)record;
 	struct text symbol, module;

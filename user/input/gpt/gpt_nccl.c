@@ -81,7 +81,7 @@ static void name_communicator(const struct gpt_nccl *event, char *name, size_t s
 #define TO "%s" GPT_COLLECTIVE_SEPARATOR
 #define NUMBER "%" PRId64 GPT_COLLECTIVE_SEPARATOR
 
-bool gpt_add_nccl(struct builder *builder, const struct gpt_record *record)
+bool gpt_add_nccl(struct builder *builder, const struct sender *none, const struct gpt_record *record)
 {
 	const struct gpt_nccl *event = (const struct gpt_nccl *)record;
 	const char *name = name_of(event->function);

@@ -2,7 +2,7 @@
 /* Processes and threads: starts, names, ends; and other users of CUPTI in them. */
 #include "input/gpt/gpt_records.h"
 
-bool gpt_add_thread(struct builder *builder, const struct gpt_record *record)
+bool gpt_add_thread(struct builder *builder, const struct sender *none, const struct gpt_record *record)
 {
 	const struct gpt_thread *event = (const struct gpt_thread *)record;
 	struct new_thread thread = {.time_ns = event->time_ns,
@@ -19,7 +19,7 @@ bool gpt_add_thread(struct builder *builder, const struct gpt_record *record)
 	return true;
 }
 
-bool gpt_add_fork(struct builder *builder, const struct gpt_record *record)
+bool gpt_add_fork(struct builder *builder, const struct sender *none, const struct gpt_record *record)
 {
 	const struct gpt_process_event *event = (const struct gpt_process_event *)record;
 	struct new_fork fork = {.time_ns = event->time_ns,
@@ -31,7 +31,7 @@ bool gpt_add_fork(struct builder *builder, const struct gpt_record *record)
 	return true;
 }
 
-bool gpt_add_exec(struct builder *builder, const struct gpt_record *record)
+bool gpt_add_exec(struct builder *builder, const struct sender *none, const struct gpt_record *record)
 {
 	const struct gpt_process_event *event = (const struct gpt_process_event *)record;
 
@@ -39,7 +39,7 @@ bool gpt_add_exec(struct builder *builder, const struct gpt_record *record)
 	return true;
 }
 
-bool gpt_add_exit(struct builder *builder, const struct gpt_record *record)
+bool gpt_add_exit(struct builder *builder, const struct sender *none, const struct gpt_record *record)
 {
 	const struct gpt_process_event *event = (const struct gpt_process_event *)record;
 
@@ -47,7 +47,7 @@ bool gpt_add_exit(struct builder *builder, const struct gpt_record *record)
 	return true;
 }
 
-bool gpt_add_process(struct builder *builder, const struct gpt_record *record)
+bool gpt_add_process(struct builder *builder, const struct sender *none, const struct gpt_record *record)
 {
 	const struct gpt_process *event = (const struct gpt_process *)record;
 	struct new_description description = {.time_ns = event->time_ns,
@@ -70,7 +70,7 @@ bool gpt_add_process(struct builder *builder, const struct gpt_record *record)
 	return true;
 }
 
-bool gpt_add_cupti_use(struct builder *builder, const struct gpt_record *record)
+bool gpt_add_cupti_use(struct builder *builder, const struct sender *none, const struct gpt_record *record)
 {
 	const struct gpt_cupti_use *use = (const struct gpt_cupti_use *)record;
 

@@ -23,7 +23,7 @@ static bool read_text(const struct gpt_code *record, uint32_t bytes, uint8_t kin
 	return true;
 }
 
-bool gpt_add_code(struct builder *builder, const struct gpt_record *record)
+bool gpt_add_code(struct builder *builder, const struct sender *none, const struct gpt_record *record)
 {
 	const struct gpt_code *event = (const struct gpt_code *)record;
 	struct new_code code = {.key = event->code,
@@ -41,7 +41,7 @@ bool gpt_add_code(struct builder *builder, const struct gpt_record *record)
 	return true;
 }
 
-bool gpt_add_code_lines(struct builder *builder, const struct gpt_record *record)
+bool gpt_add_code_lines(struct builder *builder, const struct sender *none, const struct gpt_record *record)
 {
 	const struct gpt_code_lines *event = (const struct gpt_code_lines *)record;
 
@@ -49,7 +49,7 @@ bool gpt_add_code_lines(struct builder *builder, const struct gpt_record *record
 	       builder_add_code_lines(builder, event->pid, event->code, event->offset, event->data, event->bytes);
 }
 
-bool gpt_add_code_dead(struct builder *builder, const struct gpt_record *record)
+bool gpt_add_code_dead(struct builder *builder, const struct sender *none, const struct gpt_record *record)
 {
 	const struct gpt_code_dead *event = (const struct gpt_code_dead *)record;
 
@@ -57,7 +57,7 @@ bool gpt_add_code_dead(struct builder *builder, const struct gpt_record *record)
 	return true;
 }
 
-bool gpt_add_generated(struct builder *builder, const struct gpt_record *record)
+bool gpt_add_generated(struct builder *builder, const struct sender *none, const struct gpt_record *record)
 {
 	const struct gpt_generated *event = (const struct gpt_generated *)record;
 	struct new_generated_line line = {.line = event->line, .kernel_line = event->kernel_line};
@@ -74,7 +74,7 @@ bool gpt_add_generated(struct builder *builder, const struct gpt_record *record)
 	return true;
 }
 
-bool gpt_add_source(struct builder *builder, const struct gpt_record *record)
+bool gpt_add_source(struct builder *builder, const struct sender *none, const struct gpt_record *record)
 {
 	const struct gpt_python_source *event = (const struct gpt_python_source *)record;
 	struct text file;
@@ -87,7 +87,7 @@ bool gpt_add_source(struct builder *builder, const struct gpt_record *record)
 	return true;
 }
 
-bool gpt_add_holders(struct builder *builder, const struct gpt_record *record)
+bool gpt_add_holders(struct builder *builder, const struct sender *none, const struct gpt_record *record)
 {
 	const struct gpt_holders *event = (const struct gpt_holders *)record;
 	struct new_holder_search search = {.time_ns = event->time_ns,
@@ -104,7 +104,7 @@ bool gpt_add_holders(struct builder *builder, const struct gpt_record *record)
 	return true;
 }
 
-bool gpt_add_holder(struct builder *builder, const struct gpt_record *record)
+bool gpt_add_holder(struct builder *builder, const struct sender *none, const struct gpt_record *record)
 {
 	const struct gpt_holder *event = (const struct gpt_holder *)record;
 	struct new_holder holder = {.items = event->items,
@@ -136,7 +136,7 @@ static bool is_sound(const struct gpt_pyevent *event)
 	return event->kind == GPT_PYEVENT_GC || event->kind == GPT_PYEVENT_IMPORT;
 }
 
-bool gpt_add_pyevent(struct builder *builder, const struct gpt_record *record)
+bool gpt_add_pyevent(struct builder *builder, const struct sender *none, const struct gpt_record *record)
 {
 	const struct gpt_pyevent *event = (const struct gpt_pyevent *)record;
 	struct python_moment at = {
@@ -155,7 +155,7 @@ bool gpt_add_pyevent(struct builder *builder, const struct gpt_record *record)
 	return builder_begin_gc(builder, &at, event->value >= 0 && event->value < 16 ? (int32_t)event->value : -1);
 }
 
-bool gpt_add_pycall(struct builder *builder, const struct gpt_record *record)
+bool gpt_add_pycall(struct builder *builder, const struct sender *none, const struct gpt_record *record)
 {
 	const struct gpt_pycall *event = (const struct gpt_pycall *)record;
 	struct python_moment at = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The records of a log, by kind: each function takes one apart and passes its contents on to the builder.  The caller
- * has checked that the record has its fixed part; false: the record is malformed.
+ * The records of a log, by kind: most are passed on to the builder as they are; functions take those with text apart.
+ * The caller has checked that the record has its fixed part; false: the record is malformed.
  */
 #ifndef GPUTRACE_INPUT_GPT_RECORDS_H
 #define GPUTRACE_INPUT_GPT_RECORDS_H
@@ -13,36 +13,60 @@
 
 #include "model/builder.h"
 
-/* The process that a batch is about. */
-struct gpt_sender {
-	struct process_image program;
-	uint64_t time_ns; /* when the batch was copied */
-	enum source_clock clock;
-	bool foreign; /* not from an agent: from a buffer of another profiler */
-};
-
 /*
- * gpt_add_NAME takes a record that logs call NAME, if the model takes it (GPT_RECORDS, GPT_AGENT_RECORDS).
- * gpt_session.c: the recording; gpt_processes.c: processes and threads; gpt_calls.c, gpt_nccl.c: calls and their
- * stacks; gpt_threads.c: what threads ran, and where they waited; gpt_python.c: code objects, and what goes on inside
- * the interpreter; gpt_batch.c: a batch of an agent's records; gpt_agent.c: what an agent says of itself and of calls;
- * gpt_ops.c: ops of PyTorch; gpt_gpu.c: CUPTI's records of GPU work, memory and synchronisation; gpt_devices.c:
- * devices, contexts, streams.
+ * gpt_add_NAME takes a record apart that logs call NAME (GPT_RECORDS, GPT_AGENT_RECORDS: _PARTS) and passes its
+ * contents on.  gpt_session.c: the recording; gpt_processes.c: processes and threads; gpt_calls.c, gpt_nccl.c: calls
+ * and their stacks; gpt_python.c: code objects, and what goes on inside the interpreter; gpt_batch.c: a batch of an
+ * agent's records; gpt_agent.c: what an agent says of itself, names, devices.
  */
 #define GPT_ADD_NOTHING(...)
-#define GPT_ADD_TABLE(name, ...)                                                                                       \
-	bool gpt_add_##name(struct builder *builder, __VA_ARGS__ const struct gpt_record *record);
-#define GPT_ADD_EVENT GPT_ADD_TABLE
-#define GPT_ADD(type, number, name, record, bytes, least, tail, takes) GPT_ADD_##takes(name, )
-#define GPT_ADD_IN_BATCH(type, number, name, record, bytes, least, tail, takes)                                        \
-	GPT_ADD_##takes(name, const struct gpt_sender *sender, )
+#define GPT_ADD_EVENT(...)
+#define GPT_ADD_TABLE(...)
+#define GPT_ADD_TABLE_PARTS(name)                                                                                      \
+	bool gpt_add_##name(struct builder *builder, const struct sender *sender, const struct gpt_record *record);
+#define GPT_ADD_EVENT_PARTS GPT_ADD_TABLE_PARTS
+#define GPT_ADD(type, number, name, record, bytes, least, tail, takes) GPT_ADD_##takes(name)
 GPT_RECORDS(GPT_ADD)
-GPT_AGENT_RECORDS(GPT_ADD_IN_BATCH)
+GPT_AGENT_RECORDS(GPT_ADD)
 
-/* Rows of tables of these functions, by type: the least size, whether the record is an event, the function. */
-#define GPT_ROW_NOTHING(...)
-#define GPT_ROW_TABLE(index, least, name) [index] = {least, false, gpt_add_##name},
-#define GPT_ROW_EVENT(index, least, name) [index] = {least, true, gpt_add_##name},
+/*
+ * A table of what takes a record, by type: GPT_KIND is a row for GPT_RECORDS and GPT_AGENT_RECORDS.  The others are
+ * passed on as they are, by builder_add_NAME.
+ */
+struct gpt_kind {
+	size_t size; /* minimum size */
+	bool is_event;
+	bool (*add)(struct builder *builder, const struct sender *sender, const struct gpt_record *record);
+};
+#define GPT_KIND_NOTHING(...)
+#define GPT_KIND_EVENT(type, name, least) [type] = {least, true, pass_##name},
+#define GPT_KIND_TABLE(type, name, least) [type] = {least, false, pass_##name},
+#define GPT_KIND_EVENT_PARTS(type, name, least) [type] = {least, true, gpt_add_##name},
+#define GPT_KIND_TABLE_PARTS(type, name, least) [type] = {least, false, gpt_add_##name},
+#define GPT_KIND(type, number, name, record, bytes, least, tail, takes) GPT_KIND_##takes(type, name, least)
+
+/* pass_agent_sync and so on: the functions for GPT_KIND. */
+#define GPT_PASS_NOTHING(...)
+#define GPT_PASS_EVENT_PARTS(...)
+#define GPT_PASS_TABLE_PARTS(...)
+#define GPT_PASS_EVENT(name, type)                                                                                     \
+	static bool pass_##name(struct builder *builder, const struct sender *sender, const struct gpt_record *record) \
+	{                                                                                                              \
+		return builder_add_##name(builder, sender, (const struct gpt_##type *)record);                         \
+	}
+#define GPT_PASS_TABLE GPT_PASS_EVENT
+#define GPT_PASS(type, number, name, record, bytes, least, tail, takes) GPT_PASS_##takes(name, record)
+
+/* Adds a record of a type that has a row, unless it is too short or makes no sense. */
+static inline void gpt_add_known(struct builder *builder, const struct gpt_kind *kind, const struct sender *sender,
+				 const struct gpt_record *record)
+{
+	/* an event changes no table that the parts of a long log share (builder_look) */
+	if (!kind->is_event)
+		builder_wait(builder);
+	if (record->size < kind->size || !kind->add(builder, sender, record))
+		builder_count_bad(builder, BAD_VALUE, 1);
+}
 
 /* ---- text and numbers ------------------------------------------------------------------------------------------- */
 
@@ -61,25 +85,6 @@ static inline struct text gpt_field(const char *bytes, size_t size, size_t *at)
 	if (*at < size)
 		(*at)++;
 	return field;
-}
-
-/* enum gpt_stack_state, with one of the known values. */
-static inline uint8_t gpt_stack_state(uint8_t state)
-{
-	return state < GPT_STACK_STATES ? state : GPT_STACK_UNREADABLE;
-}
-
-/* Numbers that are small on every GPU; clamped in case a target makes them up. */
-static inline uint8_t gpt_small(uint32_t value)
-{
-	return value < UINT8_MAX ? (uint8_t)value : UINT8_MAX;
-}
-
-static inline int8_t gpt_priority(uint32_t value)
-{
-	int32_t priority = (int32_t)value;
-
-	return (int8_t)(priority < INT8_MIN ? INT8_MIN : priority > INT8_MAX ? INT8_MAX : priority);
 }
 
 #endif

@@ -38,7 +38,7 @@ static int64_t slept_of(struct text text)
 	return *end || errno || ns < 0 || ns > SLEPT_NS_MAX ? 0 : ns;
 }
 
-bool gpt_add_session(struct builder *builder, const struct gpt_record *record)
+bool gpt_add_session(struct builder *builder, const struct sender *none, const struct gpt_record *record)
 {
 	const struct gpt_session *event = (const struct gpt_session *)record;
 	enum model_gpu_times gpu_times = MODEL_GPU_TIMES_UNKNOWN;
@@ -67,7 +67,7 @@ bool gpt_add_session(struct builder *builder, const struct gpt_record *record)
 	return true;
 }
 
-bool gpt_add_probes(struct builder *builder, const struct gpt_record *record)
+bool gpt_add_probes(struct builder *builder, const struct sender *none, const struct gpt_record *record)
 {
 	const struct gpt_text *event = (const struct gpt_text *)record;
 
@@ -77,7 +77,7 @@ bool gpt_add_probes(struct builder *builder, const struct gpt_record *record)
 	return true;
 }
 
-bool gpt_add_note(struct builder *builder, const struct gpt_record *record)
+bool gpt_add_note(struct builder *builder, const struct sender *none, const struct gpt_record *record)
 {
 	const struct gpt_text *event = (const struct gpt_text *)record;
 
@@ -87,7 +87,7 @@ bool gpt_add_note(struct builder *builder, const struct gpt_record *record)
 	return true;
 }
 
-bool gpt_add_clock(struct builder *builder, const struct gpt_record *record)
+bool gpt_add_clock(struct builder *builder, const struct sender *none, const struct gpt_record *record)
 {
 	const struct gpt_clock *event = (const struct gpt_clock *)record;
 	struct clock_sample sample = {
@@ -97,7 +97,7 @@ bool gpt_add_clock(struct builder *builder, const struct gpt_record *record)
 	return true;
 }
 
-bool gpt_add_end(struct builder *builder, const struct gpt_record *record)
+bool gpt_add_end(struct builder *builder, const struct sender *none, const struct gpt_record *record)
 {
 	const struct gpt_end *event = (const struct gpt_end *)record;
 	struct new_end end = {.time_ns = event->time_ns,

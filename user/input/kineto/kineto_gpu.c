@@ -33,7 +33,7 @@ void kineto_add_gpu(struct foreign_file *file, const struct kineto_event *event,
 	int64_t priority = event->numbers[KINETO_PRIORITY];
 
 	gpu.row.pid = gpu.row.tid = 0;
-	gpu.work = (struct new_gpu_work){
+	gpu.work = (struct model_gpu){
 		.bytes = kineto_wide(event, KINETO_BYTES),
 		.graph = kineto_small(event, KINETO_GRAPH, 0),
 		.graph_node = kineto_wide(event, KINETO_GRAPH_NODE),
@@ -46,7 +46,7 @@ void kineto_add_gpu(struct foreign_file *file, const struct kineto_event *event,
 		.channel = kineto_small(event, KINETO_CHANNEL, 0),
 		.channel_type = (uint8_t)at_most(event->numbers[KINETO_CHANNEL_TYPE], UINT8_MAX),
 		.priority = (int8_t)(priority >= INT8_MIN && priority <= INT8_MAX ? priority : 0),
-		.kind = (uint8_t)kind,
+		.kind = kind & 63,
 		.unknown = unknown_of(event),
 	};
 	kineto_own_gpu(file, event, &gpu);
@@ -71,10 +71,10 @@ void kineto_add_sync(struct foreign_file *file, const struct kineto_event *event
 	if (!kind)
 		return;
 	sync.row.pid = sync.row.tid = 0;
-	sync.sync = (struct new_sync){.context = kineto_small(event, KINETO_CONTEXT, 0),
-				      .stream = kineto_small(event, KINETO_STREAM, UINT32_MAX),
-				      .event = kineto_small(event, KINETO_EVENT, 0),
-				      .kind = kind};
+	sync.sync = (struct gpt_agent_sync){.context = kineto_small(event, KINETO_CONTEXT, 0),
+					    .stream = kineto_small(event, KINETO_STREAM, UINT32_MAX),
+					    .event = kineto_small(event, KINETO_EVENT, 0),
+					    .kind = kind};
 	rows_add(&file->rows, &sync.row, sizeof(sync));
 }
 

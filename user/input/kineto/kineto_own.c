@@ -155,8 +155,8 @@ static void add_memory(struct foreign_file *file, const struct kineto_event *eve
 	foreign_process(file, memory.row.pid);
 	memory.row.kind = ROW_CUDA_MEMORY;
 	memory.row.corr = kineto_id(event->numbers[KINETO_OF_CALL]);
-	memory.memory = (struct new_memory){
-		.released = (bytes < 0),
+	memory.memory = (struct gpt_agent_memory){
+		.operation = (bytes < 0 ? GPT_AGENT_MEMORY_RELEASED : GPT_AGENT_MEMORY_ALLOCATED),
 		.address = (address > 0 ? (uint64_t)address : 0),
 		.bytes = (uint64_t)(bytes < 0 ? -bytes : bytes),
 		.device = kineto_id(event->numbers[KINETO_DEVICE_ID]),
@@ -211,7 +211,7 @@ void kineto_own_call(const struct kineto_event *event, struct row_call *call)
 
 void kineto_own_gpu(struct foreign_file *file, const struct kineto_event *event, struct row_gpu *gpu)
 {
-	struct new_gpu_work *work = &gpu->work;
+	struct model_gpu *work = &gpu->work;
 	int64_t of_all = event->numbers[KINETO_STATIC_SHARED], local = event->numbers[KINETO_LOCAL];
 
 	if (of_all >= 0 && of_all <= work->dynamic_shared_bytes) {

@@ -217,7 +217,7 @@ static void add_memory(struct foreign_file *file, const struct kineto_event *eve
 	}
 	if (!on_thread(file, &memory.row))
 		return;
-	memory.memory = (struct new_torch_memory){
+	memory.memory = (struct gpt_agent_torch_memory){
 		.address = kineto_wide(event, KINETO_ADDRESS),
 		.bytes = bytes,
 		.allocated = kineto_wide(event, KINETO_ALLOCATED),

@@ -178,10 +178,13 @@ static void feed_context(struct row_feed *feed, struct builder *builder, struct 
 	uint64_t key = (uint64_t)context << 32 | device;
 	uint32_t *was_given = lookup_put(&feed->contexts, program.process + 1, key, 0);
 
-	if (!*was_given)
+	if (!*was_given) {
+		const struct gpt_agent_context record = {.context = context, .device = device};
+		struct sender sender = row_feed_sender(program);
+
 		builder_wait(builder);
-	if (!*was_given)
-		builder_add_context(builder, program, context, device, false);
+		builder_add_agent_context(builder, &sender, &record);
+	}
 	*was_given = 1;
 }
 
@@ -210,48 +213,50 @@ static struct process_image owner_of_wait(const struct row_feed *feed, struct bu
 static bool feed_gpu(struct row_feed *feed, struct builder *builder, const struct row_gpu *gpu)
 {
 	const struct row *row = &gpu->row;
-	struct new_gpu_work work = gpu->work;
+	struct model_gpu work = gpu->work;
 	struct process_image program = owner_of_work(feed, builder, gpu, &work.corr);
+	uint32_t name = 0;
 
-	work.span = (struct clock_span){row->start_ns, row->end_ns};
-	work.clock = SOURCE_CLOCK_MONOTONIC;
+	work.start_ns = row->start_ns;
+	work.end_ns = row->end_ns;
 	if (row->text != ROW_NO_TEXT && work.kind == MODEL_KERNEL) {
-		work.name = row_feed_key(row->text);
+		name = row_feed_key(row->text);
 		row_feed_put_text(feed, builder, program, row->text, GIVEN_KERNEL);
 	}
 	feed_context(feed, builder, program, work.context, work.device);
-	return builder_add_gpu_work(builder, program, &work);
+	return builder_add_gpu(builder, program, &work, name);
 }
 
 static bool feed_sync(struct row_feed *feed, struct builder *builder, const struct row_sync *sync)
 {
-	struct new_sync event = sync->sync;
-	struct process_image program = owner_of_wait(feed, builder, sync, &event.corr);
+	struct gpt_agent_sync event = sync->sync;
+	struct sender sender = row_feed_sender(owner_of_wait(feed, builder, sync, &event.corr));
 
-	event.span = (struct clock_span){sync->row.start_ns, sync->row.end_ns};
-	event.clock = SOURCE_CLOCK_MONOTONIC;
-	feed_context(feed, builder, program, event.context, sync->device);
-	return builder_add_sync(builder, program, &event);
+	event.start_wall_ns = sync->row.start_ns;
+	event.end_wall_ns = sync->row.end_ns;
+	feed_context(feed, builder, sender.program, event.context, sync->device);
+	return builder_add_agent_sync(builder, &sender, &event);
 }
 
 static bool feed_overhead(struct row_feed *feed, struct builder *builder, const struct row_overhead *overhead)
 {
-	struct new_overhead event = {.span = {overhead->row.start_ns, overhead->row.end_ns},
-				     .clock = SOURCE_CLOCK_MONOTONIC,
-				     .kind = overhead->overhead,
-				     .tid = overhead->row.tid};
+	struct gpt_agent_overhead event = {.start_wall_ns = overhead->row.start_ns,
+					   .end_wall_ns = overhead->row.end_ns,
+					   .kind = overhead->overhead,
+					   .tid = overhead->row.tid};
+	struct sender sender = row_feed_sender(row_feed_image(feed, builder, overhead->row.pid));
 
-	return builder_add_overhead(builder, row_feed_image(feed, builder, overhead->row.pid), &event);
+	return builder_add_agent_overhead(builder, &sender, &event);
 }
 
 static bool feed_cuda_memory(struct row_feed *feed, struct builder *builder, const struct row_cuda_memory *memory)
 {
-	struct new_memory event = memory->memory;
+	struct gpt_agent_memory event = memory->memory;
+	struct sender sender = row_feed_sender(row_feed_image(feed, builder, memory->row.pid));
 
-	event.time_ns = memory->row.start_ns;
-	event.clock = SOURCE_CLOCK_MONOTONIC;
+	event.time_wall_ns = memory->row.start_ns;
 	event.corr = memory->row.corr;
-	return builder_add_memory(builder, row_feed_image(feed, builder, memory->row.pid), &event);
+	return builder_add_agent_memory(builder, &sender, &event);
 }
 
 static bool feed_pause(struct row_feed *feed, struct builder *builder, const struct row_pause *pause)

@@ -52,6 +52,12 @@ void row_feed_put_text(struct row_feed *feed, struct builder *builder, struct pr
 /* The process image of a pid; of 0 the first one. */
 struct process_image row_feed_image(const struct row_feed *feed, struct builder *builder, uint32_t pid);
 
+/* The sender of a row as a record. */
+static inline struct sender row_feed_sender(struct process_image program)
+{
+	return (struct sender){.program = program, .time_ns = UINT64_MAX, .clock = SOURCE_CLOCK_MONOTONIC};
+}
+
 /* Feed rows of threads; false: a malformed memory event. */
 void row_feed_op(struct row_feed *feed, struct builder *builder, const struct row_op *op);
 void row_feed_call(struct row_feed *feed, struct builder *builder, const struct row_call *call);

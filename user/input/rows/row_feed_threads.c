@@ -88,9 +88,10 @@ static uint32_t inputs_key(struct row_feed *feed, struct builder *builder, struc
 	sampled = lookup_put(&feed->inputs, program.process + 1, text, NONE);
 	if (*sampled == NONE) {
 		builder_wait(builder);
-		*sampled = builder_add_op_inputs(builder, program, row_feed_key(text), row_feed_text(feed, text));
+		*sampled = builder_add_op_inputs(builder, program, row_feed_key(text) | GPT_AGENT_NAME_OF_INPUTS,
+						 row_feed_text(feed, text));
 	}
-	return *sampled ? row_feed_key(text) : 0;
+	return *sampled ? row_feed_key(text) | GPT_AGENT_NAME_OF_INPUTS : 0;
 }
 
 /* A node without numbers, such as AccumulateGrad, is recognised by the op around it. */
@@ -116,17 +117,18 @@ void row_feed_op(struct row_feed *feed, struct builder *builder, const struct ro
 	const struct row *row = &op->row;
 	struct process_image program = builder_process_image(builder, row->pid);
 	uint64_t stack = stack_of_op(feed, builder, op);
-	struct new_op event = {.start_ns = row->start_ns,
-			       .end_ns = row->end_ns,
-			       .sequence = op->sequence,
-			       .torch_thread = torch_thread_of(feed, row),
-			       .forward_thread = op->forward_thread,
-			       .tid = row->tid,
-			       .name = row_feed_key(row->text),
-			       .collective_sequence = op->collective_sequence,
-			       .scope = op->scope,
-			       .outer_first = true,
-			       .open = op->unfinished};
+	struct sender sender = row_feed_sender(program);
+	struct gpt_agent_op event = {.hdr = {.size = sizeof(event)},
+				     .start_ns = row->start_ns,
+				     .end_ns = row->end_ns,
+				     .sequence = op->sequence,
+				     .thread = torch_thread_of(feed, row),
+				     .forward_thread = op->forward_thread,
+				     .tid = row->tid,
+				     .name = row_feed_key(row->text),
+				     .collective_sequence = op->collective_sequence,
+				     .scope = op->scope,
+				     .flags = op->unfinished ? GPT_AGENT_OP_OPEN : 0};
 
 	if (op->may_be_step && feed->file->drops_steps)
 		return;
@@ -140,7 +142,7 @@ void row_feed_op(struct row_feed *feed, struct builder *builder, const struct ro
 	}
 	event.inputs = inputs_key(feed, builder, program, op->inputs);
 	event.stack = take(feed, builder, row, GPT_STACK_OF_OP, stack);
-	if (!builder_add_op(builder, program, &event))
+	if (!builder_add_agent_op(builder, &sender, &event))
 		builder_count_bad(builder, BAD_VALUE, 1);
 }
 
@@ -148,6 +150,7 @@ void row_feed_op(struct row_feed *feed, struct builder *builder, const struct ro
 static void feed_nodes(struct row_feed *feed, struct builder *builder, const struct row *row)
 {
 	const struct foreign_file *file = feed->file;
+	struct sender sender = row_feed_sender(builder_process_image(builder, row->pid));
 	const uint32_t *first;
 
 	if (!file->nodes.count || !row->corr)
@@ -156,8 +159,9 @@ static void feed_nodes(struct row_feed *feed, struct builder *builder, const str
 	if (!first)
 		first = lookup_get(&file->node_calls, foreign_epoch(0), row->corr);
 	for (uint32_t node = first ? *first : NONE; node != NONE; node = file->nodes.items[node].next)
-		builder_add_graph_node(builder, builder_process_image(builder, row->pid), file->nodes.items[node].node,
-				       row->corr);
+		builder_add_agent_graph_node(
+			builder, &sender,
+			&(struct gpt_agent_graph_node){.node = file->nodes.items[node].node, .corr = row->corr});
 }
 
 static bool is_captured(const struct row_feed *feed, const struct row *row, uint16_t api)
@@ -180,24 +184,28 @@ void row_feed_call(struct row_feed *feed, struct builder *builder, const struct 
 				 .stack_state = stack && !call->inherited ? GPT_STACK_OK
 						: stack || backward	  ? GPT_STACK_BACKWARD
 									  : GPT_STACK_NOT_RECORDED};
-	struct new_return back = {.end_ns = row->end_ns,
-				  .corr = row->corr,
-				  .result = call->result,
-				  .tid = row->tid,
-				  .api = call->api,
-				  .captured = call->captured || is_captured(feed, row, call->api)};
+	struct gpt_agent_api back = {
+		.start_ns = row->start_ns,
+		.end_ns = row->end_ns,
+		.corr = row->corr,
+		.result = call->result,
+		.tid = row->tid,
+		.api = call->api,
+		.flags = call->captured || is_captured(feed, row, call->api) ? GPT_AGENT_API_CAPTURED : 0};
+	struct sender sender;
 
 	row_owners_add_call(feed->owners, row, call->api);
 	builder_add_call(builder, &event);
 	feed_nodes(feed, builder, row);
-	if (row->corr && !call->unfinished &&
-	    !builder_add_return(builder, builder_process_image(builder, row->pid), &back))
+	sender = row_feed_sender(builder_process_image(builder, row->pid));
+	if (row->corr && !call->unfinished && !builder_add_agent_api(builder, &sender, &back))
 		builder_count_bad(builder, BAD_VALUE, 1);
 }
 
 bool row_feed_memory(struct row_feed *feed, struct builder *builder, const struct row_memory *memory)
 {
-	struct new_torch_memory event = memory->memory;
+	struct gpt_agent_torch_memory event = memory->memory;
+	struct sender sender;
 	uint64_t stack;
 
 	event.time_ns = memory->row.start_ns;
@@ -206,5 +214,6 @@ bool row_feed_memory(struct row_feed *feed, struct builder *builder, const struc
 	if (!stack)
 		stack = row_stacks_backward(feed->stacks, builder, &memory->row);
 	event.stack = take(feed, builder, &memory->row, GPT_STACK_OF_MEMORY, stack);
-	return builder_add_torch_memory(builder, row_feed_image(feed, builder, memory->row.pid), &event);
+	sender = row_feed_sender(row_feed_image(feed, builder, memory->row.pid));
+	return builder_add_agent_torch_memory(builder, &sender, &event);
 }

@@ -117,13 +117,13 @@ struct row_range {
  */
 struct row_gpu {
 	struct row row;
-	struct new_gpu_work work; /* all but its span, corr and name */
+	struct model_gpu work; /* all but its times, corr and texts; device: as in the file */
 	uint32_t near_pid;
 };
 
 struct row_sync {
 	struct row row;
-	struct new_sync sync; /* all but its span and corr */
+	struct gpt_agent_sync sync; /* all but its times and corr */
 	uint32_t device;
 	uint32_t near_pid;
 };
@@ -135,14 +135,14 @@ struct row_overhead {
 
 struct row_memory {
 	struct row row;
-	struct new_torch_memory memory; /* all but its time and tid */
-	uint32_t stack;			/* as row_op has it */
+	struct gpt_agent_torch_memory memory; /* all but its time and tid */
+	uint32_t stack;			      /* as row_op has it */
 };
 
 /* Memory that CUDA handed out or took back. */
 struct row_cuda_memory {
 	struct row row;
-	struct new_memory memory; /* all but its time and corr */
+	struct gpt_agent_memory memory; /* all but its time and corr */
 };
 
 struct row_place; /* where a row of the current piece is */

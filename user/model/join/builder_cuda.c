@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/distance.h"
 #include "base/generated_path.h"
 #include "base/path.h"
 #include "model/join/tables.h"
@@ -58,8 +59,9 @@ void builder_add_nccl_launch(struct builder *builder, const struct new_nccl_laun
 		       });
 }
 
-bool builder_add_return(struct builder *builder, struct process_image program, const struct new_return *back)
+bool builder_add_agent_api(struct builder *builder, const struct sender *sender, const struct gpt_agent_api *back)
 {
+	struct process_image program = sender->program;
 	enum disposition what = disposition_of(builder, program, back->corr, SOURCE_CLOCK_MONOTONIC, 0);
 	uint32_t call, thread;
 
@@ -78,20 +80,22 @@ bool builder_add_return(struct builder *builder, struct process_image program, c
 	return calls_add_return(&builder->calls, program.epoch, back);
 }
 
-bool builder_add_api_activity(struct builder *builder, struct process_image program,
-			      const struct new_api_activity *activity)
+bool builder_add_agent_api_activity(struct builder *builder, const struct sender *sender,
+				    const struct gpt_agent_api_activity *record)
 {
+	struct pending_api_activity activity = {.program = sender->program, .clock = sender->clock, .record = *record};
 	enum disposition what;
 
-	if (!api_activity_makes_sense(activity))
+	if (!api_activity_makes_sense(record))
 		return false;
-	collect_activity(builder, program, activity);
-	what = disposition_of(builder, program, 0, activity->clock, activity->span.start_ns);
+	collect_activity(builder, &activity);
+	what = disposition_of(builder, sender->program, 0, sender->clock, record->start_wall_ns);
 	if (what == DEFER)
-		defer(builder, &(struct deferred_event){
-				       .kind = DEFERRED_API_ACTIVITY, .program = program, .activity = *activity});
+		defer(builder, &(struct deferred_event){.kind = DEFERRED_API_ACTIVITY,
+							.program = sender->program,
+							.activity = activity});
 	else if (what == JOIN)
-		api_activities_add(&builder->api_activities, program, activity);
+		array_push(&builder->api_activities.pending, activity);
 	return true;
 }
 
@@ -113,13 +117,13 @@ void builder_add_foreign_losses(struct builder *builder, const struct model_agen
 	agents_add_past(&builder->agents, losses);
 }
 
-bool builder_add_agent_clock_sample(struct builder *builder, struct process_image program, uint64_t reported_ns,
-				    struct clock_sample sample)
+bool builder_add_agent_clock(struct builder *builder, const struct sender *sender, const struct gpt_agent_clock *clock)
 {
-	struct process_state *state = &builder->processes.states.items[program.process];
-	uint64_t age = reported_ns > sample.mono_ns ? reported_ns - sample.mono_ns : sample.mono_ns - reported_ns;
+	struct process_state *state = &builder->processes.states.items[sender->program.process];
+	struct clock_sample sample = {
+		.mono_ns = clock->mono_ns, .offset_ns = clock->wall_offset_ns, .error_ns = clock->error_ns};
 
-	if (age > SAMPLE_AGE_MAX_NS)
+	if (time_distance(sender->time_ns, sample.mono_ns) > SAMPLE_AGE_MAX_NS)
 		return false;
 	if (builder->first)
 		return true;
@@ -169,16 +173,18 @@ void builder_add_name(struct builder *builder, struct process_image program, uin
 	free(label);
 }
 
-void builder_add_graph_node(struct builder *builder, struct process_image program, uint64_t node, uint32_t corr)
+bool builder_add_agent_graph_node(struct builder *builder, const struct sender *sender,
+				  const struct gpt_agent_graph_node *node)
 {
-	if (!builder->first)
-		graphs_add_node(&builder->graphs, program.epoch, node, corr);
-}
-
-void builder_add_graph_clone(struct builder *builder, struct process_image program, uint64_t node, uint64_t source)
-{
-	if (!builder->first)
-		graphs_add_clone(&builder->graphs, program.epoch, node, source);
+	if (!node->node || (!node->source && !node->corr))
+		return false;
+	if (builder->first)
+		return true;
+	if (node->source)
+		graphs_add_clone(&builder->graphs, sender->program.epoch, node->node, node->source);
+	else
+		graphs_add_node(&builder->graphs, sender->program.epoch, node->node, node->corr);
+	return true;
 }
 
 bool builder_add_device(struct builder *builder, struct process_image program, const struct new_device *device)
@@ -186,17 +192,22 @@ bool builder_add_device(struct builder *builder, struct process_image program, c
 	return device_table_add(&builder->devices, program.process, device);
 }
 
-void builder_add_context(struct builder *builder, struct process_image program, uint32_t context, uint32_t device,
-			 bool mps)
+bool builder_add_agent_context(struct builder *builder, const struct sender *sender,
+			       const struct gpt_agent_context *context)
 {
+	uint32_t process = sender->program.process;
+
 	if (!builder->first)
-		device_table_add_context(&builder->devices, program.process, context, device);
-	if (mps)
-		builder->processes.list.items[program.process].mps = true;
+		device_table_add_context(&builder->devices, process, context->context, context->device);
+	if (context->compute_api == GPT_AGENT_COMPUTE_API_MPS)
+		builder->processes.list.items[process].mps = true;
+	return true;
 }
 
-void builder_add_stream(struct builder *builder, struct process_image program, const struct new_stream *stream)
+bool builder_add_agent_stream(struct builder *builder, const struct sender *sender,
+			      const struct gpt_agent_stream *stream)
 {
 	if (!builder->first)
-		device_table_add_stream(&builder->devices, program.epoch, stream);
+		device_table_add_stream(&builder->devices, sender->program.epoch, stream);
+	return true;
 }

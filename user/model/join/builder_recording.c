@@ -37,6 +37,7 @@ void builder_set_source(struct builder *builder, struct text version, struct tex
 void builder_set_tool(struct builder *builder, struct text tool)
 {
 	model_source(builder->model)->tool = keep(builder, tool);
+	builder->ops.outer_first = true; /* its rows are sorted */
 }
 
 void builder_set_rank(struct builder *builder, uint32_t rank, uint32_t world)

@@ -74,31 +74,45 @@ bool builder_add_op_inputs(struct builder *builder, struct process_image program
 	return true;
 }
 
-bool builder_add_op(struct builder *builder, struct process_image program, const struct new_op *op)
+/* Records of older agents are shorter. */
+static struct gpt_agent_op whole_op(const struct gpt_agent_op *op)
 {
+	struct gpt_agent_op whole = {.collective_sequence = -1};
+
+	memcpy(&whole, op, op->hdr.size < sizeof(whole) ? op->hdr.size : sizeof(whole));
+	if (!(whole.inputs & GPT_AGENT_NAME_OF_INPUTS))
+		whole.inputs = 0;
+	return whole;
+}
+
+bool builder_add_agent_op(struct builder *builder, const struct sender *sender, const struct gpt_agent_op *record)
+{
+	struct gpt_agent_op op = whole_op(record);
+	struct process_image program = sender->program;
 	struct op_texts texts;
 	enum disposition what;
 
-	if (op->end_ns < op->start_ns || builder->ops.pending.count >= NONE - 1)
+	/* later than its own batch: not this machine's clock (a time namespace shifts it) */
+	if (op.end_ns > sender->time_ns || op.end_ns < op.start_ns || builder->ops.pending.count >= NONE - 1)
 		return false;
 	/* left over in the agent from an earlier trace */
-	if (op->start_ns < builder->model->start_ns)
+	if (op.start_ns < builder->model->start_ns)
 		return true;
 	if (!builder->first)
-		ops_note_thread(&builder->ops, program, op->tid);
-	what = disposition_of(builder, program, 0, SOURCE_CLOCK_MONOTONIC, op->start_ns);
+		ops_note_thread(&builder->ops, program, op.tid);
+	what = disposition_of(builder, program, 0, SOURCE_CLOCK_MONOTONIC, op.start_ns);
 	if (what == IGNORE)
 		return true;
 	texts = (struct op_texts){
-		.name = ops_text(&builder->ops, program, op->name),
-		.inputs = op->inputs ? ops_text(&builder->ops, program, op->inputs) : NONE,
-		.collective = op->collective ? ops_text(&builder->ops, program, op->collective) : NONE,
+		.name = ops_text(&builder->ops, program, op.name),
+		.inputs = op.inputs ? ops_text(&builder->ops, program, op.inputs) : NONE,
+		.collective = op.collective ? ops_text(&builder->ops, program, op.collective) : NONE,
 	};
 	if (what == DEFER)
 		defer(builder,
-		      &(struct deferred_event){.kind = DEFERRED_OP, .program = program, .op = *op, .texts = texts});
+		      &(struct deferred_event){.kind = DEFERRED_OP, .program = program, .op = op, .texts = texts});
 	else
-		ops_add(&builder->ops, program, op, texts);
+		ops_add(&builder->ops, program, &op, texts);
 	return true;
 }
 
@@ -111,11 +125,16 @@ void builder_add_op_state(struct builder *builder, struct process_image program,
 /* No computer has a PB of memory; sums of sizes invented by a target must not overflow. */
 #define TORCH_BYTES_MAX (1ll << 50)
 
-bool builder_add_torch_memory(struct builder *builder, struct process_image program,
-			      const struct new_torch_memory *event)
+bool builder_add_agent_torch_memory(struct builder *builder, const struct sender *sender,
+				    const struct gpt_agent_torch_memory *event)
 {
+	struct process_image program = sender->program;
 	enum disposition what;
 
+	if (event->time_ns > sender->time_ns || event->kind < GPT_AGENT_TORCH_MEMORY_ALLOCATED)
+		return false;
+	if (event->kind > GPT_AGENT_TORCH_MEMORY_OUT) /* newer than this reader */
+		return true;
 	if (event->bytes >= TORCH_BYTES_MAX || event->bytes <= -TORCH_BYTES_MAX ||
 	    builder->torch_memory.pending.count >= NONE - 1 ||
 	    (event->bytes < 0) != (event->kind == GPT_AGENT_TORCH_MEMORY_FREED && event->has_totals))
@@ -143,31 +162,41 @@ void builder_add_torch_memory_state(struct builder *builder, struct process_imag
 
 /* ---- steps of a schedule ----------------------------------------------------------------------------------------- */
 
-void builder_set_schedule(struct builder *builder, uint64_t first, bool is_capture)
+bool builder_add_agent_schedule(struct builder *builder, const struct sender *sender,
+				const struct gpt_agent_schedule *schedule)
 {
-	builder->model->schedule = (struct model_schedule){.is_there = true, .is_capture = is_capture, .first = first};
+	uint64_t waited = schedule->skip_first_wait ? 0 : schedule->wait;
+
+	(void)sender;
+	builder->model->schedule = (struct model_schedule){.is_there = true,
+							   .is_capture = schedule->by == GPT_STEP_BY_CAPTURE,
+							   .first = schedule->skip_first + waited + schedule->warmup};
+	return true;
 }
 
 /* For a long trace, pass 1 has all steps. */
-bool builder_add_reported_step(struct builder *builder, struct process_image program,
-			       const struct new_reported_step *step)
+bool builder_add_agent_step(struct builder *builder, const struct sender *sender, const struct gpt_agent_step *step)
 {
 	struct pending_reported_step pending = {.tid = step->tid};
 
+	if (step->time_ns > sender->time_ns || step->by == GPT_STEP_BY_FIRST)
+		return false;
+	if (step->phase > GPT_STEP_OVER || step->by > GPT_STEP_BY_CAPTURE) /* newer than this reader */
+		return true;
 	if (builder->first || step->time_ns < builder->model->start_ns)
 		return true;
-	builder->late_steps += step->late;
+	builder->late_steps += step->late != 0;
 	builder->steps_lost += step->lost;
 	if (builder->pending_reported_steps.count >= STEPS_MAX)
 		return false;
-	ops_note_thread(&builder->ops, program, step->tid);
+	ops_note_thread(&builder->ops, sender->program, step->tid);
 	pending.step = (struct model_reported_step){.time_ns = step->time_ns,
 						    .number = step->number,
-						    .process = program.process,
+						    .process = sender->program.process,
 						    .thread = NONE,
 						    .cycle = step->cycle,
-						    .phase = step->phase,
-						    .by = step->by};
+						    .phase = (enum gpt_step_phase)step->phase,
+						    .by = (enum gpt_step_by)step->by};
 	array_push(&builder->pending_reported_steps, pending);
 	return true;
 }

@@ -51,10 +51,9 @@ static void place_activities(struct builder *builder)
 
 	for (size_t i = 0; i < table->pending.count; i++) {
 		const struct pending_api_activity *pending = &table->pending.items[i];
-		struct clock_span span;
+		struct clock_span span = {pending->record.start_wall_ns, pending->record.end_wall_ns};
 
-		if (convert_span(builder, pending->program.process, pending->activity.clock, pending->activity.span, 0,
-				 &span))
+		if (convert_span(builder, pending->program.process, pending->clock, span, 0, &span))
 			api_activities_place(table, pending, span.start_ns, span.end_ns);
 		else
 			builder_count_bad(builder, BAD_TIME, 1);

@@ -14,20 +14,23 @@ static uint32_t thread_of(struct builder *builder, uint32_t process, uint32_t ti
 	return process_table_find_thread(&builder->processes, process, tid);
 }
 
-bool builder_add_sample(struct builder *builder, struct process_image program, const struct new_sample *sample)
+bool builder_add_sample(struct builder *builder, const struct sender *none, const struct gpt_sample *sample)
 {
-	struct new_sample found = *sample;
+	struct pending_sample pending = {.program = builder_process_image(builder, sample->pid), .record = *sample};
 
+	(void)none; /* the record has its process */
+	builder_see_time(builder, sample->time_ns);
 	if (sample->place != GPT_SAMPLE_USER && sample->place != GPT_SAMPLE_KERNEL)
 		return false;
-	found.thread = thread_of(builder, program.process, sample->tid);
+	pending.of.thread = thread_of(builder, pending.program.process, sample->tid);
 	if (sample->time_ns >= builder->model->start_ns)
-		receive_sample(builder, program, 0, &found);
+		receive_sample(builder, &pending, 0);
 	return true;
 }
 
-static void find_waker(struct builder *builder, struct new_wait *wait)
+static void find_waker(struct builder *builder, struct pending_wait *pending)
 {
+	struct gpt_wait *wait = &pending->record;
 	struct process_image waker = process_table_image_at(&builder->processes, wait->waker_pid, wait->woken_ns);
 
 	/* a thread may get no CPU until its waker has ended and the pid is a new process's */
@@ -35,26 +38,29 @@ static void find_waker(struct builder *builder, struct new_wait *wait)
 		wait->waker = GPT_WAKER_OTHER;
 		return;
 	}
-	wait->of.waker = thread_of(builder, waker.process, wait->waker_tid);
-	wait->of.waker_epoch = waker.epoch;
+	pending->of.waker = thread_of(builder, waker.process, wait->waker_tid);
+	pending->of.waker_epoch = waker.epoch;
 }
 
-bool builder_add_wait(struct builder *builder, struct process_image program, const struct new_wait *wait)
+bool builder_add_wait(struct builder *builder, const struct sender *none, const struct gpt_wait *wait)
 {
-	struct new_wait found = *wait;
+	struct pending_wait pending = {.program = builder_process_image(builder, wait->pid), .record = *wait};
+	uint32_t process = pending.program.process;
 
-	if (wait->start_ns > wait->end_ns || (wait->woken_ns && wait->woken_ns < wait->start_ns) ||
+	(void)none; /* the record has its process */
+	builder_see_time(builder, wait->end_ns);
+	if (wait->time_ns > wait->end_ns || (wait->woken_ns && wait->woken_ns < wait->time_ns) ||
 	    wait->woken_ns > wait->end_ns)
 		return false;
 	if (wait->reason >= GPT_WAIT_REASONS || wait->waker > GPT_WAKER_OTHER) /* newer than this reader */
 		return true;
-	found.of.thread = thread_of(builder, program.process, wait->tid);
-	found.of.holder = wait->holder_tid ? thread_of(builder, program.process, wait->holder_tid) : NONE;
-	found.of.waker = NONE;
+	pending.of.thread = thread_of(builder, process, wait->tid);
+	pending.of.holder = wait->holder_tid ? thread_of(builder, process, wait->holder_tid) : NONE;
+	pending.of.waker = NONE;
 	if (wait->waker == GPT_WAKER_THREAD)
-		find_waker(builder, &found);
+		find_waker(builder, &pending);
 	if (wait->end_ns > builder->model->start_ns)
-		receive_wait(builder, program, 0, &found);
+		receive_wait(builder, &pending, 0);
 	return true;
 }
 
@@ -70,17 +76,17 @@ static uint32_t find_stack(struct builder *builder, uint32_t epoch, uint64_t key
 
 static void join_sample(struct builder *builder, const struct pending_sample *pending)
 {
-	const struct new_sample *from = &pending->sample;
+	const struct gpt_sample *from = &pending->record;
 	struct model_sample sample = {
 		.time_ns = from->time_ns,
-		.thread = from->thread,
-		.native = stacks_find_native(&builder->stacks, pending->program.epoch, from->native),
+		.thread = pending->of.thread,
+		.native = stacks_find_native(&builder->stacks, pending->program.epoch, from->native_id),
 		.period_ns = from->period_ns,
-		.stack_state = from->stack_state,
+		.stack_state = stack_state_known(from->stack_state),
 		.place = from->place};
 	struct clock_span moment = {.start_ns = from->time_ns, .end_ns = from->time_ns};
 
-	sample.stack = find_stack(builder, pending->program.epoch, from->stack, &sample.stack_state);
+	sample.stack = find_stack(builder, pending->program.epoch, from->stack_id, &sample.stack_state);
 	if (!lies_outside(builder, NONE, moment))
 		array_push(&builder->samples, sample);
 }
@@ -99,41 +105,53 @@ void join_samples(struct builder *builder, uint64_t complete_ns, uint64_t until_
 			      sizeof(builder->samples.items[0]), offsetof(struct model_sample, time_ns));
 }
 
-static void join_waker(struct builder *builder, const struct new_wait *from, struct model_wait *wait)
+/* Reads a thread's name; bytes that are not printable ASCII become "?". */
+static void read_name(char name[MODEL_WAKER_NAME], const char comm[GPT_COMM])
 {
-	wait->waker = from->of.waker;
+	size_t length = strnlen(comm, MODEL_WAKER_NAME - 1);
+
+	for (size_t i = 0; i < length; i++)
+		name[i] = comm[i] >= ' ' && comm[i] <= '~' ? comm[i] : '?';
+	name[length] = '\0';
+}
+
+static void join_waker(struct builder *builder, const struct pending_wait *pending, struct model_wait *wait)
+{
+	const struct gpt_wait *from = &pending->record;
+
+	wait->waker = pending->of.waker;
 	wait->waker_stack = NONE;
 	if (from->waker == GPT_WAKER_NONE || from->waker == GPT_WAKER_INTERRUPT)
 		return;
 	wait->waker_pid = from->waker_pid;
 	wait->waker_tid = from->waker_tid;
-	memcpy(wait->waker_name, from->waker_name, sizeof(wait->waker_name));
-	if (from->waker != GPT_WAKER_THREAD)
-		return;
-	wait->waker_stack = find_stack(builder, from->of.waker_epoch, from->waker_stack, &wait->waker_stack_state);
+	read_name(wait->waker_name, from->waker_comm);
+	if (from->waker == GPT_WAKER_THREAD)
+		wait->waker_stack =
+			find_stack(builder, pending->of.waker_epoch, from->waker_stack_id, &wait->waker_stack_state);
 }
 
 static void join_wait(struct builder *builder, const struct pending_wait *pending)
 {
-	const struct new_wait *from = &pending->wait;
+	const struct gpt_wait *from = &pending->record;
 	uint32_t epoch = pending->program.epoch;
-	struct model_wait wait = {.start_ns = from->start_ns,
+	struct model_wait wait = {.start_ns = from->time_ns,
 				  .woken_ns = from->woken_ns,
 				  .end_ns = from->end_ns,
 				  .arg = from->arg,
-				  .thread = from->of.thread,
-				  .native = stacks_find_native(&builder->stacks, epoch, from->native),
-				  .holder = from->of.holder,
+				  .thread = pending->of.thread,
+				  .native = stacks_find_native(&builder->stacks, epoch, from->native_id),
+				  .holder = pending->of.holder,
 				  .syscall = from->syscall,
 				  .reason = from->reason,
 				  .woken_by = from->waker,
-				  .stack_state = from->stack_state,
-				  .waker_stack_state = from->waker_stack_state,
-				  .open = from->open};
-	struct clock_span span = {.start_ns = from->start_ns, .end_ns = from->end_ns};
+				  .stack_state = stack_state_known(from->stack_state),
+				  .waker_stack_state = stack_state_known(from->waker_stack_state),
+				  .open = from->hdr.flags & GPT_WAIT_OPEN};
+	struct clock_span span = {.start_ns = wait.start_ns, .end_ns = wait.end_ns};
 
-	wait.stack = find_stack(builder, epoch, from->stack, &wait.stack_state);
-	join_waker(builder, from, &wait);
+	wait.stack = find_stack(builder, epoch, from->stack_id, &wait.stack_state);
+	join_waker(builder, pending, &wait);
 	if (!lies_outside(builder, NONE, span))
 		array_push(&builder->waits, wait);
 }

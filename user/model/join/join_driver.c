@@ -5,22 +5,23 @@
 #include "model/order.h"
 #include "model/join/tables.h"
 
-bool builder_add_overhead(struct builder *builder, struct process_image program, const struct new_overhead *overhead)
+bool builder_add_agent_overhead(struct builder *builder, const struct sender *sender,
+				const struct gpt_agent_overhead *overhead)
 {
-	if (overhead->span.start_ns > overhead->span.end_ns)
+	if (overhead->start_wall_ns > overhead->end_wall_ns)
 		return false;
-	receive_overhead(builder, program, 0, overhead);
+	receive_overhead(builder, PENDING(overhead, sender, overhead), 0);
 	return true;
 }
 
-bool builder_add_jit(struct builder *builder, struct process_image program, const struct new_jit *jit)
+bool builder_add_agent_jit(struct builder *builder, const struct sender *sender, const struct gpt_agent_jit *jit)
 {
-	if (jit->span.start_ns > jit->span.end_ns)
+	if (jit->start_wall_ns > jit->end_wall_ns)
 		return false;
 	/* useless without times; an operation newer than this code has no name */
-	if (!jit->span.end_ns || jit->operation < GPT_AGENT_JIT_CACHE_LOAD || jit->operation > GPT_AGENT_JIT_COMPILE)
+	if (!jit->end_wall_ns || jit->operation < GPT_AGENT_JIT_CACHE_LOAD || jit->operation > GPT_AGENT_JIT_COMPILE)
 		return true;
-	receive_jit(builder, program, jit->corr, jit);
+	receive_jit(builder, PENDING(jit, sender, jit), jit->corr);
 	return true;
 }
 
@@ -28,14 +29,14 @@ static void add_overheads(struct builder *builder)
 {
 	for (size_t i = 0; i < builder->pending_overheads.count; i++) {
 		const struct pending_overhead *pending = &builder->pending_overheads.items[i];
-		const struct new_overhead *from = &pending->overhead;
+		const struct gpt_agent_overhead *from = &pending->record;
 		struct model_overhead overhead = {
 			.process = pending->program.process, .kind = from->kind, .tid = from->tid};
-		struct clock_span span;
+		struct clock_span span = {from->start_wall_ns, from->end_wall_ns};
 
-		if (!from->span.end_ns)
+		if (!span.end_ns)
 			continue;
-		if (!convert_span(builder, overhead.process, from->clock, from->span, 0, &span)) {
+		if (!convert_span(builder, overhead.process, pending->clock, span, 0, &span)) {
 			builder_count_bad(builder, BAD_TIME, 1);
 			continue;
 		}
@@ -69,18 +70,17 @@ static void sort_jits(struct builder *builder, size_t from)
 /* False: it must wait, as its call has not arrived yet. */
 static bool add_jit(struct builder *builder, const struct pending_jit *pending, uint64_t until_ns)
 {
-	const struct new_jit *from = &pending->jit;
+	const struct gpt_agent_jit *from = &pending->record;
 	struct model_jit jit = {.bytes = from->bytes,
 				.call = calls_place(&builder->calls, pending->program.epoch, from->corr),
 				.process = pending->program.process,
 				.tid = from->tid,
 				.corr = from->corr,
 				.operation = (uint8_t)from->operation,
-				.entry = (uint8_t)from->entry};
-	struct clock_span span;
+				.entry = from->entry <= GPT_AGENT_JIT_NVVM_TO_PTX ? (uint8_t)from->entry : 0};
+	struct clock_span span = {from->start_wall_ns, from->end_wall_ns};
 
-	if (!convert_span(builder, jit.process, from->clock, from->span, calls_start(&builder->calls, jit.call),
-			  &span)) {
+	if (!convert_span(builder, jit.process, pending->clock, span, calls_start(&builder->calls, jit.call), &span)) {
 		builder_count_bad(builder, BAD_TIME, 1);
 		return true;
 	}

@@ -10,84 +10,179 @@
 #include "base/array.h"
 #include "model/order.h"
 
-static uint32_t name_of(struct builder *builder, struct process_image program, const struct new_gpu_work *work)
+static uint32_t name_of(struct builder *builder, uint32_t epoch, uint32_t key)
 {
 	const uint32_t *name =
-		work->name ? lookup_get_latest(&builder->kernel_names, &builder->kernel_name, program.epoch, work->name)
-			   : NULL;
+		key ? lookup_get_latest(&builder->kernel_names, &builder->kernel_name, epoch, key) : NULL;
 
 	return name ? *name : NONE;
 }
 
-static uint32_t text_in(const struct lookup *texts, struct process_image program, const struct new_gpu_work *work)
+static uint32_t text_in(const struct lookup *texts, uint32_t epoch, uint32_t key)
 {
-	const uint32_t *text = work->name && texts->count ? lookup_get(texts, program.epoch, work->name) : NULL;
+	const uint32_t *text = key && texts->count ? lookup_get(texts, epoch, key) : NULL;
 
 	return text ? *text : NONE;
 }
 
-static void set_texts(struct builder *builder, struct process_image program, const struct new_gpu_work *work,
-		      struct kernel_texts *texts)
+static void set_texts(struct builder *builder, struct pending_gpu *pending, uint32_t key)
 {
-	texts->name = name_of(builder, program, work);
-	texts->label = text_in(&builder->kernel_labels, program, work);
-	texts->place = text_in(&builder->kernel_places, program, work);
-	if (texts->label == NONE)
-		texts->label = texts->name;
+	struct model_gpu *op = &pending->op;
+
+	op->name = name_of(builder, pending->epoch, key);
+	op->label = text_in(&builder->kernel_labels, pending->epoch, key);
+	op->place = text_in(&builder->kernel_places, pending->epoch, key);
+	if (op->label == NONE)
+		op->label = op->name;
 }
 
-static struct pending_gpu *room_for_pending(struct gpu_work *gpu)
+/* The pending operation that becomes one by keep_pending. */
+static struct pending_gpu *room_for_pending(struct builder *builder)
 {
+	struct gpu_work *gpu = &builder->gpu;
+
 	gpu->pending.items = array_reserve(gpu->pending.items, sizeof(*gpu->pending.items), gpu->pending.count, 1,
 					   &gpu->pending.capacity);
 	return &gpu->pending.items[gpu->pending.count];
 }
 
-struct new_gpu_work *builder_room_for_gpu_work(struct builder *builder)
-{
-	return &room_for_pending(&builder->gpu)->work;
-}
-
-/* Adds a pending operation without its texts. */
-static struct pending_gpu *add_pending(struct builder *builder, struct process_image program,
-				       const struct new_gpu_work *work)
+static void keep_pending(struct builder *builder, struct pending_gpu *pending)
 {
 	struct gpu_work *gpu = &builder->gpu;
-	struct pending_gpu *pending = room_for_pending(gpu);
 
 	gpu->pending.count++;
-	if (work != &pending->work)
-		pending->work = *work;
-	pending->program = program;
-	gpu->any_foreign |= work->foreign;
+	gpu->any_foreign |= pending->op.foreign;
 	/* Pass 2 looks for the call once the part's calls are sorted */
-	pending->call = builder->first ? NONE : calls_find(&builder->calls, program.epoch, work->corr);
-	return pending;
+	pending->call = builder->first ? NONE : calls_find(&builder->calls, pending->epoch, pending->op.corr);
 }
 
-bool builder_add_gpu_work(struct builder *builder, struct process_image program, const struct new_gpu_work *work)
+/* Keeps or defers an operation that stands in the room for it; name: its kernel's key. */
+static bool add(struct builder *builder, struct pending_gpu *pending, struct process_image program,
+		enum source_clock clock, uint32_t name)
 {
+	struct model_gpu *op = &pending->op;
 	enum disposition what;
 
-	if (work->span.start_ns > work->span.end_ns)
+	if (op->start_ns > op->end_ns)
 		return false;
-	collect_gpu_work(builder, program, work);
-	what = disposition_of(builder, program, work->corr, (enum source_clock)work->clock, work->span.start_ns);
-	if (what == DEFER) {
-		struct deferred_event event = {.kind = DEFERRED_GPU_WORK, .program = program, .work = *work};
-
-		set_texts(builder, program, work, &event.kernel);
-		defer(builder, &event);
-	} else if (what == JOIN) {
-		set_texts(builder, program, work, &add_pending(builder, program, work)->texts);
-	}
+	op->process = program.process;
+	pending->epoch = program.epoch;
+	pending->clock = (uint8_t)clock;
+	collect_gpu_work(builder, pending);
+	what = disposition_of(builder, program, op->corr, clock, op->start_ns);
+	if (what == IGNORE)
+		return true;
+	set_texts(builder, pending, name);
+	if (what == DEFER)
+		defer(builder, &(struct deferred_event){.kind = DEFERRED_GPU, .program = program, .gpu = *pending});
+	else
+		keep_pending(builder, pending);
 	return true;
 }
 
-void gpu_work_add(struct builder *builder, struct process_image program, const struct new_gpu_work *work,
-		  struct kernel_texts texts)
+/* Every member is named, also zero ones: otherwise the compiler clears the whole struct first, which is slow. */
+bool builder_add_agent_kernel(struct builder *builder, const struct sender *sender,
+			      const struct gpt_agent_kernel *kernel)
 {
-	add_pending(builder, program, work)->texts = texts;
+	struct pending_gpu *pending = room_for_pending(builder);
+
+	pending->op = (struct model_gpu){.start_ns = kernel->start_wall_ns,
+					 .end_ns = kernel->end_wall_ns,
+					 .bytes = 0,
+					 .call = NONE,
+					 .next = NONE,
+					 .captured_by = NONE,
+					 .process = 0,
+					 .device = kernel->device,
+					 .context = kernel->context,
+					 .stream = kernel->stream,
+					 .corr = kernel->corr,
+					 .name = NONE,
+					 .label = NONE,
+					 .place = NONE,
+					 .graph = kernel->graph,
+					 .graph_node = kernel->graph_node,
+					 .grid = {kernel->grid[0], kernel->grid[1], kernel->grid[2]},
+					 .block = {kernel->block[0], kernel->block[1], kernel->block[2]},
+					 .static_shared_bytes = kernel->static_shared_bytes,
+					 .dynamic_shared_bytes = kernel->dynamic_shared_bytes,
+					 .registers = kernel->registers,
+					 .local_bytes = kernel->local_bytes_per_thread,
+					 .channel = kernel->channel,
+					 .kind = MODEL_KERNEL,
+					 .foreign = sender->foreign,
+					 .before = false,
+					 .memcpy_kind = 0,
+					 .from = 0,
+					 .to = 0,
+					 .cluster = {gpu_small(kernel->cluster[0]), gpu_small(kernel->cluster[1]),
+						     gpu_small(kernel->cluster[2])},
+					 .channel_type = gpu_small(kernel->channel_type),
+					 .stream_flags = 0,
+					 .priority = gpu_priority((uint32_t)kernel->priority),
+					 .unknown = 0,
+					 .migration = 0};
+	return add(builder, pending, sender->program, sender->clock, kernel->name);
+}
+
+#define MEMCPY_KIND_MAX 10 /* CUPTI_ACTIVITY_MEMCPY_KIND_PTOP (cupti_activity.h, 13.0) */
+
+bool builder_add_agent_memcpy(struct builder *builder, const struct sender *sender, const struct gpt_agent_memcpy *copy)
+{
+	struct pending_gpu *pending = room_for_pending(builder);
+
+	pending->op = (struct model_gpu){.start_ns = copy->start_wall_ns,
+					 .end_ns = copy->end_wall_ns,
+					 .bytes = copy->bytes,
+					 .device = copy->device,
+					 .context = copy->context,
+					 .stream = copy->stream,
+					 .corr = copy->corr,
+					 .graph = copy->graph,
+					 .graph_node = copy->graph_node,
+					 .channel = copy->channel,
+					 .kind = MODEL_MEMCPY,
+					 .foreign = sender->foreign,
+					 .memcpy_kind = copy->kind <= MEMCPY_KIND_MAX ? copy->kind : 0,
+					 .from = gpu_known_memory(copy->from),
+					 .to = gpu_known_memory(copy->to),
+					 .channel_type = gpu_small(copy->channel_type)};
+	return add(builder, pending, sender->program, sender->clock, 0);
+}
+
+bool builder_add_agent_memset(struct builder *builder, const struct sender *sender, const struct gpt_agent_memset *set)
+{
+	struct pending_gpu *pending = room_for_pending(builder);
+
+	pending->op = (struct model_gpu){.start_ns = set->start_wall_ns,
+					 .end_ns = set->end_wall_ns,
+					 .bytes = set->bytes,
+					 .device = set->device,
+					 .context = set->context,
+					 .stream = set->stream,
+					 .corr = set->corr,
+					 .graph = set->graph,
+					 .graph_node = set->graph_node,
+					 .kind = MODEL_MEMSET,
+					 .foreign = sender->foreign,
+					 .to = gpu_known_memory(set->memory)};
+	return add(builder, pending, sender->program, sender->clock, 0);
+}
+
+bool builder_add_gpu(struct builder *builder, struct process_image program, const struct model_gpu *op, uint32_t name)
+{
+	struct pending_gpu *pending = room_for_pending(builder);
+
+	pending->op = *op;
+	return add(builder, pending, program, SOURCE_CLOCK_MONOTONIC, name);
+}
+
+void gpu_work_add(struct builder *builder, const struct pending_gpu *deferred)
+{
+	struct pending_gpu *pending = room_for_pending(builder);
+
+	*pending = *deferred;
+	keep_pending(builder, pending);
 }
 
 /* The call and the time that determine an operation's place. */
@@ -99,80 +194,37 @@ struct placing {
 /* False: its call was made before or after the trace. */
 static bool place(struct builder *builder, const struct pending_gpu *pending, struct placing *placing)
 {
-	const struct new_gpu_work *work = &pending->work;
-	struct process_image program = pending->program;
+	const struct model_gpu *op = &pending->op;
+	struct clock_span span = {op->start_ns, op->end_ns};
 
 	placing->span = (struct clock_span){0};
 	placing->call = pending->call != NONE ? calls_place_of(&builder->calls, pending->call)
-					      : calls_place(&builder->calls, program.epoch, work->corr);
-	if (placing->call == NONE &&
-	    api_activity_is_outside(&known(builder)->api_activities, program.process, work->corr))
+					      : calls_place(&builder->calls, pending->epoch, op->corr);
+	if (placing->call == NONE && api_activity_is_outside(&known(builder)->api_activities, op->process, op->corr))
 		return false;
-	if (work->span.end_ns && !convert_span(builder, program.process, (enum source_clock)work->clock, work->span,
-					       calls_start(&builder->calls, placing->call), &placing->span))
+	if (op->end_ns && !convert_span(builder, op->process, (enum source_clock)pending->clock, span,
+					calls_start(&builder->calls, placing->call), &placing->span))
 		builder_count_bad(builder, BAD_TIME, 1);
 	return true;
 }
 
-/*
- * Fills in the operation of a pending record; the two share no memory.  Every member is named, even if 0, so that the
- * compiler does not clear the struct first, which took half of the time.
- */
-static void set_operation(struct model_gpu *op, const struct builder *builder, const struct pending_gpu *pending,
-			  const struct placing *placing, uint32_t captured_by)
-{
-	const struct new_gpu_work *work = &pending->work;
-
-	*op = (struct model_gpu){
-		.start_ns = placing->span.start_ns,
-		.end_ns = placing->span.end_ns,
-		.bytes = work->bytes,
-		.call = placing->call,
-		.next = NONE,
-		.captured_by = captured_by,
-		.process = pending->program.process,
-		.device = device_table_find(&known(builder)->devices, pending->program.process, work->device),
-		.context = work->context,
-		.stream = work->stream,
-		.corr = work->corr,
-		.name = pending->texts.name,
-		.label = pending->texts.label,
-		.place = pending->texts.place,
-		.graph = work->graph,
-		.graph_node = work->graph_node,
-		.grid = {work->grid[0], work->grid[1], work->grid[2]},
-		.block = {work->block[0], work->block[1], work->block[2]},
-		.static_shared_bytes = work->static_shared_bytes,
-		.dynamic_shared_bytes = work->dynamic_shared_bytes,
-		.registers = work->registers,
-		.local_bytes = work->local_bytes,
-		.channel = work->channel,
-		.kind = work->kind & 63,
-		.foreign = work->foreign,
-		.before = false,
-		.memcpy_kind = work->memcpy_kind,
-		.from = work->from,
-		.to = work->to,
-		.cluster = {work->cluster[0], work->cluster[1], work->cluster[2]},
-		.channel_type = work->channel_type,
-		.stream_flags = 0,
-		.priority = work->priority,
-		.unknown = work->unknown,
-		.migration = work->migration};
-}
-
+/* Makes the operation of a pending one, which shares no memory with it. */
 static void join_one(struct builder *builder, const struct pending_gpu *pending, const struct placing *placing,
 		     struct model_gpu *op)
 {
-	const struct new_gpu_work *work = &pending->work;
-	struct process_image program = pending->program;
-	uint32_t corr =
-		work->graph_node ? graphs_node_corr(&known(builder)->graphs, program.epoch, work->graph_node) : 0;
+	uint32_t epoch = pending->epoch, node_corr;
 
-	set_operation(op, builder, pending, placing, corr ? calls_place(&builder->calls, program.epoch, corr) : NONE);
-	if (work->graph && work->graph_node && op->call != NONE && !builder->first)
-		graphs_add_operation(&builder->graphs, program.epoch, op->call, work->graph, work->graph_node);
-	device_table_set_stream(&known(builder)->devices, program.epoch, op);
+	*op = pending->op;
+	op->start_ns = placing->span.start_ns;
+	op->end_ns = placing->span.end_ns;
+	op->call = placing->call;
+	op->next = NONE;
+	op->device = device_table_find(&known(builder)->devices, op->process, op->device);
+	node_corr = op->graph_node ? graphs_node_corr(&known(builder)->graphs, epoch, op->graph_node) : 0;
+	op->captured_by = node_corr ? calls_place(&builder->calls, epoch, node_corr) : NONE;
+	if (op->graph && op->graph_node && op->call != NONE && !builder->first)
+		graphs_add_operation(&builder->graphs, epoch, op->call, op->graph, op->graph_node);
+	device_table_set_stream(&known(builder)->devices, epoch, op);
 }
 
 static void sort(struct model_gpu *ops, size_t count)
@@ -218,7 +270,7 @@ static size_t place_pending(struct builder *builder, uint64_t until_ns, struct p
 
 		if (!place(builder, pending, placing))
 			continue;
-		if (placing->call != NONE || !pending->work.corr || !placing->span.end_ns ||
+		if (placing->call != NONE || !pending->op.corr || !placing->span.end_ns ||
 		    (placing->span.start_ns < until_ns && !in_doubt))
 			keys[placed++] = (struct order_key){.time_ns = placing->span.start_ns, .index = (uint32_t)i};
 		else

@@ -4,12 +4,16 @@
 
 #include "model/join/tables.h"
 
-bool builder_add_memory(struct builder *builder, struct process_image program, const struct new_memory *memory)
+bool builder_add_agent_memory(struct builder *builder, const struct sender *sender,
+			      const struct gpt_agent_memory *memory)
 {
+	/* an operation that is newer than this reader */
+	if (memory->operation != GPT_AGENT_MEMORY_ALLOCATED && memory->operation != GPT_AGENT_MEMORY_RELEASED)
+		return true;
 	/* no GPU has a PB; sums of sizes invented by a target must not overflow */
 	if (memory->bytes >= 1ull << 50)
 		return false;
-	receive_memory(builder, program, memory->corr, memory);
+	receive_memory(builder, PENDING(memory, sender, memory), memory->corr);
 	return true;
 }
 
@@ -28,7 +32,7 @@ static int compare_times(const void *left, const void *right)
 /* False: it must wait, as its call has not arrived yet. */
 static bool place(struct builder *builder, const struct pending_memory *pending, uint64_t until_ns)
 {
-	const struct new_memory *from = &pending->memory;
+	const struct gpt_agent_memory *from = &pending->record;
 	uint32_t process = pending->program.process;
 	struct model_memory memory = {.address = from->address,
 				      .bytes = from->bytes,
@@ -39,11 +43,12 @@ static bool place(struct builder *builder, const struct pending_memory *pending,
 				      .process = process,
 				      .device = device_table_find(&known(builder)->devices, process, from->device),
 				      .corr = from->corr,
-				      .kind = (uint8_t)from->kind,
-				      .released = from->released};
-	struct clock_span moment = {.start_ns = from->time_ns, .end_ns = from->time_ns};
+				      .kind = gpu_known_memory(from->kind),
+				      .released = from->operation == GPT_AGENT_MEMORY_RELEASED};
+	struct clock_span moment = {.start_ns = from->time_wall_ns, .end_ns = from->time_wall_ns};
 
-	if (!convert_span(builder, process, from->clock, moment, calls_start(&builder->calls, memory.call), &moment)) {
+	if (!convert_span(builder, process, pending->clock, moment, calls_start(&builder->calls, memory.call),
+			  &moment)) {
 		builder_count_bad(builder, BAD_TIME, 1);
 		return true;
 	}

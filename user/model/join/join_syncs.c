@@ -7,22 +7,23 @@
 
 #include "model/join/tables.h"
 
-bool builder_add_sync(struct builder *builder, struct process_image program, const struct new_sync *sync)
+bool builder_add_agent_sync(struct builder *builder, const struct sender *sender, const struct gpt_agent_sync *sync)
 {
-	if (sync->span.start_ns > sync->span.end_ns || sync->kind > GPT_AGENT_SYNC_CONTEXT)
+	if (sync->start_wall_ns > sync->end_wall_ns || sync->kind > GPT_AGENT_SYNC_CONTEXT)
 		return false;
-	if (!sync->span.end_ns || !sync->kind /* 0: CUPTI does not say */ || sync->result == MODEL_CUDA_NOT_READY)
+	if (!sync->end_wall_ns || !sync->kind /* 0: CUPTI does not say */ || sync->result == MODEL_CUDA_NOT_READY)
 		return true;
 	if (builder->pass == PASS_FIRST)
 		totals_add_sync(&builder->collected.totals);
-	receive_sync(builder, program, sync->corr, sync);
+	receive_sync(builder, PENDING(sync, sender, sync), sync->corr);
 	return true;
 }
 
-void builder_add_event_record(struct builder *builder, struct process_image program,
-			      const struct new_event_record *record)
+bool builder_add_agent_event(struct builder *builder, const struct sender *sender,
+			     const struct gpt_agent_event *event_record)
 {
-	receive_event_record(builder, program, record->corr, record);
+	receive_event_record(builder, PENDING(event_record, sender, event_record), event_record->corr);
+	return true;
 }
 
 /* Takes the calls that recorded events from the current model. */
@@ -30,7 +31,7 @@ static void make_recordings(struct builder *builder, struct recordings *recordin
 {
 	for (size_t i = 0; i < builder->pending_event_records.count; i++) {
 		const struct pending_event_record *pending = &builder->pending_event_records.items[i];
-		const struct new_event_record *record = &pending->event_record;
+		const struct gpt_agent_event *record = &pending->record;
 		struct recording made = {.process = pending->program.process,
 					 .epoch = pending->program.epoch,
 					 .context = record->context,
@@ -51,7 +52,7 @@ static void find_event(const struct builder *builder, const struct recordings *r
 		       const struct pending_sync *pending, struct model_sync *sync)
 {
 	struct recording wanted = {.process = sync->process, .context = sync->context, .event = sync->event};
-	uint64_t number = pending->sync.event_record;
+	uint64_t number = pending->record.event_record;
 	const struct recording *found = recordings_numbered(recordings, pending->program.epoch, number);
 
 	/* numbered but not found: the event was recorded before the trace, and the call is not in it */
@@ -84,7 +85,7 @@ static uint32_t device_of(const struct builder *builder, uint32_t process, uint3
 
 static struct model_sync sync_of(struct builder *builder, const struct pending_sync *pending)
 {
-	const struct new_sync *from = &pending->sync;
+	const struct gpt_agent_sync *from = &pending->record;
 	bool of_event = from->kind == GPT_AGENT_SYNC_EVENT || from->kind == GPT_AGENT_SYNC_STREAM_WAITS_EVENT;
 	bool of_stream = from->kind == GPT_AGENT_SYNC_STREAM || from->kind == GPT_AGENT_SYNC_STREAM_WAITS_EVENT;
 	uint32_t process = pending->program.process;
@@ -106,10 +107,10 @@ static struct model_sync sync_of(struct builder *builder, const struct pending_s
 static bool add_sync(struct builder *builder, const struct pending_sync *pending, uint64_t until_ns)
 {
 	struct model_sync sync = sync_of(builder, pending);
-	struct clock_span span;
+	struct clock_span span = {pending->record.start_wall_ns, pending->record.end_wall_ns};
 
-	if (!convert_span(builder, sync.process, pending->sync.clock, pending->sync.span,
-			  calls_start(&builder->calls, sync.call), &span)) {
+	if (!convert_span(builder, sync.process, pending->clock, span, calls_start(&builder->calls, sync.call),
+			  &span)) {
 		builder_count_bad(builder, BAD_TIME, 1);
 		return true;
 	}
@@ -119,7 +120,7 @@ static bool add_sync(struct builder *builder, const struct pending_sync *pending
 		return false;
 	if (lies_outside(builder, sync.call, span))
 		return true;
-	if (pending->sync.kind == GPT_AGENT_SYNC_EVENT || pending->sync.kind == GPT_AGENT_SYNC_STREAM_WAITS_EVENT)
+	if (sync.kind == GPT_AGENT_SYNC_EVENT || sync.kind == GPT_AGENT_SYNC_STREAM_WAITS_EVENT)
 		find_event(builder, &builder->parts.recordings, pending, &sync);
 	array_push(&builder->syncs, sync);
 	return true;

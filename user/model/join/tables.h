@@ -34,15 +34,6 @@
 #include "model/tables/torch_memory.h"
 #include "model/tables/wall_clock.h"
 
-/* An event of one of the model's kinds (MODEL_JOINED_EVENTS) before it is joined. */
-#define PENDING(one, ...)                                                                                              \
-	struct pending_##one {                                                                                         \
-		struct process_image program;                                                                          \
-		struct new_##one one;                                                                                  \
-	};
-PENDING_EVENTS(PENDING)
-#undef PENDING
-
 /* How a source is read: in one pass; or in two, so that pass 2 can join its parts one after the other. */
 enum pass {
 	PASS_ONLY,
@@ -247,25 +238,27 @@ void defer(struct builder *builder, const struct deferred_event *event);
 
 /* Makes an event pending until it is joined, or defers it to pass 2.  corr: of the call that it refers to, 0: none. */
 #define RECEIVE(one, ...)                                                                                              \
-	void receive_##one(struct builder *builder, struct process_image program, uint32_t corr,                       \
-			   const struct new_##one *one);
+	void receive_##one(struct builder *builder, const struct pending_##one *pending, uint32_t corr);
 PENDING_EVENTS(RECEIVE)
 #undef RECEIVE
+
+/* PENDING(sync, sender, record): struct pending_sync as it arrives. */
+#define PENDING(one, sender, event)                                                                                    \
+	(&(struct pending_##one){.program = (sender)->program, .clock = (sender)->clock, .record = *(event)})
 
 /* The same for a call, which is never late. */
 void collect_call(struct builder *builder, const struct new_call *call);
 
 /* Collects facts in pass 1 from events that it does not keep; and finishes pass 1. */
-void collect_return(struct builder *builder, struct process_image program, const struct new_return *back);
-void collect_activity(struct builder *builder, struct process_image program, const struct new_api_activity *activity);
-void collect_gpu_work(struct builder *builder, struct process_image program, const struct new_gpu_work *work);
+void collect_return(struct builder *builder, struct process_image program, const struct gpt_agent_api *back);
+void collect_activity(struct builder *builder, const struct pending_api_activity *activity);
+void collect_gpu_work(struct builder *builder, const struct pending_gpu *pending);
 void collect_finish(struct builder *builder);
 void collect_named(struct builder *builder); /* in pass 2, from what is being joined */
 void collected_free(struct collected *collected);
 
 /* Adds a deferred operation when its time has come. */
-void gpu_work_add(struct builder *builder, struct process_image program, const struct new_gpu_work *work,
-		  struct kernel_texts texts);
+void gpu_work_add(struct builder *builder, const struct pending_gpu *deferred);
 
 /* Evicts events of a handed over part to which nothing refers; the rest is placed before events for later parts. */
 void evict(struct builder *builder);

@@ -65,39 +65,48 @@ enum disposition disposition_of(struct builder *builder, struct process_image pr
 }
 
 /* The start of an event and its clock, by the timing in its row of MODEL_EVENTS. */
-#define CLOCK_OF_SPAN(event) ((enum source_clock)(event)->clock)
-#define START_OF_SPAN(event) ((event)->span.start_ns)
+#define CLOCK_OF_SPAN(event) ((event)->clock)
+#define START_OF_SPAN(event) ((event)->record.start_wall_ns)
 #define CLOCK_OF_MOMENT(event) ((event)->clock)
-#define START_OF_MOMENT(event) ((event)->time_ns)
+#define START_OF_MOMENT(event) ((event)->record.time_wall_ns)
 #define CLOCK_OF_TICK(event) SOURCE_CLOCK_MONOTONIC
-#define START_OF_TICK(event) ((event)->time_ns)
+#define START_OF_TICK(event) ((event)->record.time_ns)
 #define CLOCK_OF_END(event) SOURCE_CLOCK_MONOTONIC
-#define START_OF_END(event) ((event)->end_ns)
+#define START_OF_END(event) ((event)->record.end_ns)
 #define CLOCK_OF_CALL(event) SOURCE_CLOCK_MONOTONIC
 #define START_OF_CALL(event) 0 /* it has no time of its own: its call waits for it */
-#define ABOUT(timing, event)                                                                                           \
-	(START_OF_##timing(event) ? about(builder, CLOCK_OF_##timing(event), START_OF_##timing(event)) : 0)
 
 static uint64_t begin_of(const struct builder *builder, const struct deferred_event *event)
 {
+	uint64_t start_ns = 0;
+	enum source_clock clock = SOURCE_CLOCK_MONOTONIC;
+
 	switch (event->kind) {
 	case DEFERRED_RETURN:
-		return 0;
+		break;
 	case DEFERRED_API_ACTIVITY:
-		return ABOUT(SPAN, &event->activity);
-	case DEFERRED_GPU_WORK:
-		return ABOUT(SPAN, &event->work);
+		start_ns = event->activity.record.start_wall_ns;
+		clock = event->activity.clock;
+		break;
+	case DEFERRED_GPU:
+		start_ns = event->gpu.op.start_ns;
+		clock = (enum source_clock)event->gpu.clock;
+		break;
 	case DEFERRED_OP:
-		return event->op.start_ns;
+		start_ns = event->op.start_ns;
+		break;
 	case DEFERRED_TORCH_MEMORY:
-		return event->torch.time_ns;
-#define CASE(one, many, time, timing)                                                                                  \
+		start_ns = event->torch.time_ns;
+		break;
+#define CASE(one, many, time, timing, ...)                                                                             \
 	case DEFERRED_##one:                                                                                           \
-		return ABOUT(timing, &event->one);
+		start_ns = START_OF_##timing(&event->one);                                                             \
+		clock = CLOCK_OF_##timing(&event->one);                                                                \
+		break;
 		PENDING_EVENTS(CASE)
 #undef CASE
 	}
-	return 0;
+	return start_ns ? about(builder, clock, start_ns) : 0;
 }
 
 void defer(struct builder *builder, const struct deferred_event *event)
@@ -105,19 +114,17 @@ void defer(struct builder *builder, const struct deferred_event *event)
 	array_push(&builder->deferred.list, *event)->time_ns = begin_of(builder, event);
 }
 
-#define RECEIVE(one, many, time, timing)                                                                               \
-	void receive_##one(struct builder *builder, struct process_image program, uint32_t corr,                       \
-			   const struct new_##one *one)                                                                \
+#define RECEIVE(one, many, time, timing, ...)                                                                          \
+	void receive_##one(struct builder *builder, const struct pending_##one *pending, uint32_t corr)                \
 	{                                                                                                              \
-		struct pending_##one pending = {.program = program, .one = *one};                                      \
-		enum disposition what =                                                                                \
-			disposition_of(builder, program, corr, CLOCK_OF_##timing(one), START_OF_##timing(one));        \
+		enum disposition what = disposition_of(builder, pending->program, corr, CLOCK_OF_##timing(pending),    \
+						       START_OF_##timing(pending));                                    \
                                                                                                                        \
 		if (what == DEFER)                                                                                     \
-			defer(builder,                                                                                 \
-			      &(struct deferred_event){.kind = DEFERRED_##one, .program = program, .one = *one});      \
+			defer(builder, &(struct deferred_event){                                                       \
+					       .kind = DEFERRED_##one, .program = pending->program, .one = *pending}); \
 		else if (what == JOIN)                                                                                 \
-			array_push(&builder->pending_##many, pending);                                                 \
+			array_push(&builder->pending_##many, *pending);                                                \
 	}
 PENDING_EVENTS(RECEIVE)
 #undef RECEIVE
@@ -198,7 +205,7 @@ void collect_call(struct builder *builder, const struct new_call *call)
 }
 
 /* The returning thread is the calling one, named by its own process's tid. */
-void collect_return(struct builder *builder, struct process_image program, const struct new_return *back)
+void collect_return(struct builder *builder, struct process_image program, const struct gpt_agent_api *back)
 {
 	const struct recent_call *call =
 		builder->collected.recent ? &builder->collected.recent[back->corr % RECENT_CALLS] : NULL;
@@ -208,37 +215,38 @@ void collect_return(struct builder *builder, struct process_image program, const
 		ranges_collect_tid(&builder->ranges, program.epoch, back->tid, call->thread);
 }
 
-void collect_activity(struct builder *builder, struct process_image program, const struct new_api_activity *activity)
+void collect_activity(struct builder *builder, const struct pending_api_activity *activity)
 {
-	uint64_t about_ns = about(builder, activity->clock, activity->span.start_ns);
+	const struct gpt_agent_api_activity *record = &activity->record;
+	struct process_image program = activity->program;
+	uint64_t about_ns = about(builder, activity->clock, record->start_wall_ns);
 
 	if (builder->pass == PASS_ONLY)
 		return;
-	lateness_see_call(&builder->lateness, program.epoch, activity->corr);
+	lateness_see_call(&builder->lateness, program.epoch, record->corr);
 	if (builder->pass == PASS_FIRST) /* its call may have been counted already */
-		totals_add_call(&builder->collected.totals, program.process, activity->corr, true);
+		totals_add_call(&builder->collected.totals, program.process, record->corr, true);
 	if (builder->pass == PASS_SECOND || !has_place(builder, about_ns))
 		return;
 	builder->collected.any_corr = true;
-	api_activities_note_range(&builder->api_activities, program.process, activity->corr,
-				  about(builder, activity->clock, activity->span.end_ns));
+	api_activities_note_range(&builder->api_activities, program.process, record->corr,
+				  about(builder, activity->clock, record->end_wall_ns));
 }
 
 /* ---- the GPU ----------------------------------------------------------------------------------------------------- */
 
 /* Consecutive operations nearly always have the same context. */
-static struct context_device *context_device_of(struct collected *collected, uint32_t process,
-						const struct new_gpu_work *work)
+static struct context_device *context_device_of(struct collected *collected, const struct model_gpu *op)
 {
 	uint32_t *index = &collected->latest_context;
 	struct context_device *latest =
 		*index < collected->context_devices.count ? &collected->context_devices.items[*index] : NULL;
 	struct context_device device = {
-		.start_ns = UINT64_MAX, .process = process, .context = work->context, .device = work->device};
+		.start_ns = UINT64_MAX, .process = op->process, .context = op->context, .device = op->device};
 
-	if (latest && latest->process == process && latest->context == work->context)
+	if (latest && latest->process == op->process && latest->context == op->context)
 		return latest;
-	*index = *lookup_put(&collected->contexts, process + 1, work->context,
+	*index = *lookup_put(&collected->contexts, op->process + 1, op->context,
 			     (uint32_t)collected->context_devices.count);
 	if (*index == collected->context_devices.count)
 		array_push(&collected->context_devices, device);
@@ -246,24 +254,26 @@ static struct context_device *context_device_of(struct collected *collected, uin
 }
 
 /* A context's device is taken from its earliest operation. */
-static void collect_context(struct builder *builder, uint32_t process, const struct new_gpu_work *work)
+static void collect_context(struct builder *builder, const struct model_gpu *op)
 {
-	struct context_device *known = context_device_of(&builder->collected, process, work);
+	struct context_device *known = context_device_of(&builder->collected, op);
 
-	if (work->span.start_ns < known->start_ns) {
-		known->start_ns = work->span.start_ns;
-		known->device = work->device;
+	if (op->start_ns < known->start_ns) {
+		known->start_ns = op->start_ns;
+		known->device = op->device;
 	}
 }
 
-void collect_gpu_work(struct builder *builder, struct process_image program, const struct new_gpu_work *work)
+void collect_gpu_work(struct builder *builder, const struct pending_gpu *pending)
 {
+	const struct model_gpu *op = &pending->op;
+
 	if (builder->pass != PASS_FIRST)
 		return;
-	totals_add_gpu_work(&builder->collected.totals, program.process);
-	collect_context(builder, program.process, work);
-	if (work->graph && work->graph_node)
-		graphs_collect(&builder->graphs, program.epoch, work->graph, work->graph_node);
+	totals_add_gpu_work(&builder->collected.totals, op->process);
+	collect_context(builder, op);
+	if (op->graph && op->graph_node)
+		graphs_collect(&builder->graphs, pending->epoch, op->graph, op->graph_node);
 }
 
 /* ---- the end ----------------------------------------------------------------------------------------------------- */

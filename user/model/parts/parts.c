@@ -107,19 +107,21 @@ struct builder *builder_new_second(struct builder *first)
 static void feed_deferred_event(struct builder *builder, const struct deferred_event *event)
 {
 	struct op_texts texts;
+	struct pending_gpu gpu;
 
 	switch (event->kind) {
 	case DEFERRED_RETURN:
 		calls_add_return(&builder->calls, event->program.epoch, &event->back);
 		break;
 	case DEFERRED_API_ACTIVITY:
-		api_activities_add(&builder->api_activities, event->program, &event->activity);
+		array_push(&builder->api_activities.pending, event->activity);
 		break;
-	case DEFERRED_GPU_WORK:
-		gpu_work_add(builder, event->program, &event->work,
-			     (struct kernel_texts){copy_string(builder, event->kernel.name),
-						   copy_string(builder, event->kernel.label),
-						   copy_string(builder, event->kernel.place)});
+	case DEFERRED_GPU:
+		gpu = event->gpu;
+		gpu.op.name = copy_string(builder, gpu.op.name);
+		gpu.op.label = copy_string(builder, gpu.op.label);
+		gpu.op.place = copy_string(builder, gpu.op.place);
+		gpu_work_add(builder, &gpu);
 		break;
 	case DEFERRED_OP:
 		texts = (struct op_texts){copy_string(builder, event->texts.name),
@@ -132,8 +134,7 @@ static void feed_deferred_event(struct builder *builder, const struct deferred_e
 		break;
 #define CASE(one, many, ...)                                                                                           \
 	case DEFERRED_##one:                                                                                           \
-		array_push(&builder->pending_##many,                                                                   \
-			   ((struct pending_##one){.program = event->program, .one = event->one}));                    \
+		array_push(&builder->pending_##many, event->one);                                                      \
 		break;
 		PENDING_EVENTS(CASE)
 #undef CASE
@@ -234,7 +235,7 @@ static void join_ops_part(struct builder *builder, uint64_t until_ns)
 			       count);
 }
 
-#define SET_LATER(one, many, time, timing)                                                                             \
+#define SET_LATER(one, many, time, ...)                                                                                \
 	do {                                                                                                           \
 		uint32_t end = model->many##_in_part.from;                                                             \
 		while (end < model->one##_count && model->many[end].time < until_ns)                                   \

@@ -88,46 +88,27 @@ static bool has_tid(const struct slice *slice, const struct model *part, uint32_
 	return false;
 }
 
-static bool has_sync(const struct slice *slice, const struct model *part, const struct model_sync *sync)
-{
-	return is_in_span(slice, sync->process, sync->start_ns) && has_caller(slice, part, sync->call, sync->process) &&
-	       (slice->device == NONE || sync->device == slice->device);
-}
-
-static bool has_jit(const struct slice *slice, const struct model *part, const struct model_jit *jit)
-{
-	if (!is_in_span(slice, jit->process, jit->start_ns))
-		return false;
-	if (jit->call != NONE)
-		return slice_has_thread(slice, part, part->calls[jit->call].thread);
-	return has_tid(slice, part, jit->process, jit->tid);
-}
-
-static bool has_overhead(const struct slice *slice, const struct model *part, const struct model_overhead *overhead)
-{
-	return is_in_span(slice, overhead->process, overhead->start_ns) &&
-	       has_tid(slice, part, overhead->process, overhead->tid);
-}
-
-static bool has_memory(const struct slice *slice, const struct model *part, const struct model_memory *memory)
-{
-	return is_in_span(slice, memory->process, memory->time_ns) &&
-	       has_caller(slice, part, memory->call, memory->process) &&
-	       (slice->device == NONE || memory->device == slice->device);
-}
-
-static bool has_sample(const struct slice *slice, const struct model *part, const struct model_sample *sample)
-{
-	return is_in_span(slice, part->threads[sample->thread].process, sample->time_ns) &&
-	       slice_has_thread(slice, part, sample->thread);
-}
-
-/* Goes by the wait's end, as parts do. */
-static bool has_wait(const struct slice *slice, const struct model *part, const struct model_wait *wait)
-{
-	return is_in_span(slice, part->threads[wait->thread].process, wait->end_ns) &&
-	       slice_has_thread(slice, part, wait->thread);
-}
+/* has_sync and so on: by its time, and what its row of MODEL_EVENTS says. */
+#define PROCESS_OF_CALL(part, event) ((event)->process)
+#define PROCESS_OF_TID(part, event) ((event)->process)
+#define PROCESS_OF_CALL_OR_TID(part, event) ((event)->process)
+#define PROCESS_OF_THREAD(part, event) ((part)->threads[(event)->thread].process)
+#define HAS_BY_CALL(slice, part, event)                                                                                \
+	(has_caller(slice, part, (event)->call, (event)->process) &&                                                   \
+	 ((slice)->device == NONE || (event)->device == (slice)->device))
+#define HAS_BY_TID(slice, part, event) has_tid(slice, part, (event)->process, (event)->tid)
+#define HAS_BY_CALL_OR_TID(slice, part, event)                                                                         \
+	((event)->call != NONE ? slice_has_thread(slice, part, (part)->calls[(event)->call].thread)                    \
+			       : HAS_BY_TID(slice, part, event))
+#define HAS_BY_THREAD(slice, part, event) slice_has_thread(slice, part, (event)->thread)
+#define HAS(one, many, time, timing, record, slicing)                                                                  \
+	static bool has_##one(const struct slice *slice, const struct model *part, const struct model_##one *one)      \
+	{                                                                                                              \
+		return is_in_span(slice, PROCESS_OF_##slicing(part, one), one->time) &&                                \
+		       HAS_BY_##slicing(slice, part, one);                                                             \
+	}
+MODEL_JOINED_EVENTS(HAS)
+#undef HAS
 
 #define has_call slice_has_call
 

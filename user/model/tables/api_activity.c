@@ -59,18 +59,10 @@ void api_activities_free(struct api_activities *table)
 	lookup_free(&table->threads);
 }
 
-void api_activities_add(struct api_activities *table, struct process_image program,
-			const struct new_api_activity *activity)
-{
-	struct pending_api_activity pending = {.program = program, .activity = *activity};
-
-	array_push(&table->pending, pending);
-}
-
 void api_activities_place(struct api_activities *table, const struct pending_api_activity *pending, uint64_t start_ns,
 			  uint64_t end_ns)
 {
-	const struct new_api_activity *from = &pending->activity;
+	const struct gpt_agent_api_activity *from = &pending->record;
 	uint32_t process = pending->program.process;
 	struct api_activity activity = {.start_ns = start_ns,
 					.end_ns = end_ns,

@@ -17,14 +17,15 @@
 /* A record as it arrived. */
 struct pending_api_activity {
 	struct process_image program;
-	struct new_api_activity activity;
+	enum source_clock clock;
+	struct gpt_agent_api_activity record;
 };
 
 /* The same on CLOCK_MONOTONIC. */
 struct api_activity {
 	uint64_t start_ns, end_ns;
 	uint32_t process, epoch;
-	uint32_t key; /* of the thread: new_api_activity.thread */
+	uint32_t key; /* of the thread: gpt_agent_api_activity.thread */
 	uint32_t corr;
 	int32_t result;
 	uint16_t api;
@@ -65,14 +66,10 @@ void api_activities_init(struct api_activities *table, struct process_table *pro
 			 uint64_t seed);
 void api_activities_free(struct api_activities *table);
 
-static inline bool api_activity_makes_sense(const struct new_api_activity *activity)
+static inline bool api_activity_makes_sense(const struct gpt_agent_api_activity *activity)
 {
-	return activity->corr && activity->span.start_ns && activity->span.end_ns >= activity->span.start_ns;
+	return activity->corr && activity->start_wall_ns && activity->end_wall_ns >= activity->start_wall_ns;
 }
-
-/* Adds a record that makes sense. */
-void api_activities_add(struct api_activities *table, struct process_image program,
-			const struct new_api_activity *activity);
 
 /* After the last record: puts a pending one into the list, with its times on CLOCK_MONOTONIC. */
 void api_activities_place(struct api_activities *table, const struct pending_api_activity *pending, uint64_t start_ns,

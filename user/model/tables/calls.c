@@ -45,7 +45,7 @@ static void set_stack(struct calls *calls, struct model_call *call, uint32_t epo
 {
 	call->stack = stacks_find(calls->stacks, epoch, from->stack);
 	call->native = stacks_find_native(calls->stacks, epoch, from->native);
-	call->stack_state = from->stack_state < GPT_STACK_STATES ? from->stack_state : GPT_STACK_UNREADABLE;
+	call->stack_state = stack_state_known(from->stack_state);
 	if (call->stack == NONE && (call->stack_state == GPT_STACK_OK || call->stack_state == GPT_STACK_BACKWARD))
 		call->stack_state =
 			stacks_is_unreadable(calls->stacks, epoch, from->stack) ? GPT_STACK_UNREADABLE : GPT_STACK_LOST;
@@ -158,19 +158,19 @@ void calls_add(struct calls *calls, const struct new_call *event)
 }
 
 /* A call and the driver call inside it share an id: the return that names the same call wins, else the first. */
-static bool set_return(struct model_call *call, const struct new_return *back)
+static bool set_return(struct model_call *call, const struct gpt_agent_api *back)
 {
 	if (back->end_ns < call->start_ns)
 		return false;
 	if (!call->end_ns || back->api == call->api) {
 		call->end_ns = back->end_ns;
 		call->result = back->result;
-		call->captured = back->captured;
+		call->captured = back->flags & GPT_AGENT_API_CAPTURED;
 	}
 	return true;
 }
 
-bool calls_add_return(struct calls *calls, uint32_t epoch, const struct new_return *back)
+bool calls_add_return(struct calls *calls, uint32_t epoch, const struct gpt_agent_api *back)
 {
 	uint32_t call = calls_find(calls, epoch, back->corr);
 

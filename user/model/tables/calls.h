@@ -12,7 +12,7 @@
 
 /* A return that came before its call. */
 struct early_return {
-	struct new_return back;
+	struct gpt_agent_api back;
 	uint32_t epoch;
 };
 
@@ -40,7 +40,7 @@ void calls_add(struct calls *calls, const struct new_call *call);
 void calls_count(struct calls *calls, uint32_t thread, uint64_t time_ns);
 
 /* False: it does not make sense. */
-bool calls_add_return(struct calls *calls, uint32_t epoch, const struct new_return *back);
+bool calls_add_return(struct calls *calls, uint32_t epoch, const struct gpt_agent_api *back);
 
 /* The number of the call with a correlation id, NONE; an index of the list until calls_sort. */
 uint32_t calls_find(struct calls *calls, uint32_t epoch, uint32_t corr);

@@ -7,20 +7,31 @@
 
 #include "base/array.h"
 #include "model/events.h"
+#include "model/tables/api_activity.h"
+#include "model/tables/gpu_work.h"
 #include "model/tables/ops.h"
 
-/*
- * Kinds of events that stay pending in the builder until they are joined: the model's, and kinds that help to join
- * them.  X(one, many, time, timing), as MODEL_JOINED_EVENTS; CALL: the time is its call's
- */
-#define PENDING_EVENTS(X)                                                                                              \
-	MODEL_JOINED_EVENTS(X)                                                                                         \
-	X(event_record, event_records, , CALL)
+/* A thread of an event, found when it arrived: later its pid may be another process's. */
+struct found_threads {
+	uint32_t thread, holder, waker; /* model.threads; holder, waker: NONE: not known */
+	uint32_t waker_epoch;
+};
+
+/* struct pending_sync and so on: an event of one of the model's kinds before it is joined. */
+#define PENDING(one, many, time, timing, name, ...)                                                                    \
+	struct pending_##one {                                                                                         \
+		struct process_image program;                                                                          \
+		enum source_clock clock;                                                                               \
+		struct found_threads of;                                                                               \
+		struct gpt_##name record;                                                                              \
+	};
+PENDING_EVENTS(PENDING)
+#undef PENDING
 
 enum deferred_kind {
 	DEFERRED_RETURN,
 	DEFERRED_API_ACTIVITY,
-	DEFERRED_GPU_WORK,
+	DEFERRED_GPU,
 	DEFERRED_OP,
 	DEFERRED_TORCH_MEMORY,
 #define DEFERRED_KIND(one, ...) DEFERRED_##one,
@@ -31,16 +42,15 @@ enum deferred_kind {
 struct deferred_event {
 	uint64_t time_ns; /* approximate start, CLOCK_MONOTONIC; 0: not known */
 	struct process_image program;
-	struct kernel_texts kernel; /* in pass 1's strings */
-	struct op_texts texts;	    /* an op's, also in pass 1's strings */
+	struct op_texts texts; /* an op's, in pass 1's strings, as are those of pending_gpu */
 	enum deferred_kind kind;
 	union {
-		struct new_return back;
-		struct new_api_activity activity;
-		struct new_gpu_work work;
-		struct new_op op;
-		struct new_torch_memory torch;
-#define DEFERRED_MEMBER(one, ...) struct new_##one one;
+		struct gpt_agent_api back;
+		struct pending_api_activity activity;
+		struct pending_gpu gpu;
+		struct gpt_agent_op op;
+		struct gpt_agent_torch_memory torch;
+#define DEFERRED_MEMBER(one, ...) struct pending_##one one;
 		PENDING_EVENTS(DEFERRED_MEMBER)
 #undef DEFERRED_MEMBER
 	};

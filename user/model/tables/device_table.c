@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "model/tables/gpu_work.h"
+
 /* No machine has more; further ones, invented by a target, are refused. */
 #define DEVICES_MAX 1024
 
@@ -130,9 +132,9 @@ static uint64_t stream_key(uint32_t context, uint32_t stream)
 	return (uint64_t)context << 32 | stream;
 }
 
-void device_table_add_stream(struct device_table *table, uint32_t epoch, const struct new_stream *from)
+void device_table_add_stream(struct device_table *table, uint32_t epoch, const struct gpt_agent_stream *from)
 {
-	struct device_stream stream = {.priority = from->priority, .flags = from->flags};
+	struct device_stream stream = {.priority = gpu_priority(from->priority), .flags = gpu_small(from->flags)};
 	uint32_t index = (uint32_t)table->streams.count;
 
 	*lookup_put(&table->stream_keys, epoch, stream_key(from->context, from->stream), index) = index;

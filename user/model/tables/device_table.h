@@ -38,7 +38,7 @@ void device_table_add_context(struct device_table *table, uint32_t process, uint
 /*
  * Adds a stream of an address space, numbered within its context; and fills in an operation's fields from its stream.
  */
-void device_table_add_stream(struct device_table *table, uint32_t epoch, const struct new_stream *stream);
+void device_table_add_stream(struct device_table *table, uint32_t epoch, const struct gpt_agent_stream *stream);
 void device_table_set_stream(struct device_table *table, uint32_t epoch, struct model_gpu *op);
 
 /* After the last device: sorts the devices. */

@@ -70,7 +70,7 @@ void ops_note_thread(struct ops *ops, struct process_image program, uint32_t tid
 	array_push(&ops->thread_names, ((struct op_thread_name){.process = program.process, .tid = tid}));
 }
 
-void ops_add(struct ops *ops, struct process_image program, const struct new_op *op, struct op_texts texts)
+void ops_add(struct ops *ops, struct process_image program, const struct gpt_agent_op *op, struct op_texts texts)
 {
 	struct pending_op pending = {.process = program.process,
 				     .tid = op->tid,
@@ -84,14 +84,14 @@ void ops_add(struct ops *ops, struct process_image program, const struct new_op 
 		.end_ns = op->end_ns,
 		.sequence = op->sequence,
 		.handle = op->handle,
-		.torch_thread = op->torch_thread,
+		.torch_thread = op->thread,
 		.forward_thread = op->forward_thread,
 		.name = texts.name,
 		.inputs = texts.inputs,
 		.scope = op->scope,
-		.outer_first = op->outer_first,
-		.overlaps = op->async,
-		.truncated = op->open,
+		.outer_first = ops->outer_first,
+		.overlaps = op->flags & GPT_AGENT_OP_ASYNC,
+		.truncated = op->flags & GPT_AGENT_OP_OPEN,
 	};
 	array_push(&ops->pending, pending);
 }

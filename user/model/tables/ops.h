@@ -25,7 +25,7 @@ struct pending_op {
 	uint64_t sampled; /* new_sampled_stack.number, 0 */
 };
 
-/* The texts of a new_op's keys: strings, NONE. */
+/* The texts of a gpt_agent_op's keys: strings, NONE. */
 struct op_texts {
 	uint32_t name, inputs, collective;
 };
@@ -63,6 +63,7 @@ struct ops {
 	ARRAY(struct op_stop) stops; /* a few: one for each trace that had ops */
 	struct forward_ops forwards;
 	struct op_losses lost; /* in finished sessions */
+	bool outer_first;      /* the source has an op before those in it, not when it ends */
 	uint64_t number;       /* of the next op in order */
 	uint64_t until_ns;     /* ops that start before this have been in a part */
 };
@@ -71,12 +72,12 @@ void ops_init(struct ops *ops, struct process_table *processes, struct string_po
 	      const struct sampled_stacks *sampled, uint64_t seed);
 void ops_free(struct ops *ops); /* all but the list and the collectives, which are the model's */
 
-/* Adds the text of a key of new_op; and returns its string, NONE: not reported. */
+/* Adds the text of a key of gpt_agent_op; and returns its string, NONE: not reported. */
 void ops_add_text(struct ops *ops, struct process_image program, uint32_t key, struct text text);
 uint32_t ops_text(struct ops *ops, struct process_image program, uint32_t key);
 
 /* Adds an op with its texts; or only notes that its thread has ops. */
-void ops_add(struct ops *ops, struct process_image program, const struct new_op *op, struct op_texts texts);
+void ops_add(struct ops *ops, struct process_image program, const struct gpt_agent_op *op, struct op_texts texts);
 void ops_note_thread(struct ops *ops, struct process_image program, uint32_t tid);
 void ops_add_state(struct ops *ops, struct process_image program, const struct new_op_state *state);
 uint64_t ops_lost(const struct ops *ops);

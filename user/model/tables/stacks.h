@@ -53,4 +53,10 @@ uint32_t stacks_find_native(const struct stacks *stacks, uint32_t epoch, uint64_
 /* Names the native frames that have no name yet, from the symbols of `named` (of the same source). */
 void stacks_name_natives(struct stacks *stacks, const struct stacks *named);
 
+/* enum gpt_stack_state, with one of the known values. */
+static inline uint8_t stack_state_known(uint8_t state)
+{
+	return state < GPT_STACK_STATES ? state : GPT_STACK_UNREADABLE;
+}
+
 #endif

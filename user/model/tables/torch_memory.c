@@ -32,7 +32,8 @@ void torch_memory_free(struct torch_memory *memory)
 
 /* ---- reported events --------------------------------------------------------------------------------------------- */
 
-void torch_memory_add(struct torch_memory *memory, struct process_image program, const struct new_torch_memory *event)
+void torch_memory_add(struct torch_memory *memory, struct process_image program,
+		      const struct gpt_agent_torch_memory *event)
 {
 	array_push(&memory->pending, ((struct pending_torch_memory){.program = program, .memory = *event}));
 }
@@ -163,7 +164,8 @@ static uint32_t innermost_stack(const struct ops *ops, const struct op_nesting *
 }
 
 /* Each process numbers its visible devices from 0. */
-static int32_t device_of(const struct device_table *devices, uint32_t process, const struct new_torch_memory *event)
+static int32_t device_of(const struct device_table *devices, uint32_t process,
+			 const struct gpt_agent_torch_memory *event)
 {
 	if (event->device_type != GPT_TORCH_CUDA || event->device < 0)
 		return event->device;
@@ -173,7 +175,7 @@ static int32_t device_of(const struct device_table *devices, uint32_t process, c
 static void join_one(struct torch_memory *memory, const struct pending_torch_memory *pending, uint32_t thread,
 		     const struct sampled_stacks *sampled, const struct device_table *devices, struct op_sweep *sweep)
 {
-	const struct new_torch_memory *from = &pending->memory;
+	const struct gpt_agent_torch_memory *from = &pending->memory;
 	const struct op_nesting *nesting = op_sweep_at(sweep, thread, from->time_ns);
 	struct model_torch_memory event = {.time_ns = from->time_ns,
 					   .address = from->address,

@@ -15,7 +15,7 @@
 
 struct pending_torch_memory {
 	struct process_image program;
-	struct new_torch_memory memory;
+	struct gpt_agent_torch_memory memory;
 };
 
 /* An allocated block. */
@@ -43,7 +43,8 @@ struct torch_memory {
 void torch_memory_init(struct torch_memory *memory, uint64_t seed);
 void torch_memory_free(struct torch_memory *memory); /* all but the list, which is the model's */
 
-void torch_memory_add(struct torch_memory *memory, struct process_image program, const struct new_torch_memory *event);
+void torch_memory_add(struct torch_memory *memory, struct process_image program,
+		      const struct gpt_agent_torch_memory *event);
 void torch_memory_add_state(struct torch_memory *memory, struct process_table *processes, struct process_image program,
 			    const struct new_torch_memory_state *state);
 uint64_t torch_memory_lost(const struct torch_memory *memory);
