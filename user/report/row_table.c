@@ -100,12 +100,6 @@ static void add_number(struct table *table, const struct row_column *column, con
 	case ROW_CELL_NS:
 		table_add_ns(table, number, unit);
 		break;
-	case ROW_CELL_TIME:
-		table_add_integer(table, number_time(number), number);
-		break;
-	case ROW_CELL_BYTES:
-		table_add_bytes(table, number);
-		break;
 	case ROW_CELL_PERCENT:
 		table_add_percent(table, (double)number, (double)sum);
 		break;
@@ -182,8 +176,6 @@ static void put_rest(struct report *report, const struct row_table *table, const
 		rest += number_at(row_at(list, i), table->columns->at);
 	if (table->counted)
 		report_more(report, left, table->more, number_count(rest), table->counted);
-	else if (table->columns->cell == ROW_CELL_BYTES)
-		report_more(report, left, table->more, number_bytes(rest), "");
 	else if (table->unit_of_first)
 		report_more(report, left, table->more, number_time(rest), "");
 	else

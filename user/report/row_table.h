@@ -20,10 +20,8 @@ struct row_column {
 	struct column column; /* "%s" in its title is the table's unit of time */
 	enum row_cell {
 		ROW_CELL_NS, /* in the table's unit; this and the next ones are uint64_t */
-		ROW_CELL_TIME,
 		ROW_CELL_COUNT,
-		ROW_CELL_BYTES,
-		ROW_CELL_PERCENT, /* of row_table.sum */
+		ROW_CELL_PERCENT, /* of row_list.sum */
 		ROW_CELL_AVERAGE, /* of `other` */
 		ROW_CELL_TEXT,
 		ROW_CELL_ADD,
@@ -37,51 +35,34 @@ struct row_column {
 	void (*add)(struct report *report, struct table *table, const void *row);
 };
 
-#define ROW_NUMBER(title, key, unit, cell, type, member)                                                               \
-	{                                                                                                              \
-		COLUMN_NUMBER(title, key, unit), cell, offsetof(type, member), 0, NULL, NULL                           \
-	}
+#define ROW_NUMBER(title, key, unit, kind, type, member)                                                               \
+	ROW_OF(.column = COLUMN_NUMBER(title, key, unit), .cell = kind, .at = offsetof(type, member))
 #define ROW_NS(title, key, type, member) ROW_NUMBER(title, key, UNIT_NS, ROW_CELL_NS, type, member)
-#define ROW_TIME(title, key, type, member) ROW_NUMBER(title, key, UNIT_NS, ROW_CELL_TIME, type, member)
 #define ROW_COUNT(title, key, type, member) ROW_NUMBER(title, key, UNIT_COUNT, ROW_CELL_COUNT, type, member)
-#define ROW_BYTES(title, key, type, member) ROW_NUMBER(title, key, UNIT_BYTES, ROW_CELL_BYTES, type, member)
 #define ROW_PERCENT(type, member) ROW_NUMBER("%", "percent", UNIT_PERCENT, ROW_CELL_PERCENT, type, member)
 #define ROW_AVERAGE(type, member, count)                                                                               \
-	{                                                                                                              \
-		COLUMN_NUMBER("avg us", "avg_ns", UNIT_NS_AVG), ROW_CELL_AVERAGE, offsetof(type, member),              \
-			offsetof(type, count), NULL, NULL                                                              \
-	}
-#define ROW_TEXT(title, key, truncate, text)                                                                           \
-	{                                                                                                              \
-		COLUMN_NAME(title, key, truncate), ROW_CELL_TEXT, 0, 0, text, NULL                                     \
-	}
-/* column: COLUMN_NUMBER, COLUMN_NAME or COLUMN_DATA; add NULL: the one before has added the cell */
-#define ROW_ADD(column, add)                                                                                           \
-	{                                                                                                              \
-		column, ROW_CELL_ADD, 0, 0, NULL, add                                                                  \
-	}
+	ROW_OF(.column = COLUMN_NUMBER("avg us", "avg_ns", UNIT_NS_AVG), .cell = ROW_CELL_AVERAGE,                     \
+	       .at = offsetof(type, member), .other = offsetof(type, count))
+#define ROW_TEXT(title, key, truncate, make)                                                                           \
+	ROW_OF(.column = COLUMN_NAME(title, key, truncate), .cell = ROW_CELL_TEXT, .text = make)
+/* of: COLUMN_NUMBER, COLUMN_NAME or COLUMN_DATA; adds NULL: the one before has added the cell */
+#define ROW_ADD(of, adds) ROW_OF(.column = of, .cell = ROW_CELL_ADD, .add = adds)
 #define ROW_LABEL(title, key, type, member)                                                                            \
-	{                                                                                                              \
-		COLUMN_NAME(title, key, TEXT_TRUNCATE_MIDDLE), ROW_CELL_LABEL, offsetof(type, member), 0, NULL, NULL   \
-	}
+	ROW_OF(.column = COLUMN_NAME(title, key, TEXT_TRUNCATE_MIDDLE), .cell = ROW_CELL_LABEL,                        \
+	       .at = offsetof(type, member))
 #define ROW_USER_LINE(type)                                                                                            \
-	{                                                                                                              \
-		COLUMN_DATA("called_from", UNIT_TEXT), ROW_CELL_USER_LINE, offsetof(type, user_line),                  \
-			offsetof(type, user_lines), NULL, NULL                                                         \
-	}
+	ROW_OF(.column = COLUMN_DATA("called_from", UNIT_TEXT), .cell = ROW_CELL_USER_LINE,                            \
+	       .at = offsetof(type, user_line), .other = offsetof(type, user_lines))
 #define ROW_PROCESS(type, member)                                                                                      \
-	{                                                                                                              \
-		COLUMN_NAME("process", "process", TEXT_TRUNCATE_MIDDLE), ROW_CELL_PROCESS, offsetof(type, member), 0,  \
-			NULL, NULL                                                                                     \
-	}
+	ROW_OF(.column = COLUMN_NAME("process", "process", TEXT_TRUNCATE_MIDDLE), .cell = ROW_CELL_PROCESS,            \
+	       .at = offsetof(type, member))
 #define ROW_LINE(type, line, process)                                                                                  \
+	ROW_OF(.column = COLUMN_NAME("line", "line", TEXT_TRUNCATE_START), .cell = ROW_CELL_LINE,                      \
+	       .at = offsetof(type, line), .other = offsetof(type, process))
+#define ROW_END ROW_OF(.column = COLUMN_END, .cell = ROW_CELL_NS)
+#define ROW_OF(...)                                                                                                    \
 	{                                                                                                              \
-		COLUMN_NAME("line", "line", TEXT_TRUNCATE_START), ROW_CELL_LINE, offsetof(type, line),                 \
-			offsetof(type, process), NULL, NULL                                                            \
-	}
-#define ROW_END                                                                                                        \
-	{                                                                                                              \
-		COLUMN_END, ROW_CELL_NS, 0, 0, NULL, NULL                                                              \
+		__VA_ARGS__                                                                                            \
 	}
 
 struct row_table {

@@ -97,91 +97,45 @@ const struct cause cause_native = {
 	.evidence = ran_evidence,
 	.advice = CAUSE_TAKE_OUT,
 };
-const struct cause cause_lock = {
-	.title = "the GPU waits while a thread waits for a lock",
-	.brief = "a lock",
-	.wait = "waited for a lock",
-	.evidence = cause_waited,
-	.advice = "Hold the lock for less at that line, or let the thread that launches go on without it. If it is the "
-		  "lock of a queue.SimpleQueue: have items put into the queue earlier.",
-};
-const struct cause cause_item = {
-	.title = "the GPU waits while a thread waits for an item of a queue",
-	.brief = "a queue",
-	.wait = "waited for an item",
-	.evidence = cause_waited,
-	.advice = "Have items put into the queue earlier: make what is done at that line cheaper, or let more threads "
-		  "or processes do it.",
-};
-const struct cause cause_result = {
-	.title = "the GPU waits while a thread waits for a result",
-	.brief = "a result",
-	.wait = "waited for a result",
-	.evidence = cause_waited,
-	.advice = "Start that work earlier, or ask for its result later; else make it cheaper, or divide it among more "
-		  "workers.",
-};
-const struct cause cause_notification = {
-	.title = "the GPU waits while a thread waits for a notification",
-	.brief = "a notification",
-	.wait = "waited for a notification",
-	.evidence = cause_waited,
-	.advice = "Make what is done at that line before it notifies cheaper, or let the thread that launches go on "
-		  "without it.",
-};
-const struct cause cause_request = {
-	.title = "no work to do: the program waits for requests or timers",
-	.brief = "no request",
-	.wait = "waited for requests",
-	.evidence = cause_waited,
-	.advice = "Nothing to mend where it serves requests: none had come. Where a task slept or had asked for "
-		  "something itself, see that task.",
-};
-const struct cause cause_gil = {
-	.title = "the GPU waits while a thread waits for the GIL",
-	.brief = "the GIL",
-	.wait = "waited for the GIL",
-	.evidence = cause_waited,
-	.advice = "That line keeps the GIL: give it to a process of its own, or release the GIL in it "
-		  "(Py_BEGIN_ALLOW_THREADS; of ctypes CDLL, not PyDLL).",
-};
-const struct cause cause_pipe = {
-	.title = "the GPU waits for another thread or process",
-	.brief = "a pipe or socket",
-	.wait = "waited for a pipe or socket",
-	.evidence = cause_waited,
-	.advice = "Ask for the next item before it is needed, or make what the other one does there cheaper: more "
-		  "processes, larger pieces.",
-};
-const struct cause cause_child = {
-	.title = "the GPU waits for a child process",
-	.brief = "a child process",
-	.wait = "waited for a child process",
-	.evidence = cause_waited,
-	.advice = "Start the child earlier, and wait for it where its result is needed.",
-};
-const struct cause cause_sleep = {
-	.title = "the GPU waits while the program sleeps",
-	.brief = "a sleep",
-	.wait = "slept",
-	.evidence = cause_waited,
-	.advice = "Wait for an event in the place of a sleep, or launch the GPU's next work before it.",
-};
-const struct cause cause_disk = {
-	.title = "the GPU waits for files",
-	.brief = "files",
-	.wait = "waited for a file",
-	.evidence = cause_waited,
-	.advice = "Read ahead in a thread of its own, in larger pieces, or from a faster disk.",
-};
-const struct cause cause_fault = {
-	.title = "the GPU waits while memory is paged in",
-	.brief = "page faults",
-	.wait = "page faults",
-	.evidence = cause_waited,
-	.advice = "Touch the memory before the loop (MAP_POPULATE, a copy of the file in memory); see whether the "
-		  "machine swaps.",
-};
+/* Causes with the same evidence: brief, wait, title, advice. */
+#define WAIT_CAUSE(name, shortly, waits, titled, advised)                                                              \
+	const struct cause cause_##name = {.title = (titled),                                                          \
+					   .brief = (shortly),                                                         \
+					   .wait = (waits),                                                            \
+					   .evidence = cause_waited,                                                   \
+					   .advice = (advised)};
+
+WAIT_CAUSE(lock, "a lock", "waited for a lock", "the GPU waits while a thread waits for a lock",
+	   "Hold the lock for less at that line, or let the thread that launches go on without it. If it is the lock "
+	   "of a queue.SimpleQueue: have items put into the queue earlier.")
+WAIT_CAUSE(item, "a queue", "waited for an item", "the GPU waits while a thread waits for an item of a queue",
+	   "Have items put into the queue earlier: make what is done at that line cheaper, or let more threads or "
+	   "processes do it.")
+WAIT_CAUSE(
+	result, "a result", "waited for a result", "the GPU waits while a thread waits for a result",
+	"Start that work earlier, or ask for its result later; else make it cheaper, or divide it among more workers.")
+WAIT_CAUSE(
+	notification, "a notification", "waited for a notification",
+	"the GPU waits while a thread waits for a notification",
+	"Make what is done at that line before it notifies cheaper, or let the thread that launches go on without it.")
+WAIT_CAUSE(request, "no request", "waited for requests", "no work to do: the program waits for requests or timers",
+	   "Nothing to mend where it serves requests: none had come. Where a task slept or had asked for something "
+	   "itself, see that task.")
+WAIT_CAUSE(gil, "the GIL", "waited for the GIL", "the GPU waits while a thread waits for the GIL",
+	   "That line keeps the GIL: give it to a process of its own, or release the GIL in it "
+	   "(Py_BEGIN_ALLOW_THREADS; of ctypes CDLL, not PyDLL).")
+WAIT_CAUSE(pipe, "a pipe or socket", "waited for a pipe or socket", "the GPU waits for another thread or process",
+	   "Ask for the next item before it is needed, or make what the other one does there cheaper: more processes, "
+	   "larger pieces.")
+WAIT_CAUSE(child, "a child process", "waited for a child process", "the GPU waits for a child process",
+	   "Start the child earlier, and wait for it where its result is needed.")
+WAIT_CAUSE(sleep, "a sleep", "slept", "the GPU waits while the program sleeps",
+	   "Wait for an event in the place of a sleep, or launch the GPU's next work before it.")
+WAIT_CAUSE(disk, "files", "waited for a file", "the GPU waits for files",
+	   "Read ahead in a thread of its own, in larger pieces, or from a faster disk.")
+WAIT_CAUSE(
+	fault, "page faults", "page faults", "the GPU waits while memory is paged in",
+	"Touch the memory before the loop (MAP_POPULATE, a copy of the file in memory); see whether the machine swaps.")
 const struct cause cause_no_cpu = {
 	.title = "the GPU waits as the program gets no CPU",
 	.brief = "no CPU",
@@ -189,10 +143,4 @@ const struct cause cause_no_cpu = {
 	.evidence = cause_waited,
 	.advice_of = no_cpu_advice,
 };
-const struct cause cause_wait = {
-	.title = "the GPU waits while a thread waits",
-	.brief = "a wait",
-	.wait = "waited",
-	.evidence = cause_waited,
-	.advice = "See what it waits for there.",
-};
+WAIT_CAUSE(wait, "a wait", "waited", "the GPU waits while a thread waits", "See what it waits for there.")
