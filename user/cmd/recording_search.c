@@ -5,13 +5,18 @@
 
 #include "attach/attach.h"
 #include "attach/emit.h"
+#include "base/monotonic.h"
 #include "cmd/recording.h"
 #include "dump/holders.h"
 
-#define PROCESSES_MAX 64u /* that are searched at once */
+#define PROCESSES_MAX 64u	/* that are searched */
+#define AT_ONCE 4u		/* each search may take 250 MB */
+#define BEGIN_NS 10000000000ull /* after this time no further search begins */
 
 struct recording_search {
-	size_t count;
+	size_t count, begun; /* of pids and looks; those that have begun come first */
+	uint64_t begun_ns;
+	pid_t pids[PROCESSES_MAX];
 	struct holders_look looks[PROCESSES_MAX];
 	bool over[PROCESSES_MAX];
 };
@@ -19,13 +24,12 @@ struct recording_search {
 void recording_search_begin(void *context)
 {
 	struct recording *recording = context;
-	pid_t pids[PROCESSES_MAX];
-	size_t count = attach_torch_processes(recording->attach, pids, PROCESSES_MAX);
+	struct recording_search *search = xcalloc(1, sizeof(*search));
+	size_t count = attach_torch_processes(recording->attach, search->pids, PROCESSES_MAX);
 
-	recording->search = xcalloc(1, sizeof(*recording->search));
-	recording->search->count = count < PROCESSES_MAX ? count : PROCESSES_MAX;
-	for (size_t i = 0; i < recording->search->count; i++)
-		holders_start(&recording->search->looks[i], pids[i]);
+	recording->search = search;
+	search->count = count < PROCESSES_MAX ? count : PROCESSES_MAX;
+	search->begun_ns = monotonic_ns();
 	if (count > PROCESSES_MAX)
 		emit_note(recording_emit, recording, 0,
 			  "who holds PyTorch's memory: %zu of %zu processes were searched", (size_t)PROCESSES_MAX,
@@ -40,10 +44,14 @@ static struct gpt_record *new_record(uint16_t type, size_t bytes)
 	return record;
 }
 
-static void emit_search(struct recording *recording, const struct holders_look *look)
+/* left_out: why it was not even begun, NULL: it was. */
+static void emit_search(struct recording *recording, const struct holders_look *look, const char *left_out)
 {
 	const struct holders *holders = look->holders;
-	const char *why = !holders ? "there is no memory to search its objects" : holders->why ? holders->why : "";
+	const char *why = left_out	 ? left_out
+			  : !holders	 ? "there is no memory to search its objects"
+			  : holders->why ? holders->why
+					 : "";
 	size_t bytes = strlen(why) + 1;
 	struct gpt_holders *record = (struct gpt_holders *)new_record(GPT_HOLDERS, sizeof(*record) + bytes);
 
@@ -112,32 +120,54 @@ static void emit_places(struct recording *recording, const struct holders_look *
 	free(ends);
 }
 
-bool recording_search_is_over(void *context)
+/* Returns how many of those that have begun go on; what the others have found goes into the log. */
+static unsigned take_results(struct recording *recording)
 {
-	struct recording *recording = context;
 	struct recording_search *search = recording->search;
-	bool over = true;
+	unsigned running = 0;
 
-	for (size_t i = 0; i < search->count; i++) {
+	for (size_t i = 0; i < search->begun; i++) {
 		struct holders_look *look = &search->looks[i];
 
 		if (search->over[i])
 			continue;
 		if (!holders_are_read(look)) {
-			over = false;
+			running++;
 			continue;
 		}
 		search->over[i] = true;
-		emit_search(recording, look);
+		emit_search(recording, look, NULL);
 		if (look->holders && !look->holders->why)
 			emit_places(recording, look);
+		holders_free(look);
 	}
-	return over;
+	return running;
+}
+
+bool recording_search_is_over(void *context)
+{
+	struct recording *recording = context;
+	struct recording_search *search = recording->search;
+	unsigned running = take_results(recording);
+
+	for (; search->begun < search->count && running < AT_ONCE; search->begun++) {
+		struct holders_look *look = &search->looks[search->begun];
+
+		if (monotonic_ns() - search->begun_ns < BEGIN_NS) {
+			holders_start(look, search->pids[search->begun]);
+			running++;
+			continue;
+		}
+		look->pid = search->pids[search->begun];
+		search->over[search->begun] = true;
+		emit_search(recording, look, "the searches of other processes took too long");
+	}
+	return !running;
 }
 
 void recording_search_end(struct recording *recording)
 {
-	for (size_t i = 0; recording->search && i < recording->search->count; i++)
+	for (size_t i = 0; recording->search && i < recording->search->begun; i++)
 		holders_free(&recording->search->looks[i]);
 	free(recording->search);
 	recording->search = NULL;

@@ -87,18 +87,18 @@ static void put_lines(struct report *report)
 	report_more(report, held->count - shown, "lines", number_memory(rest), "");
 }
 
-/* "a list of 1,204", "3 lists of 3,612 in all" are "list, 1,204", "3 x list, 3,612 in all"; "" a tensor itself. */
+/* "a list of 1,204", "3 of type list with 3,612 items"; "" a tensor itself. */
 static char *container_text(const struct model_holder *holder)
 {
-	const char *in_all = holder->containers > 1 ? " in all" : "";
-	char *several = holder->containers > 1 ? xasprintf("%s of type ", number_count(holder->containers).text)
-					       : xstrdup("a ");
+	bool several = holder->containers > 1;
+	char *head = several ? xasprintf("%s of type %s", number_count(holder->containers).text, holder->type)
+			     : xasprintf("a %s", holder->type);
 	char *text = !*holder->type		   ? xstrdup("")
-		     : holder->items == UINT64_MAX ? xasprintf("%s%s", several, holder->type)
-						   : xasprintf("%s%s of %s%s", several, holder->type,
-							       number_count(holder->items).text, in_all);
+		     : holder->items == UINT64_MAX ? xstrdup(head)
+						   : xasprintf(several ? "%s with %s items" : "%s of %s", head,
+							       number_count(holder->items).text);
 
-	free(several);
+	free(head);
 	return text;
 }
 
