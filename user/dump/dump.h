@@ -25,7 +25,8 @@ struct dump_local {
 struct dump_frame {
 	const char *function; /* NULL: not a frame; `line` is the number of frames left out */
 	const char *file;
-	uint32_t line; /* 0: not known */
+	uint32_t line;	     /* 0: not known */
+	uint32_t first_line; /* of the function; 0: not known, or not asked for */
 	unsigned local_count;
 	struct dump_local *locals; /* if they were asked for */
 };

@@ -273,6 +273,7 @@ static void look_twice(struct looker *looker)
 {
 	struct dump_process *process = looker->process;
 	struct before_list before = {0};
+	struct task_places places;
 	int error = look_once(looker);
 
 	if (!error) {
@@ -290,8 +291,10 @@ static void look_twice(struct looker *looker)
 	}
 	reread_woken(looker);
 	compare(looker, &before);
-	if (looker->has_python)
-		tasks_read(&looker->python, process);
+	if (looker->has_python) {
+		tasks_find(&looker->python, process, &places);
+		tasks_read(&looker->python, process, &places);
+	}
 	if (looker->has_memory)
 		flight_recorder_read(looker);
 	for (unsigned i = 0; i < process->thread_count; i++) {

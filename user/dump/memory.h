@@ -9,14 +9,14 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include <sys/uio.h>
 
-static inline bool memory_read(pid_t pid, uint64_t address, void *to, size_t bytes)
-{
-	struct iovec here = {to, bytes}, there = {(void *)(uintptr_t)address, bytes};
+bool memory_read(pid_t pid, uint64_t address, void *to, size_t bytes);
 
-	return process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)bytes;
-}
+/*
+ * From here on each page is read once, of one process: for what stands still.  The next call forgets the pages; false:
+ * and no more are kept.
+ */
+void memory_keep_pages(bool keep);
 
 /* 0: not readable. */
 static inline uint64_t memory_word(pid_t pid, uint64_t address)

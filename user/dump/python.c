@@ -38,6 +38,20 @@ int python_look_begin(struct python_look *look, pid_t pid, const struct mappings
 	return error;
 }
 
+void python_look_end(struct python_look *look)
+{
+	for (size_t i = 0; i < look->codes.count; i++) {
+		array_free(&look->codes.items[i].lines);
+		free(look->codes.items[i].exceptions);
+	}
+	array_free(&look->codes);
+	lookup_free(&look->code_places);
+	lookup_free(&look->by_tid);
+	free(look->stacks);
+	look->stacks = NULL;
+	python_info_free(&look->info);
+}
+
 /* ---- frames -------------------------------------------------------------------------------------------------- */
 
 static uint64_t word_at(const uint8_t *bytes, unsigned at)

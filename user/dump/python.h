@@ -60,6 +60,9 @@ struct python_look {
 int python_look_begin(struct python_look *look, pid_t pid, const struct mappings *mappings, struct arena *arena,
 		      char *why, size_t why_size);
 
+/* Frees what is not in the arena. */
+void python_look_end(struct python_look *look);
+
 /* Sets each thread's thread state and raw stack, which is read until two reads agree. */
 void python_look_threads(struct python_look *look, struct dump_process *process);
 

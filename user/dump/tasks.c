@@ -11,7 +11,6 @@
 #include "dump/memory.h"
 
 #define TASKS_MAX 4096 /* per process */
-#define INTERPRETERS_MAX 16
 #define READ_TWICE_MOST 3
 #define INDEX_SINCE                                                                                                    \
 	(3u << 8 | 15) /* an index lies above the awaited or iterated object on the stack (SEND, Python/bytecodes.c)   \
@@ -117,41 +116,44 @@ static void add_lists(struct task_reader *tasks, uint64_t interpreter)
 	add_list(tasks, interpreter + layout->interp_tasks);
 }
 
-static void add_weak_set(struct task_reader *tasks, uint64_t interpreter, const char *name)
+static void add_weak_set(struct task_reader *tasks, uint64_t set)
 {
-	uint64_t set = python_module_global(&tasks->reader, interpreter, "asyncio.tasks", name);
-
 	if (set)
 		python_set_each(&tasks->reader, python_attribute(&tasks->reader, set, "data"), visit_weak, tasks);
 }
 
-static void add_all(struct task_reader *tasks, uint64_t interpreter)
+static void add_all(struct task_reader *tasks, const struct task_modules *modules)
 {
-	const struct python_reader *reader = &tasks->reader;
-
+	tasks->task_type = modules->task_type;
+	tasks->future_type = modules->future_type;
 	if (tasks->layout->node)
-		add_lists(tasks, interpreter);
+		add_lists(tasks, modules->interpreter);
 	tasks->of_set = true;
-	add_weak_set(tasks, interpreter, "_all_tasks");	      /* up to 3.11 */
-	add_weak_set(tasks, interpreter, "_scheduled_tasks"); /* since 3.12 */
-	python_set_each(reader, python_module_global(reader, interpreter, "asyncio.tasks", "_eager_tasks"), visit_task,
-			tasks);
+	add_weak_set(tasks, modules->all);
+	add_weak_set(tasks, modules->scheduled);
+	python_set_each(&tasks->reader, modules->eager, visit_task, tasks);
 	tasks->of_set = false;
 }
 
-/* Whether the layout of its tasks is known; if not, and asyncio is loaded, sets the reason. */
-static bool knows_tasks(struct task_reader *tasks, uint64_t interpreter)
+/* If the layout of its tasks is not known, and asyncio is loaded, sets the reason. */
+static void find_modules(struct python_look *look, struct dump_process *process, struct task_modules *out)
 {
-	const struct python_reader *reader = &tasks->reader;
+	const struct python_reader reader = {look->pid, &look->info.walk.layout, memory_read};
+	const struct task_layout *layout = find_layout(look->info.walk.layout.version);
 
-	tasks->task_type = python_module_global(reader, interpreter, "_asyncio", "Task");
-	tasks->future_type = python_module_global(reader, interpreter, "_asyncio", "Future");
-	if (tasks->layout && tasks->task_type && python_basicsize(reader, tasks->task_type) == tasks->layout->bytes)
-		return true;
-	if (python_module_global(reader, interpreter, "asyncio.tasks", "Task"))
-		tasks->process->no_tasks = arena_text(tasks->look->arena, "where CPython %s keeps them is not known",
-						      tasks->look->info.version);
-	return false;
+	out->threads = python_module_global(&reader, out->interpreter, "threading", "_active");
+	out->task_type = python_module_global(&reader, out->interpreter, "_asyncio", "Task");
+	out->future_type = python_module_global(&reader, out->interpreter, "_asyncio", "Future");
+	if (layout && out->task_type && python_basicsize(&reader, out->task_type) == layout->bytes) {
+		out->all = python_module_global(&reader, out->interpreter, "asyncio.tasks", "_all_tasks");
+		out->scheduled = python_module_global(&reader, out->interpreter, "asyncio.tasks", "_scheduled_tasks");
+		out->eager = python_module_global(&reader, out->interpreter, "asyncio.tasks", "_eager_tasks");
+		return;
+	}
+	out->task_type = 0;
+	if (python_module_global(&reader, out->interpreter, "asyncio.tasks", "Task"))
+		process->no_tasks =
+			arena_text(look->arena, "where CPython %s keeps them is not known", look->info.version);
 }
 
 /* ---- where a task's coroutines stand --------------------------------------------------------------------------- */
@@ -280,6 +282,7 @@ static void name_frames(struct task_reader *tasks, const struct chain *chain, st
 
 		frame->function = code->function ? code->function : "?";
 		frame->file = code->file;
+		frame->first_line = code->first_line;
 		frame->line = chain->begun ? python_line(tasks->look, code, raw->lasti) : code->first_line;
 		if (tasks->look->locals)
 			locals_read(tasks->look, raw, frame);
@@ -410,23 +413,32 @@ static void describe_all(struct task_reader *tasks)
 	find_cycles(process);
 }
 
-void tasks_read(struct python_look *look, struct dump_process *process)
+void tasks_find(struct python_look *look, struct dump_process *process, struct task_places *out)
 {
 	const struct gpt_pylayout *layout = &look->info.walk.layout;
-	struct task_reader tasks = {.look = look, .reader = {look->pid, layout}, .process = process};
 	uint64_t interpreter = memory_word(look->pid, look->info.walk.runtime + layout->runtime_interpreters_head);
+
+	*out = (struct task_places){0};
+	while (interpreter && out->count < TASK_INTERPRETERS_MAX) {
+		out->of[out->count].interpreter = interpreter;
+		find_modules(look, process, &out->of[out->count++]);
+		interpreter = memory_word(look->pid, interpreter + layout->interp_next);
+	}
+}
+
+void tasks_read(struct python_look *look, struct dump_process *process, const struct task_places *places)
+{
+	struct task_reader tasks = {
+		.look = look, .reader = {look->pid, &look->info.walk.layout, memory_read}, .process = process};
 
 	lookup_init(&tasks.places, hash_seed());
 	lookup_init(&tasks.threads, hash_seed());
 	index_threads(&tasks);
-	tasks.layout = find_layout(layout->version);
-	for (int i = 0; i < INTERPRETERS_MAX && interpreter; i++) {
-		python_dict_each(&tasks.reader,
-				 python_module_global(&tasks.reader, interpreter, "threading", "_active"), visit_thread,
-				 &tasks);
-		if (knows_tasks(&tasks, interpreter))
-			add_all(&tasks, interpreter);
-		interpreter = memory_word(look->pid, interpreter + layout->interp_next);
+	tasks.layout = find_layout(look->info.walk.layout.version);
+	for (unsigned i = 0; i < places->count; i++) {
+		python_dict_each(&tasks.reader, places->of[i].threads, visit_thread, &tasks);
+		if (places->of[i].task_type)
+			add_all(&tasks, &places->of[i]);
 	}
 	describe_all(&tasks);
 	lookup_free(&tasks.places);

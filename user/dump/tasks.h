@@ -35,7 +35,7 @@ struct task_reader {
 	struct python_reader reader;
 	struct dump_process *process;
 	const struct task_layout *layout;
-	uint64_t task_type, future_type; /* types of the current interpreter */
+	uint64_t task_type, future_type; /* of the interpreter whose tasks are visited */
 	bool of_set; /* the visited objects are in a set, which may have tasks of other types, too */
 	ARRAY(struct raw_task) list;
 	struct lookup places;  /* index in `list`, by the object's address */
@@ -44,8 +44,26 @@ struct task_reader {
 	pid_t loop_tid;	       /* the thread that runs it */
 };
 
+#define TASK_INTERPRETERS_MAX 16
+
+/* Where an interpreter keeps what is read; 0: nowhere. */
+struct task_modules {
+	uint64_t interpreter;
+	uint64_t threads;		 /* threading._active */
+	uint64_t task_type, future_type; /* of _asyncio; task_type 0: no tasks that are known */
+	uint64_t all, scheduled, eager;	 /* of asyncio.tasks: up to 3.11, since 3.12, both */
+};
+
+struct task_places {
+	unsigned count;
+	struct task_modules of[TASK_INTERPRETERS_MAX];
+};
+
+/* Searches all modules, which takes longer than reading the tasks. */
+void tasks_find(struct python_look *look, struct dump_process *process, struct task_places *out);
+
 /* Fills in the process's tasks, and the Python names of its threads. */
-void tasks_read(struct python_look *look, struct dump_process *process);
+void tasks_read(struct python_look *look, struct dump_process *process, const struct task_places *places);
 
 /* Fills in what a task awaits. */
 void task_words(struct task_reader *tasks, const struct raw_task *raw);
