@@ -84,6 +84,8 @@ static inline __u64 gpt_padded(__u64 bytes)
 	X(GPT_STACK_AT, 18, stack_at, stack_at, 48, 48, BYTES, EVENT_PARTS) \
 	X(GPT_SAMPLE, 19, sample, sample, 48, 48, BYTES, EVENT) /* what a thread ran at that moment */ \
 	X(GPT_WAIT, 20, wait, wait, 112, 112, BYTES, EVENT) /* a thread was off the CPU, and runs again */ \
+	/* where tasks of asyncio await while their loop waits */ \
+	X(GPT_AWAIT, 27, await, await, 48, 48, BYTES, EVENT) \
 	/* a line of generated code that launches a kernel */ \
 	X(GPT_GENERATED, 22, generated, generated, 24, 24, BYTES, TABLE_PARTS) \
 	X(GPT_PYTHON_SOURCE, 26, source, python_source, 16, 16, BYTES, TABLE_PARTS) /* the text of a notebook's cell */ \
@@ -306,6 +308,19 @@ struct gpt_sample GPT_RECORD(sample);
 	F(__u32, pad, "raw") \
 	A(char, waker_comm, GPT_COMM, 8, "id")  /* empty: as waker_pid */
 struct gpt_wait GPT_RECORD(wait);
+
+/*
+ * Read from outside while the loop of some tasks of asyncio waited: its thread did not run from time_ns to end_ns. One
+ * record for each stack of coroutines in which tasks await something that is not a task.
+ */
+#define GPT_ROWS_await(F, R, A) \
+	F(__u64, time_ns, "time") \
+	F(__u64, end_ns, "+time_ns") \
+	R(__u64, stack_id, "id", PYSTACK) /* gpt_pystack.id of the same pid: the coroutines */ \
+	R(__u32, pid, "pid", PROCESS) R(__u32, tid, "id", THREAD) /* the thread that runs the loop */ \
+	F(__u32, tasks, "id") /* in this stack */ \
+	F(__u32, all, "id")   /* in all stacks */
+struct gpt_await GPT_RECORD(await);
 
 /*
  * A thread launches a kernel inside an NCCL call, or inside the ncclGroupEnd after several. That launch is the GPT_CALL

@@ -143,6 +143,7 @@ LOG_FIXED(log_cupti_use, gpt_cupti_use, GPT_CUPTI_USE)
 LOG_FIXED(log_stack_at, gpt_stack_at, GPT_STACK_AT)
 LOG_FIXED(log_sample, gpt_sample, GPT_SAMPLE)
 LOG_FIXED(log_wait, gpt_wait, GPT_WAIT)
+LOG_FIXED(log_await, gpt_await, GPT_AWAIT)
 LOG_FIXED(log_nccl, gpt_nccl, GPT_NCCL)
 LOG_FIXED(log_clock, gpt_clock, GPT_CLOCK)
 

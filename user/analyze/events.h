@@ -34,6 +34,7 @@
 	OTHER(EXIT, exit)                                                                                              \
 	EVENTS(MEMORY, memory, memories, time_ns)                                                                      \
 	EVENTS(SAMPLE, sample, samples, time_ns)                                                                       \
+	EVENTS(AWAIT, await, awaits, time_ns)                                                                          \
 	EVENTS(WAIT, wait, waits, end_ns)                                                                              \
 	OTHER(TORCH_MEMORY, torch_memory)
 
@@ -111,6 +112,11 @@ struct sample_event {
 	const struct model_sample *sample;
 	uint32_t process;
 	uint32_t caller; /* callers.h */
+};
+
+/* Where tasks of asyncio await while their loop's thread waits; comes before that wait. */
+struct await_event {
+	const struct model_await *await;
 };
 
 /* A thread was off the CPU, and runs again (--off-cpu); comes when the wait ends. */

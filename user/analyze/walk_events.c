@@ -166,6 +166,13 @@ static void feed_sample(struct walk *walk, uint32_t index)
 	analyses_add_sample(all, &event);
 }
 
+static void feed_await(struct walk *walk, uint32_t index)
+{
+	struct await_event event = {.await = &walk->part->awaits[index]};
+
+	analyses_add_await(walk->all, &event);
+}
+
 static void feed_wait(struct walk *walk, uint32_t index)
 {
 	struct analyses *all = walk->all;

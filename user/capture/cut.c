@@ -18,6 +18,7 @@ static const uint8_t time_at[GPT_AGENT_TYPES_END] = {
 	[GPT_STACK_AT] = offsetof(struct gpt_stack_at, time_ns),
 	[GPT_SAMPLE] = offsetof(struct gpt_sample, time_ns),
 	[GPT_WAIT] = offsetof(struct gpt_wait, time_ns),
+	[GPT_AWAIT] = offsetof(struct gpt_await, time_ns),
 	[GPT_NCCL] = offsetof(struct gpt_nccl, time_ns),
 	[GPT_AGENT_API] = offsetof(struct gpt_agent_api, start_ns),
 	[GPT_AGENT_RANGE] = offsetof(struct gpt_agent_range, time_ns),

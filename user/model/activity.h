@@ -56,6 +56,18 @@ struct model_wait {
 	bool open; /* it was still waiting when the recording ended */
 };
 
+/*
+ * Where tasks of asyncio awaited, as read from outside in one wait of their loop's thread, which did not run from
+ * time_ns to end_ns.  One for each stack of coroutines; those of one look have the same time_ns and thread.
+ */
+struct model_await {
+	uint64_t time_ns, end_ns;
+	uint32_t thread; /* that runs the loop */
+	uint32_t stack;	 /* of coroutines; model.stacks, NONE: it was lost */
+	uint32_t tasks;	 /* in this stack; they await something that is not a task */
+	uint32_t all;	 /* in all stacks */
+};
+
 /* "GIL", "sleep" and so on. */
 const char *wait_reason_name(enum gpt_wait_reason reason);
 

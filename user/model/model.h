@@ -71,8 +71,8 @@ struct model_in_part {
  * The model has an array `many` of struct model_ONE sorted by the member `time`, with one_count elements, and
  * many_in_part.  Kinds of MODEL_JOINED_EVENTS arrive as a struct gpt_RECORD with a SPAN or a MOMENT of time on its
  * sender's clock, or, in CLOCK_MONOTONIC, at a TICK or when they END: builder_add_RECORD checks it, receive_ONE keeps
- *it or defers it to pass 2 (tables.h), and join_MANY turns it into a model_ONE.  What a slice has of them (slice.c)
- *goes by that time and by their CALL, by the system's TID, or by their THREAD.
+ * it or defers it to pass 2 (tables.h), and join_MANY turns it into a model_ONE.  What a slice has of them (slice.c)
+ * goes by that time and by their CALL, by the system's TID, or by their THREAD; a LOOP's wait may have begun before.
  */
 #define MODEL_JOINED_EVENTS(X)                                                                                         \
 	X(overhead, overheads, start_ns, SPAN, agent_overhead, TID)                                                    \
@@ -80,6 +80,7 @@ struct model_in_part {
 	X(sync, syncs, start_ns, SPAN, agent_sync, CALL)                                                               \
 	X(memory, memories, time_ns, MOMENT, agent_memory, CALL)                                                       \
 	X(sample, samples, time_ns, TICK, sample, THREAD)                                                              \
+	X(await, awaits, time_ns, TICK, await, LOOP)                                                                   \
 	X(wait, waits, end_ns, END, wait, THREAD)
 #define MODEL_EVENTS(X)                                                                                                \
 	X(call, calls, start_ns, NEVER, , )                                                                            \

@@ -24,8 +24,8 @@
 	X(RAN, ran, false, WHY_HAS_LINE)       /* a sampled line of Python; detail: native function (model.strings),   \
 							NONE */                                                        \
 	X(NATIVE, native, false, WHY_HAS_LINE) /* the same without Python */                                           \
-	/* From here to WAIT: detail: enum gpt_wait_reason, extra: ran_others, NONE; if another thread was waited for, \
-	   they say what that thread did (idle_charge.inner). */                                                       \
+	/* From here to WAIT: detail: enum gpt_wait_reason with WHY_AWAIT_*, extra: ran_others, NONE; if another thread \
+	   was waited for, they say what that thread did (idle_charge.inner). */                                                       \
 	X(LOCK, lock, false, WHY_HAS_LINE)                                                                             \
 	X(ITEM, item, false, WHY_HAS_LINE) /* a lock of a queue: an item is waited for */                              \
 	X(RESULT, result, false, WHY_HAS_LINE)                                                                         \
@@ -78,6 +78,10 @@ enum why_cause {
 	WHY_BEFORE = WHY_CAUSES, /* before the first operation of a device; this and the next are not in gaps */
 	WHY_AFTER,		 /* after its last */
 };
+
+/* The place is where tasks of asyncio awaited. */
+#define WHY_AWAIT_ALONE 0x100u /* all that may be meant */
+#define WHY_AWAIT_MOST 0x200u  /* most of them */
 
 #define WHY_LOADS_SHIFT 8
 

@@ -150,6 +150,7 @@ void idle_add_jit(struct idle *idle, const struct jit_event *event);
 void idle_add_span(struct idle *idle, const struct span_event *event);
 void idle_add_op(struct idle *idle, const struct op_event *event);
 void idle_add_sample(struct idle *idle, const struct sample_event *event);
+void idle_add_await(struct idle *idle, const struct await_event *event);
 void idle_add_wait(struct idle *idle, const struct wait_event *event);
 void idle_finish(struct idle *idle, struct lines *lines);
 
@@ -203,6 +204,7 @@ uint32_t idle_caller_of_place(struct idle *idle, uint32_t place);
 	X(IDLE, span, idle_add_span(&all->idle, event))                                                                \
 	X(IDLE, op, idle_add_op(&all->idle, event))                                                                    \
 	X(IDLE, sample, idle_add_sample(&all->idle, event))                                                            \
+	X(IDLE, await, idle_add_await(&all->idle, event))                                                              \
 	X(IDLE, wait, idle_add_wait(&all->idle, event))                                                                \
 	X(IDLE, finish, idle_finish(&all->idle, event->lines))                                                         \
 	X(IDLE, free, free_idle(all))

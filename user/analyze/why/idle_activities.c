@@ -65,6 +65,11 @@ void idle_add_sample(struct idle *idle, const struct sample_event *event)
 	ran_add_sample(&idle->ran, idle->model, event, idle->gaps_from_ns);
 }
 
+void idle_add_await(struct idle *idle, const struct await_event *event)
+{
+	ran_add_await(&idle->ran, event, idle->gaps_from_ns);
+}
+
 void idle_add_wait(struct idle *idle, const struct wait_event *event)
 {
 	ran_add_wait(&idle->ran, idle->model, event, idle->gaps_from_ns);

@@ -82,19 +82,36 @@ static bool waits_for_requests(const struct blame *blame, const struct ran_wait 
 	return cause_of_wait(idle, wait) == WHY_PIPE && (awaited == WHY_AWAITED_REQUEST || awaited == WHY_AWAITED_LOOP);
 }
 
+struct place_of_wait {
+	uint32_t place;
+	uint32_t await; /* WHY_AWAIT_ALONE, WHY_AWAIT_MOST; 0: the place is no await */
+	bool sleeps;	/* in asyncio.sleep */
+};
+
 /*
- * Where the thread waits.  In asyncio's loop all tasks wait at one line of the library: the task that is waited for is
- * the one that launches next.
+ * Where the thread waits.  In asyncio's loop all tasks wait at one line of the library: each has its own in its
+ * coroutines, if these were read in that wait.  The task that is waited for is the one that launches next; where
+ * another thread launches, which of the tasks it waits for is not known.
  */
-static uint32_t place_of_wait(const struct blame *blame, const struct ran_wait *wait)
+static struct place_of_wait find_place(const struct blame *blame, const struct ran_wait *wait)
 {
 	struct idle_charging *charging = blame->charging;
 	struct idle *idle = charging->idle;
+	struct place_of_wait found = {.place = wait->place};
+	struct ran_awaited awaited;
 
-	if (!blame->steps && charging->launch_place < CALLER_NO_FRAME &&
-	    why_awaited(&idle->threads, idle->model, wait->place) == WHY_AWAITED_LOOP)
-		return charging->launch_place;
-	return wait->place;
+	if (why_awaited(&idle->threads, idle->model, wait->place) != WHY_AWAITED_LOOP)
+		return found;
+	if (!blame->steps && charging->launch_place < CALLER_NO_FRAME)
+		found.place = charging->launch_place;
+	awaited = ran_find_awaited(&idle->ran, idle->model, blame->thread, wait,
+				   blame->steps ? CALLER_UNSEEN : charging->launch_place);
+	if (awaited.place == NONE || why_user_frame(&idle->threads, idle->model, awaited.place, NONE) == NONE)
+		return found; /* only the library is known */
+	found.place = awaited.place;
+	found.await = awaited.alone ? WHY_AWAIT_ALONE : WHY_AWAIT_MOST;
+	found.sleeps = awaited.alone && why_awaited(&idle->threads, idle->model, awaited.place) == WHY_AWAITED_SLEEP;
+	return found;
 }
 
 /* Whether a cause is named wherever it happens; other time has the cause of the thread that waits for it. */
@@ -209,7 +226,7 @@ static void put_wait(struct blame *blame, const struct ran_piece *piece)
 {
 	struct idle *idle = blame->charging->idle;
 	const struct ran_wait *wait = piece->wait;
-	uint32_t place = place_of_wait(blame, wait);
+	struct place_of_wait at = find_place(blame, wait);
 	uint32_t by = ran_is_followed(wait) ? wait->by : NONE;
 	struct blame next = *blame;
 
@@ -217,16 +234,19 @@ static void put_wait(struct blame *blame, const struct ran_piece *piece)
 		by = ran_gil_holder(&idle->ran, idle->model, blame->thread, wait);
 	if (by == NONE || blame->steps == RAN_STEPS) {
 		bool requests = by == NONE && waits_for_requests(blame, wait);
+		enum why_cause cause = requests && at.sleeps ? WHY_SLEEP
+				       : requests	     ? WHY_REQUEST
+							     : cause_of_wait(idle, wait);
 
 		put(blame,
-		    why_key(requests && blame->steps ? blame->via : place,
-			    requests ? WHY_REQUEST : cause_of_wait(idle, wait), wait->reason, wait->other),
+		    why_key(requests && blame->steps && !at.await ? blame->via : at.place, cause,
+			    wait->reason | at.await, wait->other),
 		    piece->from_ns, piece->to_ns);
 		return;
 	}
 	if (!blame->steps) {
 		next.first = cause_of_wait(idle, wait);
-		next.via = place;
+		next.via = at.place;
 		next.awaited = why_awaited(&idle->threads, idle->model, wait->place);
 	}
 	next.thread = by;
@@ -258,8 +278,8 @@ static void take_piece(void *context, const struct ran_piece *piece)
 			    function_of(model, piece->sample->native), NONE),
 		    from_ns, to_ns);
 	else if (piece->no_cpu)
-		put(blame, why_key(place_of_wait(blame, piece->wait), WHY_NO_CPU, piece->wait->reason, NONE), from_ns,
-		    to_ns);
+		put(blame, why_key(find_place(blame, piece->wait).place, WHY_NO_CPU, piece->wait->reason, NONE),
+		    from_ns, to_ns);
 	else if (piece->wait)
 		put_wait(blame, piece);
 	else

@@ -22,6 +22,7 @@ void ran_threads_free(struct ran_threads *ran)
 		if (ran->all[i]) {
 			array_free(&ran->all[i]->samples);
 			array_free(&ran->all[i]->waits);
+			array_free(&ran->all[i]->awaits);
 		}
 		free(ran->all[i]);
 	}
@@ -63,9 +64,34 @@ static size_t wait_beyond(const struct ran_thread *thread, uint64_t time_ns)
 	return low;
 }
 
+static void drop_awaits(struct ran_threads *ran, struct ran_thread *thread, size_t count)
+{
+	if (!count)
+		return;
+	thread->awaits.count -= count;
+	memmove(thread->awaits.items, thread->awaits.items + count,
+		thread->awaits.count * sizeof(*thread->awaits.items));
+	ran->kept -= count;
+}
+
+/* Drops those of waits that are not kept.  The latest ones may belong to a wait that is still to come. */
+static void drop_awaits_before(struct ran_threads *ran, struct ran_thread *thread, uint64_t time_ns)
+{
+	size_t count = 0;
+
+	while (count < thread->awaits.count && thread->awaits.items[count].time_ns < time_ns)
+		count++;
+	drop_awaits(ran, thread, count);
+}
+
 static void drop_before(struct ran_threads *ran, struct ran_thread *thread, uint64_t from_ns)
 {
 	size_t samples = sample_from(thread, from_ns), waits = wait_beyond(thread, from_ns);
+
+	if (waits < thread->waits.count)
+		drop_awaits_before(ran, thread, thread->waits.items[waits].start_ns);
+	else if (waits)
+		drop_awaits_before(ran, thread, thread->waits.items[waits - 1].end_ns);
 
 	if (samples) {
 		thread->samples.count -= samples;
@@ -131,6 +157,22 @@ void ran_add_sample(struct ran_threads *ran, const struct model *model, const st
 							  .period_ns = (uint32_t)sample_ns(sample)}));
 }
 
+void ran_add_await(struct ran_threads *ran, const struct await_event *event, uint64_t from_ns)
+{
+	const struct model_await *await = event->await;
+	struct ran_thread *thread;
+
+	if (await->stack == NONE)
+		return;
+	thread = thread_with_room(ran, await->thread, from_ns);
+	if (thread->awaits.count >= RAN_KEPT)
+		drop_awaits(ran, thread, thread->awaits.count / 2);
+	array_push(&thread->awaits, ((struct ran_await){.time_ns = await->time_ns,
+							.end_ns = await->end_ns,
+							.place = await->stack,
+							.tasks = await->tasks}));
+}
+
 /* Index of the untraced waker's program; NONE: there is none. */
 static uint32_t other_of(struct ran_threads *ran, const struct model_wait *wait)
 {
@@ -180,6 +222,71 @@ void ran_add_wait(struct ran_threads *ran, const struct model *model, const stru
 						      .other = other_of(ran, wait),
 						      .reason = wait->reason}));
 }
+
+/* ---- tasks of asyncio -------------------------------------------------------------------------------------------- */
+
+static bool is_in_stack(const struct model *model, uint32_t place, uint32_t code)
+{
+	for (uint32_t i = 0; place < CALLER_NO_FRAME && i < model->stacks[place].depth; i++)
+		if (model->frames[model->stack_frames[model->stacks[place].first + i]].code == code)
+			return true;
+	return false;
+}
+
+/* Whether the outermost coroutine of the task is in the stack. */
+static bool leads_to(const struct model *model, const struct ran_await *await, uint32_t place)
+{
+	const struct model_stack *stack = &model->stacks[await->place];
+
+	return stack->depth &&
+	       is_in_stack(model, place, model->frames[model->stack_frames[stack->first + stack->depth - 1]].code);
+}
+
+/* The first one that was read in the wait; *count: how many of that look there are. */
+static const struct ran_await *look_in(const struct ran_thread *thread, const struct ran_wait *wait, size_t *count)
+{
+	const struct ran_await *end = thread->awaits.items + thread->awaits.count;
+	size_t low = 0, high = thread->awaits.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (thread->awaits.items[middle].time_ns < wait->start_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*count = 0;
+	for (const struct ran_await *at = thread->awaits.items + low;
+	     at < end && at->time_ns == thread->awaits.items[low].time_ns && at->end_ns <= wait->end_ns; at++)
+		++*count;
+	return *count ? &thread->awaits.items[low] : NULL;
+}
+
+struct ran_awaited ran_find_awaited(const struct ran_threads *ran, const struct model *model, uint32_t number,
+				    const struct ran_wait *wait, uint32_t next)
+{
+	struct ran_awaited found = {.place = NONE};
+	const struct ran_await *first;
+	size_t count, taken = 0;
+	uint32_t tasks = 0;
+
+	if (!ran->all[number] || !(first = look_in(ran->all[number], wait, &count)))
+		return found;
+	for (size_t i = 0; i < count; i++) {
+		if (next != CALLER_UNSEEN && !leads_to(model, &first[i], next))
+			continue;
+		taken++;
+		if (first[i].tasks <= tasks)
+			continue;
+		tasks = first[i].tasks;
+		found.place = first[i].place;
+	}
+	found.alone = taken == 1;
+	return found;
+}
+
+/* ---- places ------------------------------------------------------------------------------------------------------ */
 
 /* A time at which the place of a thread is known. */
 struct sight {

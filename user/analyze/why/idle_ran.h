@@ -10,6 +10,9 @@
  *    meanwhile, in the same way, through at most RAN_STEPS threads; a wait for the GIL by what the thread did that held
  *    it.  Other waits are the thread's own.  From when it was woken until it ran, it had no CPU.
  *
+ *  - While asyncio's loop waits, its thread has only the loop's frames.  What its tasks await was read from outside in
+ *    some of these waits (GPT_AWAIT).
+ *
  * Bounded: the latest RAN_KEPT samples and waits of each thread, RAN_KEPT_ALL of all threads together.
  */
 #ifndef GPUTRACE_ANALYZE_IDLE_RAN_H
@@ -38,8 +41,16 @@ struct ran_wait {
 	uint8_t reason; /* enum gpt_wait_reason */
 };
 
+/* Where tasks of the thread's loop awaited, in a wait that it lies in. */
+struct ran_await {
+	uint64_t time_ns, end_ns;
+	uint32_t place; /* model.stacks */
+	uint32_t tasks;
+};
+
 struct ran_thread {
 	ARRAY(struct ran_sample) samples; /* by time */
+	ARRAY(struct ran_await) awaits;	  /* by time */
 	ARRAY(struct ran_wait) waits;	  /* by time; they do not overlap */
 	size_t forget_at;
 	uint64_t from_ns; /* earlier events are not kept */
@@ -77,6 +88,20 @@ static inline bool ran_is_known(const struct ran_threads *ran)
 {
 	return ran->samples || ran->waits;
 }
+
+void ran_add_await(struct ran_threads *ran, const struct await_event *event, uint64_t from_ns);
+
+struct ran_awaited {
+	uint32_t place; /* model.stacks; NONE: not known */
+	bool alone;	/* all tasks that may be meant await there; false: most of them */
+};
+
+/*
+ * Where tasks of a loop awaited in a wait of its thread.  Only those tasks count whose outermost coroutine is in
+ * `next`, the stack (caller_place) of what the thread launched next; CALLER_UNSEEN: all count.
+ */
+struct ran_awaited ran_find_awaited(const struct ran_threads *ran, const struct model *model, uint32_t thread,
+				    const struct ran_wait *wait, uint32_t next);
 
 /* A piece of a thread's time, in order: of a sample, of a wait, or of neither if it is not known. */
 struct ran_piece {

@@ -28,6 +28,7 @@ static const struct waiting_function standard[] = {
 	{"asyncio/base_events.py", "run_until_complete", WHY_AWAITED_LOOP},
 	{"asyncio/base_events.py", "run_forever", WHY_AWAITED_LOOP},
 	{"asyncio/runners.py", "run", WHY_AWAITED_LOOP}, /* of a loop in C: uvloop */
+	{"asyncio/tasks.py", "sleep", WHY_AWAITED_SLEEP},
 	/* parts of these */
 	{"selectors.py", NULL, WHY_AWAITED_UNKNOWN},
 	{"threading.py", NULL, WHY_AWAITED_UNKNOWN},

@@ -16,6 +16,7 @@ enum why_awaited {
 	WHY_AWAITED_RESULT,  /* concurrent.futures, multiprocessing.pool; a thread's end */
 	WHY_AWAITED_REQUEST, /* accept, a server's poll, recv of ZeroMQ */
 	WHY_AWAITED_LOOP,    /* asyncio's loop: no task is ready */
+	WHY_AWAITED_SLEEP,   /* asyncio.sleep: of a task's coroutines */
 };
 
 /* How a DataLoader loads. */

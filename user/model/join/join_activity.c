@@ -105,6 +105,50 @@ void join_samples(struct builder *builder, uint64_t complete_ns, uint64_t until_
 			      sizeof(builder->samples.items[0]), offsetof(struct model_sample, time_ns));
 }
 
+bool builder_add_await(struct builder *builder, const struct sender *none, const struct gpt_await *await)
+{
+	struct pending_await pending = {.program = builder_process_image(builder, await->pid), .record = *await};
+
+	(void)none; /* the record has its process */
+	builder_see_time(builder, await->time_ns);
+	if (await->end_ns < await->time_ns || !await->tasks || await->tasks > await->all)
+		return false;
+	pending.of.thread = thread_of(builder, pending.program.process, await->tid);
+	if (await->end_ns >= builder->model->start_ns)
+		receive_await(builder, &pending, 0);
+	return true;
+}
+
+static void join_await(struct builder *builder, const struct pending_await *pending)
+{
+	const struct gpt_await *from = &pending->record;
+	struct clock_span span = {.start_ns = from->time_ns, .end_ns = from->end_ns};
+	uint8_t state = GPT_STACK_OK;
+
+	if (!lies_outside(builder, NONE, span))
+		array_push(&builder->awaits, ((struct model_await){.time_ns = from->time_ns,
+								   .end_ns = from->end_ns,
+								   .thread = pending->of.thread,
+								   .stack = find_stack(builder, pending->program.epoch,
+										       from->stack_id, &state),
+								   .tasks = from->tasks,
+								   .all = from->all}));
+}
+
+void join_awaits(struct builder *builder, uint64_t complete_ns, uint64_t until_ns)
+{
+	size_t from = builder->model->awaits_in_part.from;
+
+	(void)complete_ns;
+	(void)until_ns;
+	for (size_t i = 0; i < builder->pending_awaits.count; i++)
+		join_await(builder, &builder->pending_awaits.items[i]);
+	builder->pending_awaits.count = 0;
+	if (builder->awaits.count > from)
+		order_by_time(builder->awaits.items + from, builder->awaits.count - from,
+			      sizeof(builder->awaits.items[0]), offsetof(struct model_await, time_ns));
+}
+
 /* Reads a thread's name; bytes that are not printable ASCII become "?". */
 static void read_name(char name[MODEL_WAKER_NAME], const char comm[GPT_COMM])
 {

@@ -21,6 +21,11 @@ static bool is_in_span(const struct slice *slice, uint32_t process, uint64_t tim
 	return time_ns >= slice->from_ns && time_ns < slice->to_ns;
 }
 
+static bool begins_before_end(const struct slice *slice, uint32_t process, uint64_t time_ns)
+{
+	return time_ns < (slice->spans ? slice->spans[process].to_ns : slice->to_ns);
+}
+
 static bool has_process(const struct slice *slice, uint32_t process)
 {
 	return !slice->processes || slice->processes[process];
@@ -101,10 +106,18 @@ static bool has_tid(const struct slice *slice, const struct model *part, uint32_
 	((event)->call != NONE ? slice_has_thread(slice, part, (part)->calls[(event)->call].thread)                    \
 			       : HAS_BY_TID(slice, part, event))
 #define HAS_BY_THREAD(slice, part, event) slice_has_thread(slice, part, (event)->thread)
+#define IS_AT_CALL is_in_span
+#define IS_AT_TID is_in_span
+#define IS_AT_CALL_OR_TID is_in_span
+#define IS_AT_THREAD is_in_span
+#define PROCESS_OF_LOOP PROCESS_OF_THREAD
+#define IS_AT_LOOP begins_before_end /* also what was read before the slice, in a wait that goes on into it */
+#define HAS_BY_LOOP(slice, part, event)                                                                                \
+	(has_process(slice, PROCESS_OF_LOOP(part, event)) && HAS_BY_THREAD(slice, part, event))
 #define HAS(one, many, time, timing, record, slicing)                                                                  \
 	static bool has_##one(const struct slice *slice, const struct model *part, const struct model_##one *one)      \
 	{                                                                                                              \
-		return is_in_span(slice, PROCESS_OF_##slicing(part, one), one->time) &&                                \
+		return IS_AT_##slicing(slice, PROCESS_OF_##slicing(part, one), one->time) &&                           \
 		       HAS_BY_##slicing(slice, part, one);                                                             \
 	}
 MODEL_JOINED_EVENTS(HAS)

@@ -44,8 +44,12 @@ static char *own_wait_words(const struct idle *idle, const struct idle_row *row)
 	const struct ran_other *other =
 		row->extra < idle->ran.others.count ? &idle->ran.others.items[row->extra] : NULL;
 	const char *words = wait_words(row->cause, row->detail);
+	const char *await = row->detail & WHY_AWAIT_ALONE  ? ", in an await"
+			    : row->detail & WHY_AWAIT_MOST ? ", where most of its tasks awaited"
+							   : "";
 
-	return other && *other->name ? xasprintf("%s (%s)", words, other->name) : xstrdup(words);
+	return other && *other->name ? xasprintf("%s%s (%s)", words, await, other->name)
+				     : xasprintf("%s%s", words, await);
 }
 
 char *idle_words(const struct idle *idle, const struct idle_row *row)
