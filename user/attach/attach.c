@@ -156,7 +156,9 @@ int attach_open(const struct attach_options *options, attach_emit emit, void *co
 	if (error)
 		goto fail;
 	attach->files.apart = attach->programs.apart ? files_apart(options->scope) : FILES_SHARED;
-	error = guard_start();
+	error = options->off_cpu_min_ns ? awaits_start(emit, context, &attach->awaits) : 0;
+	if (!error)
+		error = guard_start();
 	if (error) {
 		snprintf(why, why_size, "cannot start a process: %s", error_text(error));
 		goto fail;
@@ -185,6 +187,7 @@ void attach_close(struct attach *attach)
 	activity_close(&attach->activity);
 	links_detach(&attach->lifecycle);
 	holder_stop(attach->holder);
+	awaits_stop(attach->awaits);
 	files_close(&attach->files);
 	processes_close(&attach->processes);
 	if (attach->agents.file_fd >= 0)
@@ -546,6 +549,7 @@ uint64_t attach_tick(struct attach *attach, uint64_t now_ns, uint64_t heard_ns)
 	if (attach_answer_holds(attach) && now_ns + HOLD_LOOK_NS < due_ns)
 		due_ns = now_ns + HOLD_LOOK_NS;
 	foreign_reader_tick(&attach->foreign_reader, now_ns);
+	awaits_tick(attach->awaits, &attach->processes, now_ns);
 	agents_tick(&attach->agents, now_ns);
 	activity_tick(attach, now_ns);
 	for (size_t i = 0; i < attach->files.list.count; i++)

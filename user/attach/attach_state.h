@@ -6,6 +6,7 @@
 #include "attach/activity.h"
 #include "attach/agents.h"
 #include "attach/attach.h"
+#include "attach/awaits.h"
 #include "attach/generated_files.h"
 #include "attach/hold.h"
 #include "attach/probes/files.h"
@@ -32,6 +33,7 @@ struct attach {
 	struct probed_file *agent; /* gputrace's own library, probed before any process has loaded it */
 	attach_emit emit;
 	void *emit_context;
+	struct awaits *awaits;	  /* NULL: no waits are recorded */
 	struct holder *holder;	  /* NULL: no process is held */
 	ARRAY(struct hold) holds; /* threads that did not stop at once */
 	uint64_t missed;	  /* records that attach_notice did not get */

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Where the tasks of asyncio in followed processes await while their loop waits.  The programs in the kernel cannot see
+ * it; a process of gputrace's own reads it (dump/loops.h), and its answers go into the log as GPT_AWAIT.
+ */
+#ifndef GPUTRACE_ATTACH_AWAITS_H
+#define GPUTRACE_ATTACH_AWAITS_H
+
+#include "attach/emit.h"
+#include "attach/followed.h"
+
+struct awaits;
+
+/* Starts the process.  -errno: none can be started. */
+int awaits_start(attach_emit emit, void *context, struct awaits **out);
+
+/* Says which processes are to be read, and puts what was read into the log. */
+void awaits_tick(struct awaits *awaits, const struct processes *processes, uint64_t now_ns);
+
+/* Also NULL. */
+void awaits_stop(struct awaits *awaits);
+
+#endif
