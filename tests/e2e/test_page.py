@@ -209,14 +209,18 @@ def test_names_of_the_program_are_text_and_nothing_else(run):
 
 def test_the_page_has_what_the_report_and_why_say(run):
     page = run.shown()
-    for table in ("GPU time by Python line", "GPU time by kernel"):
-        rows = run.report.partition(table)[2].partition("\n\n")[0].splitlines()[2:]
-        for row in rows[:1]:
-            assert row.split()[:3] == page.texts["report"].partition(table)[2].partition("\n\n")[0].splitlines()[2].split()[:3]
-    why = tracing.gputrace(run.folder, "why", "trace.gpt").must_be(0).stdout
-    said = why.split("\n\n")[1].split()[:6]  # the page breaks lines later
-    assert page.texts["why"].split("\n\n")[1].split()[:6] == said
-    assert run.report.rstrip().splitlines()[-1].split()[0] in page.texts["report"]
+    for table, name in (("GPU time by Python line", "table-gpu_lines"), ("GPU time by kernel", "table-kernels")):
+        row = run.report.partition(table)[2].partition("\n\n")[0].splitlines()[2]
+        assert table in page.texts[name]
+        for cell in row.split()[:3]:
+            assert cell in page.texts[name]
+    verdict = tracing.gputrace(run.folder, "report", "trace.gpt").must_be(0).stdout.partition("The GPU was busy for")[2].split("\n\n")[0]
+    assert len(verdict.splitlines()) > 3
+    for line in verdict.splitlines():
+        assert " ".join(line.split()[:4]) in page.texts["verdict"]
+    losses = json.loads(tracing.gputrace(run.folder, "why", "trace.gpt", "--format", "json").must_be(0).stdout)["tables"]
+    for row in next((table["rows"] for table in losses if table["id"] == "why_losses"), []):
+        assert row["seen"] in page.texts["table-why_losses"] and row["try"] in page.texts["table-why_losses"]
 
 
 def test_the_page_needs_nothing_but_itself(run):

@@ -2,6 +2,7 @@
 """`gputrace view`: a browser shows the log; slices of a period are what the program did; requests without the token get
 nothing; sudo's rights are given up."""
 
+import json
 import os
 import pathlib
 import subprocess
@@ -94,9 +95,12 @@ def test_the_next_slice_of_a_name_is_found(viewed):
 
 def test_the_sums_are_those_of_why_and_of_the_report(viewed, folder):
     sums = viewed.sums()
-    report = tracing.gputrace(folder, "report", "trace.gpt").must_be(0).stdout
-    assert report.rstrip().splitlines()[-1].split()[0] in sums["report"]
-    assert sums["profile"]["values"][0]["id"] == "gpu" and sums["why"]
+    report = tracing.gputrace(folder, "report", "trace.gpt", "--format", "json").must_be(0).stdout
+    ids = [table["id"] for table in json.loads(report)["tables"]]
+    tables = sums["answer"]["tables"]
+    assert [table["id"] for table in tables["report"]] == ids
+    assert {"why", "why_lost"} <= {table["id"] for table in tables["why"]}
+    assert sums["profile"]["values"][0]["id"] == "gpu"
 
 
 def totals(slices):

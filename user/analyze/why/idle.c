@@ -411,21 +411,6 @@ uint32_t idle_block_of(const struct idle *idle, const struct gpu_event *event)
 	return idle->blocks ? step_blocks_since(idle->blocks, event->op->process, time_ns) : STEP_BLOCK_NONE;
 }
 
-/*
- * Numbers the kinds of gaps: what a thread does in two gaps is alike if they lie between the same places and the longer
- * one is less than twice as long.
- */
-static uint32_t like_of(struct idle *idle, const struct gpu_event *event, uint64_t ns)
-{
-	const struct model_call *launch = event->launch;
-	const struct why_recent *before = NULL;
-
-	if (launch)
-		before = why_thread_before(why_thread(&idle->threads, launch->thread), launch->start_ns, false);
-	return tally_number(&idle->likes, (struct tally_key){{before ? before->place : CALLER_UNSEEN,
-							      63u - (uint32_t)__builtin_clzll(ns | 1)}});
-}
-
 static void charge_gap(struct idle *idle, const struct idle_device *device, const struct gpu_event *event,
 		       uint64_t from, uint64_t to)
 {
@@ -442,7 +427,7 @@ static void charge_gap(struct idle *idle, const struct idle_device *device, cons
 					 .inner = WHY_CAUSES,
 					 .culprit = NONE,
 					 .via = NONE,
-					 .like = like_of(idle, event, to - from)};
+					 .like = idle_like(idle, event, to - from)};
 	struct why_rest all = {from, to};
 	struct idle_spans spans = {.next = &all, .count = 1};
 	uint64_t rest = to - from;

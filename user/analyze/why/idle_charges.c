@@ -11,6 +11,17 @@
 #define LOOKED_AT 0x100u
 #define NO_BLOCK 0xffu
 
+uint32_t idle_like(struct idle *idle, const struct gpu_event *event, uint64_t ns)
+{
+	const struct model_call *launch = event->launch;
+	const struct why_recent *before = NULL;
+
+	if (launch)
+		before = why_thread_before(why_thread(&idle->threads, launch->thread), launch->start_ns, false);
+	return tally_number(&idle->likes, (struct tally_key){{before ? before->place : CALLER_UNSEEN,
+							      63u - (uint32_t)__builtin_clzll(ns | 1)}});
+}
+
 /* Pieces of one gap that are charged once count as one part. */
 static void add_to_sum(const struct idle_charging *charging, struct idle_sum *sum, uint64_t ns)
 {

@@ -51,6 +51,12 @@ void idle_charge_spans(struct idle_charging *charging, struct tally_key key, str
  */
 void idle_settle_gap(struct idle_charging *charging);
 
+/*
+ * Numbers the kinds of gaps: what a thread does in two gaps is alike if they lie between the same places and the longer
+ * one is less than twice as long.
+ */
+uint32_t idle_like(struct idle *idle, const struct gpu_event *event, uint64_t ns);
+
 /* A charge as first made, before unsampled time was shared out; index: in charges. */
 struct idle_charge idle_charge_made(const struct idle *idle, size_t index);
 

@@ -11,5 +11,8 @@ ASSET(page_js, "user/export/page/page.js");
 ASSET(flames_js, "user/export/page/flames.js");
 ASSET(tables_js, "user/export/page/tables.js");
 ASSET(rows_js, "user/export/page/rows.js");
+ASSET(words_js, "user/export/page/words.js");
+ASSET(axis_js, "user/export/page/axis.js");
+ASSET(input_js, "user/export/page/input.js");
 ASSET(timeline_js, "user/export/page/timeline.js");
 ASSET(sources_js, "user/export/page/sources.js");

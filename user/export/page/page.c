@@ -162,7 +162,8 @@ static void put_head(struct sink *out, const char *title, bool connects)
 
 static void put_graph_frame(struct sink *out)
 {
-	sink_literal(out, "<section>\n<h2>Flame graphs</h2>\n<div class=\"bar\"><span id=\"values\"></span><button id=\"all\">show all</button>"
+	sink_literal(out, "<section>\n<h2>Flame graphs</h2>\n<div class=\"bar\"><span id=\"values\"></span><button "
+			  "id=\"all\">show all</button>"
 			  "<input id=\"search\" type=\"search\" placeholder=\"search functions, files, kernels\" "
 			  "aria-label=\"search\"></div>\n<div id=\"detail\"></div>\n<div id=\"graph\" tabindex=\"0\" "
 			  "aria-label=\"flame graph\"></div>\n</section>\n");
@@ -178,13 +179,12 @@ static void put_graph(struct sink *out, struct profile *profile)
 
 static void put_scripts(struct sink *out)
 {
+	const char *const scripts[] = {page_js, flames_js,   tables_js, rows_js,   words_js,
+				       axis_js, timeline_js, input_js,	sources_js};
+
 	sink_literal(out, "<script>\n");
-	sink_text(out, page_js);
-	sink_text(out, flames_js);
-	sink_text(out, tables_js);
-	sink_text(out, rows_js);
-	sink_text(out, timeline_js);
-	sink_text(out, sources_js);
+	for (size_t i = 0; i < sizeof(scripts) / sizeof(scripts[0]); i++)
+		sink_text(out, scripts[i]);
 	sink_literal(out, "</script>\n</body>\n</html>\n");
 }
 
@@ -195,11 +195,12 @@ static void put_verdict_frame(struct sink *out)
 
 static void put_tables_frame(struct sink *out)
 {
-	sink_literal(out, "<section>\n<h2>Tables</h2>\n<div class=\"bar\"><input id=\"filter\" type=\"search\" "
-			  "placeholder=\"filter rows\" aria-label=\"filter rows\"></div>\n<div class=\"soft\">A click on a "
-			  "title sorts; one on a line shows its source with the costs of each line.</div>\n"
-			  "<div id=\"why\"></div>\n<div id=\"report\"></div>\n</section>\n"
-			  "<dialog id=\"source\"></dialog>\n");
+	sink_literal(out,
+		     "<section>\n<h2>Tables</h2>\n<div class=\"bar\"><input id=\"filter\" type=\"search\" "
+		     "placeholder=\"filter rows\" aria-label=\"filter rows\"></div>\n<div class=\"soft\">A click on a "
+		     "title sorts; one on a line shows its source with the costs of each line.</div>\n"
+		     "<div id=\"why\"></div>\n<div id=\"report\"></div>\n</section>\n"
+		     "<dialog id=\"source\"></dialog>\n");
 }
 
 /* The analyses of the report, and those of its source lines. */

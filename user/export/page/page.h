@@ -26,8 +26,8 @@ struct steps;
 int page_put_sums(struct sink *out, struct zoom *zoom, struct trace *trace, const struct export_options *options);
 
 /* The static parts of the page: files of this folder, embedded in the program as they are, NUL-terminated. */
-extern const char page_css[], page_js[], flames_js[], tables_js[], rows_js[], timeline_js[],
-	sources_js[];
+extern const char page_css[], page_js[], flames_js[], tables_js[], rows_js[], words_js[], axis_js[], timeline_js[],
+	input_js[], sources_js[];
 
 /*
  * A flame graph as a picture (.svg) without a script: GPU time, or launches, by stack; root at the top, largest first.

@@ -239,8 +239,8 @@ static void take_frame(void *context, const struct stack_frame *frame)
 
 	if (frame->kind != STACK_FRAME_PYTHON)
 		return;
-	array_push(&frames->texts,
-		   xasprintf("%s%s (%s:%u)", frame->before, frame->name, *frame->file ? frame->file : "?", frame->line));
+	array_push(&frames->texts, xasprintf("%s%s (%s:%u)", frame->before, frame->name,
+					     *frame->file ? frame->file : "?", frame->line));
 	array_push(&frames->libraries, file_is_library(frame->file));
 }
 

@@ -23,7 +23,7 @@ struct page_gap {
 /* The gaps that a zoom gets while the trace is analyzed. */
 struct page_gaps {
 	struct zoom *zoom;
-	struct tally reasons;	       /* charge, thread; numbered as the zoom's reasons */
+	struct tally reasons;		/* charge, thread; numbered as the zoom's reasons */
 	ARRAY(struct page_gap) longest; /* by reason */
 	ARRAY(struct zoom_gap_part) parts;
 };

@@ -23,21 +23,22 @@ void page_put_json(struct sink *out, const struct sink *json)
 
 void page_put_timeline_frame(struct sink *out)
 {
-	sink_literal(out,
-		     "<section id=\"timeline\">\n<h2>Timeline</h2>\n<div class=\"bar\"><button id=\"tl-in\">zoom in</button>"
-		     "<button id=\"tl-out\">zoom out</button><button id=\"tl-left\" aria-label=\"earlier\">\xe2\x86\x90"
-		     "</button><button id=\"tl-right\" aria-label=\"later\">\xe2\x86\x92</button><button "
-		     "id=\"tl-all\">show all</button>"
-		     "<input id=\"tl-search\" type=\"search\" placeholder=\"search slices, lines\" "
-		     "aria-label=\"search the timeline\"><button id=\"tl-next\">next</button></div>\n"
-		     "<div class=\"soft\">Ctrl and the wheel, or W and S, zoom; dragging, or A and D, moves; dragging "
-		     "with Shift measures; a click picks a slice, two show it alone; a click on a gap leads to what "
-		     "ran or waited then.</div>\n"
-		     "<div id=\"tl-about\"></div>\n<div id=\"tl-detail\" role=\"status\"></div>\n"
-		     "<div id=\"tl-view\" tabindex=\"0\" aria-label=\"timeline\"><div id=\"tl-space\">"
-		     "<canvas id=\"tl-canvas\"></canvas></div></div>\n"
-		     "<div id=\"tl-legend\"></div>\n</section>\n"
-		     "<div id=\"tl-tip\" hidden></div>\n");
+	sink_literal(
+		out,
+		"<section id=\"timeline\">\n<h2>Timeline</h2>\n<div class=\"bar\"><button id=\"tl-in\">zoom in</button>"
+		"<button id=\"tl-out\">zoom out</button><button id=\"tl-left\" aria-label=\"earlier\">\xe2\x86\x90"
+		"</button><button id=\"tl-right\" aria-label=\"later\">\xe2\x86\x92</button><button "
+		"id=\"tl-all\">show all</button>"
+		"<input id=\"tl-search\" type=\"search\" placeholder=\"search slices, lines\" "
+		"aria-label=\"search the timeline\"><button id=\"tl-next\">next</button></div>\n"
+		"<div class=\"soft\">Ctrl and the wheel, or W and S, zoom; dragging, or A and D, moves; dragging "
+		"with Shift measures; a click picks a slice, two show it alone; a click on a gap leads to what "
+		"ran or waited then.</div>\n"
+		"<div id=\"tl-about\"></div>\n<div id=\"tl-detail\" role=\"status\"></div>\n"
+		"<div id=\"tl-view\" tabindex=\"0\" aria-label=\"timeline\"><div id=\"tl-space\">"
+		"<canvas id=\"tl-canvas\"></canvas></div></div>\n"
+		"<div id=\"tl-legend\"></div>\n</section>\n"
+		"<div id=\"tl-tip\" hidden></div>\n");
 }
 
 /* ---- levels ----------------------------------------------------------------------------------------------------- */

@@ -10,10 +10,10 @@ const GPUTRACE_IDLE_PROCESSES = "\0"; // no name of a group
 // Kinds of rows of a GPU: its streams, and waits for them.  Their names come from a target.
 const gputraceIsOnGpu = (kind) => kind === GPUTRACE_STREAM || kind === GPUTRACE_WAITS;
 
-// By enum timeline_category: name and hue.
+// By enum timeline_category: name, hue, and saturation if it is not 70.
 const GPUTRACE_CATEGORIES = [["CUDA call", 205], ["driver call", 195], ["kernel", 352], ["copy", 145], ["fill", 165], ["wait for the GPU", 52],
 	["Python function", 28], ["garbage collection", 80], ["import", 95], ["range", 285], ["mark", 285], ["op", 250],
-	["named by the program", 275], ["memory", 0], ["step", 315], ["JIT compiler", 120], ["CUPTI", 0],
+	["named by the program", 275], ["memory", 225, 30], ["step", 315], ["JIT compiler", 120], ["CUPTI", 0, 15],
 	["wait off the CPU", 65], ["CPU sample", 24]];
 
 // From category 100 on: what gaps of GPUs are charged to (enum gap_color): name, hue, saturation.

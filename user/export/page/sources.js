@@ -80,10 +80,12 @@ function gputraceLive(status, answer) {
 		get("sums", {}).then((given) => {
 			if (!given.ready)
 				return setTimeout(askForSums, 500);
-			status.textContent = "";
-			gputraceFlames(given.profile);
-			answer(given.answer);
-			return get("tracks", {}).then(replyTracks); // now with the gaps of GPUs
+			return get("tracks", {}).then((tracks) => { // now with the gaps of GPUs
+				status.textContent = "";
+				replyTracks(tracks);
+				gputraceFlames(given.profile);
+				answer(given.answer);
+			});
 		}).catch(gone);
 	}
 

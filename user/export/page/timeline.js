@@ -5,10 +5,9 @@
 "use strict";
 
 function gputraceTimeline(source) {
-	const ROW = 17, GAP = 5, HEAD = 20, LABEL = 26, AXIS = 22; // pixels
+	const ROW = 17, GAP = 5, HEAD = 20, LABEL = 26, AXIS = GPUTRACE_AXIS; // pixels
 	const START = 0, LENGTH = 1, NAME = 2, COUNT = 3, BUSY = 4, NUMBER = 5, FIELDS = 6; // fields of a box
 	const MEMORY = GPUTRACE_MEMORY;
-	const KERNEL = 2; // a category
 	const LEAST_NS = 50;
 
 	const get = (id) => document.getElementById(id);
@@ -22,7 +21,7 @@ function gputraceTimeline(source) {
 	let stack = null; // {of, own, frames}: the stack of the picked slice's label
 	let info = {span: 1, read: 0, done: false, slices: 0, tracks: []}, answer = null, rows = [], deepest = new Map(), total = 0, hits = [], asked = 0;
 
-	let GUTTER = 210; // pixels: less in a narrow window
+	let GUTTER = gputraceGutter(view);
 
 	const time = gputraceTime, color = (name) => colors.getPropertyValue(name).trim();
 
@@ -31,7 +30,7 @@ function gputraceTimeline(source) {
 	function layOut() {
 		const heightOf = (track, depth) => Math.max(1, depth, deepest.get(track) || 0) * ROW + GAP;
 
-		GUTTER = Math.min(210, Math.round(view.clientWidth * 0.35));
+		GUTTER = gputraceGutter(view);
 		({rows, total} = gputraceRows(info, heightOf, open, {axis: AXIS, head: HEAD}));
 		space.style.height = total + "px";
 		view.style.height = Math.min(total + 2, Math.max(160, window.innerHeight * 0.7)) + "px";
@@ -65,79 +64,10 @@ function gputraceTimeline(source) {
 	const x = (ns) => GUTTER + (ns - state.from) / (state.to - state.from) * wide();
 	const timeAt = (pixel) => state.from + (pixel - GUTTER) / wide() * (state.to - state.from);
 
-	// Drops the prefix that nearly all kernels of templates have.
-	const shown = (label) => label[2] === KERNEL ? label[0].replace(/^void /, "") : label[0];
-
-	// What a box says: of a gap the line to blame, else what it is charged to.
-	const boxText = (label) => label[2] >= GPUTRACE_GAP_CATEGORY ? label[1] || gputraceCategory(label[2]).name : shown(label);
-
-	function bytes(number) {
-		const unit = [["TB", 1e12], ["GB", 1e9], ["MB", 1e6], ["KB", 1e3]].find(([, least]) => number >= least);
-
-		return unit ? (number / unit[1]).toFixed(1) + " " + unit[0] : number + " B";
-	}
-
 	const isFound = (label) => state.find !== "" &&
 		(label[0].toLowerCase().includes(state.find.toLowerCase()) || label[1].toLowerCase().includes(state.find.toLowerCase()));
 
-	function fitted(text, room) {
-		const most = Math.floor(room / 6.7);
-
-		return text.length <= most ? text : most > 3 ? text.slice(0, most - 1) + "\u2026" : "";
-	}
-
-	function tickStep() {
-		const span = state.to - state.from, steps = wide() / 110;
-		let step = Math.pow(10, Math.floor(Math.log10(span / steps)));
-
-		return step * ([1, 2, 5, 10].find((by) => span / (step * by) <= steps) || 10);
-	}
-
-	// With no more digits than the step has.
-	function tick(at, step) {
-		const [unit, size] = [["s", 1e9], ["ms", 1e6], ["us", 1e3], ["ns", 1]].find(([, least]) => step >= least / 10) || ["ns", 1];
-
-		return (at / size).toFixed(Math.max(0, -Math.floor(Math.log10(step / size) + 1e-9))) + " " + unit;
-	}
-
-	function eachTick(use) {
-		const step = tickStep();
-
-		for (let at = Math.ceil(state.from / step) * step; at <= state.to; at += step)
-			use(Math.round(x(at)), at, step);
-	}
-
-	function drawGrid() {
-		pen.fillStyle = color("--line");
-		eachTick((pixel) => pen.fillRect(pixel, AXIS, 1, view.clientHeight));
-	}
-
-	function drawAxis() {
-		pen.fillStyle = color("--paper");
-		pen.fillRect(0, 0, view.clientWidth, AXIS);
-		pen.fillStyle = color("--soft");
-		eachTick((pixel, at, step) => {
-			pen.fillRect(pixel, AXIS - 5, 1, 5);
-			if (pixel < view.clientWidth - 90)
-				pen.fillText(tick(at, step), pixel + 3, 12);
-		});
-		pen.fillText(fitted("since the begin", GUTTER - 8), 6, 12);
-	}
-
-	// The pattern for times that were not read yet, and around them.
-	const hatching = (() => {
-		const tile = document.createElement("canvas"), on = tile.getContext("2d");
-
-		tile.width = tile.height = 8;
-		on.strokeStyle = color("--soft");
-		on.globalAlpha = 0.55;
-		for (const by of [-8, 0, 8]) {
-			on.moveTo(by, 8);
-			on.lineTo(by + 8, 0);
-		}
-		on.stroke();
-		return pen.createPattern(tile, "repeat");
-	})();
+	const {drawGrid, drawAxis, hatching} = gputraceAxis({pen, view, state, x, wide, color});
 
 	function drawUnread() {
 		const left = Math.max(GUTTER, x(info.read));
@@ -150,7 +80,7 @@ function gputraceTimeline(source) {
 
 	function nameUnread() {
 		const left = Math.max(GUTTER, x(info.read)) + 6;
-		const text = fitted(info.places ? "not read yet: an estimate" : "not read yet", view.clientWidth - left - 12);
+		const text = gputraceFitted(info.places ? "not read yet: an estimate" : "not read yet", view.clientWidth - left - 12);
 
 		if (info.done || !text)
 			return;
@@ -177,13 +107,13 @@ function gputraceTimeline(source) {
 		// for several slices, the height shows the part of the time that they took
 		const part = row.kind === MEMORY ? Math.max(1, (ROW - 1) * boxes[at + NUMBER] / most) :
 			count > 1 ? Math.max(3, (ROW - 1) * Math.min(1, boxes[at + BUSY] / Math.max(1, boxes[at + LENGTH]))) : ROW - 1;
-		const name = row.kind === MEMORY ? bytes(boxes[at + NUMBER]) : guessed ? "\u2248 " + boxText(label) :
-			count > 1 ? count.toLocaleString("en") + " \u00d7 " + boxText(label) : boxText(label);
+		const name = row.kind === MEMORY ? gputraceBytes(boxes[at + NUMBER]) : guessed ? "\u2248 " + gputraceBoxText(label, width - 6) :
+			count > 1 ? count.toLocaleString("en") + " \u00d7 " + gputraceBoxText(label, width - 6) : gputraceBoxText(label, width - 6);
 
 		pen.fillRect(left, top + ROW - 1 - part, width, part);
 		if (width >= LABEL) {
 			pen.fillStyle = found ? "#fff" : "#111";
-			pen.fillText(fitted(name, width - 6), left + 3, top + 12);
+			pen.fillText(gputraceFitted(name, width - 6), left + 3, top + 12);
 		}
 		pen.globalAlpha = 1;
 	}
@@ -199,7 +129,7 @@ function gputraceTimeline(source) {
 			pen.fillStyle = color(row.fold ? "--soft" : "--ink");
 			pen.font = (row.head ? "bold " : "") + "11px ui-monospace, monospace";
 			if (top >= AXIS - 4)
-				pen.fillText(fitted(row.head || row.label, GUTTER - (row.head ? 10 : 20)), row.head ? 4 : 14, top + (row.head ? 14 : 12));
+				pen.fillText(gputraceFitted(row.head || row.label, GUTTER - (row.head ? 10 : 20)), row.head ? 4 : 14, top + (row.head ? 14 : 12));
 			if (!row.head) {
 				pen.fillStyle = color("--line");
 				pen.fillRect(0, top + row.height - 3, view.clientWidth, 1);
@@ -313,22 +243,6 @@ function gputraceTimeline(source) {
 
 	// ---- words ----------------------------------------------------------------------------------------------------
 
-	function words(hit) {
-		const [, where, category] = hit.label, kind = gputraceCategory(category).name, name = shown(hit.label);
-
-		if (hit.row.kind === MEMORY)
-			return [bytes(hit.number) + (hit.count > 1 ? " held at most" : " held"), hit.label[0], time(hit.length) + ", from " + time(hit.start) + " on"];
-		if (hit.guessed)
-			return ["not read yet: some " + hit.count.toLocaleString("en") + " slices in " + time(hit.length) + " are expected, of " + time(hit.busy),
-				"as where it was read next to here, where the longest is " + name + (where ? "  " + where : "")];
-		if (hit.row.kind === GPUTRACE_GAPS && hit.count === 1)
-			return ["the GPU idle for " + time(hit.length) + ", from " + time(hit.start) + " on" + (where ? ": " + where : ""), name];
-		if (hit.count > 1)
-			return [hit.count.toLocaleString("en") + " slices in " + time(hit.length) + ", which took " + time(hit.busy),
-				"the longest: " + name + (where ? "  " + where : ""), "from " + time(hit.start) + " on: zoom in to see each"];
-		return [name, kind + (where ? "  " + where : ""), time(hit.length) + ", from " + time(hit.start) + " on", hit.row.label];
-	}
-
 	function pickedHit() {
 		return state.at && hits.find((hit) => hit.row.track === state.at.track && hit.depth === state.at.depth &&
 			hit.start <= state.at.time && hit.start + Math.max(hit.length, 1) > state.at.time);
@@ -357,35 +271,19 @@ function gputraceTimeline(source) {
 			});
 	}
 
-	function moreWords(picked) {
-		const lines = [], other = linked && linked.of === state.at && linked.hit;
-
-		if (other && gputraceIsOnGpu(picked.row.kind))
-			lines.push("launched by " + other.name + (other.where ? "  " + other.where : "") + ", " + time(Math.abs(picked.start - other.start)) +
-				(picked.start >= other.start ? " before it began" : " after it began"));
-		else if (other)
-			lines.push("GPU work " + other.name.replace(/^void /, "") + ", " + time(other.length) + ", began " + time(Math.abs(other.start - picked.start)) +
-				(other.start >= picked.start ? " after the call" : " before the call"));
-		if (stack && stack.of === state.at && stack.frames.length) {
-			if (stack.own > 0)
-				lines.push("own line " + stack.frames[stack.own]);
-			lines.push("stack " + stack.frames.join(" < "));
-		}
-		return lines;
-	}
-
 	// Leads from a gap to the thread that it is charged to: unfolds and scrolls to its rows, and shows the gap wide enough.
 	function lead(gap) {
 		const target = gap.label[4], owner = (info.tracks.find(([track]) => track === target) || [])[5];
-		const tracks = new Set(info.tracks.filter((one) => target !== undefined && !gputraceIsOnGpu(one[4]) && one[5] === owner).map(([track]) => track));
+		const tracks = new Set(info.tracks.filter((one) => target !== undefined && one[4] <= GPUTRACE_SAMPLES && !gputraceIsOnGpu(one[4]) && one[5] === owner).map(([track]) => track));
 
 		led = {of: state.at, hit: gap, tracks};
 		if (!state.follows || !tracks.size)
 			return;
-		if (!rows.some((row) => tracks.has(row.track))) {
-			open.add(info.tracks.find(([track]) => track === target)[2]).add(GPUTRACE_IDLE_PROCESSES);
-			layOut();
-		}
+		for (const fold of [info.tracks.find(([track]) => track === target)[2], GPUTRACE_IDLE_PROCESSES])
+			if (!rows.some((row) => tracks.has(row.track))) {
+				open.add(fold);
+				layOut();
+			}
 		const first = rows.find((row) => tracks.has(row.track)), last = rows.filter((row) => tracks.has(row.track)).pop();
 
 		state.follows = false;
@@ -395,18 +293,6 @@ function gputraceTimeline(source) {
 			show(gap.start - gap.length * 2, gap.start + gap.length * 3);
 		else
 			ask();
-	}
-
-	// What the thread of a picked gap ran or waited for meanwhile, as far as it is drawn.
-	function meanwhile() {
-		const end = led.hit.start + led.hit.length;
-		const part = (hit) => Math.min(end, hit.start + hit.length) - Math.max(led.hit.start, hit.start);
-		const isSeen = (hit) => hit.row.kind === GPUTRACE_OFF_CPU || hit.row.kind === GPUTRACE_SAMPLES; // waits and samples say more than functions
-		const there = hits.filter((hit) => led.tracks.has(hit.row.track) && part(hit) > 0)
-			.sort((a, b) => isSeen(b) - isSeen(a) || part(b) - part(a) || b.depth - a.depth);
-
-		return there.slice(0, 3).map((hit) => "meanwhile " + hit.row.label + ": " + (hit.count > 1 ? hit.count.toLocaleString("en") + " \u00d7 " : "") +
-			shown(hit.label) + (hit.label[1] ? "  " + hit.label[1] : "") + ", " + time(part(hit)));
 	}
 
 	function say() {
@@ -425,10 +311,10 @@ function gputraceTimeline(source) {
 			(info.done && !info.tracks.length ? "; nothing was recorded that could be drawn" : "");
 		const measured = state.measured ? ["measured: " + time(state.measured.to - state.measured.from) + ", from " + time(state.measured.from) + " to " + time(state.measured.to)] : [];
 
-		detail.textContent = measured.concat(picked ? [words(picked).join("   "), ...(led && led.of === state.at ? meanwhile() : []), ...moreWords(picked)] : []).join("\n");
-		if (picked) {
+		detail.textContent = measured.concat(picked ? [gputraceWords(picked).join("   "), ...(led && led.of === state.at ? gputraceMeanwhile(led, hits) : []),
+			...gputraceMoreWords(picked, linked && linked.of === state.at && linked.hit, stack && stack.of === state.at && stack)] : []).join("\n");
+		if (picked)
 			askAbout(picked);
-		}
 		if (picked && !isOut) {
 			pen.strokeStyle = color("--ink");
 			pen.lineWidth = 2;
@@ -512,7 +398,7 @@ function gputraceTimeline(source) {
 		canvas.style.cursor = fold ? "pointer" : "default";
 		tip.hidden = !hit;
 		if (hit) {
-			tip.textContent = words(hit).join("\n");
+			tip.textContent = gputraceWords(hit).join("\n");
 			tip.style.left = Math.min(event.clientX + 14, window.innerWidth - tip.offsetWidth - 8) + "px";
 			tip.style.top = Math.min(event.clientY + 16, window.innerHeight - tip.offsetHeight - 8) + "px";
 		}
@@ -553,86 +439,6 @@ function gputraceTimeline(source) {
 		show(Number.isFinite(from) ? from : 0, Number.isFinite(to) && to > from ? to : info.span, true);
 	}
 
-	function listen() {
-		let drag = null;
-
-		view.addEventListener("scroll", () => { hideTip(); draw(); ask(); });
-		for (const kind of ["scroll", "blur", "resize"])
-			window.addEventListener(kind, hideTip, {passive: true});
-		for (const kind of ["pointerleave", "pointercancel", "pointerdown", "wheel"])
-			canvas.addEventListener(kind, hideTip, {passive: true});
-		document.addEventListener("pointermove", (event) => event.target !== canvas && hideTip(), {passive: true});
-		canvas.addEventListener("wheel", (event) => {
-			const sideways = event.shiftKey ? event.deltaY : event.deltaX, box = canvas.getBoundingClientRect();
-
-			if (event.ctrlKey || event.metaKey)
-				zoomBy(Math.exp(event.deltaY / 300), timeAt(Math.max(GUTTER, event.clientX - box.left)));
-			else if (sideways)
-				pan(sideways / wide());
-			else
-				return;
-			event.preventDefault();
-		}, {passive: false});
-		canvas.addEventListener("pointerdown", (event) => {
-			drag = {x: event.clientX, from: state.from, to: state.to, moved: false, measures: event.shiftKey};
-			canvas.setPointerCapture(event.pointerId);
-			view.focus();
-		});
-		canvas.addEventListener("pointermove", (event) => {
-			if (!drag)
-				return showTip(event);
-			const by = (drag.x - event.clientX) / wide() * (drag.to - drag.from);
-
-			drag.moved = drag.moved || Math.abs(event.clientX - drag.x) > 3;
-			if (drag.moved && drag.measures)
-				measure(drag.x, event.clientX);
-			else if (drag.moved)
-				show(drag.from + by, drag.to + by);
-		});
-		canvas.addEventListener("pointerup", (event) => {
-			if (drag && !drag.moved) {
-				const fold = foldAt(event);
-
-				fold ? toggle(fold.fold) : pick(hitAt(event));
-			}
-			drag = null;
-		});
-		canvas.addEventListener("dblclick", (event) => {
-			const hit = hitAt(event);
-
-			if (hit)
-				show(hit.start - hit.length * 0.1, hit.start + hit.length * 1.1);
-		});
-		document.addEventListener("keydown", (event) => {
-			const keys = {w: () => zoomBy(0.6, middle()), s: () => zoomBy(1 / 0.6, middle()), a: () => pan(-0.2), d: () => pan(0.2)};
-			const arrows = {ArrowLeft: keys.a, ArrowRight: keys.d, "+": keys.w, "=": keys.w, "-": keys.s, Home: () => show(0, info.span), Escape: () => { state.measured = null; pick(); }};
-			const does = keys[event.key.toLowerCase()] || (document.activeElement === view ? arrows[event.key] : undefined);
-
-			if (!does || event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === "INPUT")
-				return;
-			does();
-			event.preventDefault();
-		});
-		get("tl-in").addEventListener("click", () => zoomBy(0.5, middle()));
-		get("tl-out").addEventListener("click", () => zoomBy(2, middle()));
-		get("tl-left").addEventListener("click", () => pan(-0.5));
-		get("tl-right").addEventListener("click", () => pan(0.5));
-		get("tl-all").addEventListener("click", () => show(0, info.span));
-		search.addEventListener("input", () => { state.find = search.value; state.note = ""; keep(); draw(); });
-		const reply = (note) => { state.note = note; draw(); };
-		const findFirst = () => source.find(state.find, null, (hit) => {
-			if (hit)
-				goTo(hit);
-			reply(hit ? "; from the start on again" : info.done ? "; nothing is called so" : "; nothing that was read is called so");
-		});
-		const findNext = () => state.find && source.find(state.find, state.at ? state.at.time : state.from, (hit) => hit ? goTo(hit) : findFirst());
-
-		next.addEventListener("click", findNext);
-		search.addEventListener("keydown", (event) => event.key === "Enter" && findNext());
-		window.addEventListener("resize", () => { layOut(); draw(); ask(); });
-		window.addEventListener("hashchange", readAddress);
-	}
-
 	source.open((given) => {
 		const first = !info.tracks.length, followed = state.from === 0 && state.to >= info.span;
 
@@ -643,7 +449,7 @@ function gputraceTimeline(source) {
 		else
 			show(state.from, followed ? info.span : state.to, true);
 	});
-	listen();
+	gputraceListen({view, canvas, search, next, state, source, info: () => info, show, zoomBy, pan, middle, wide, timeAt, hitAt, foldAt, toggle, pick, measure, goTo, showTip, hideTip, keep, layOut, draw, ask, readAddress});
 	return {
 		// Shows the gap in that row, and leads to what ran or waited then.
 		goToGap: (track, start, length) => {

@@ -52,8 +52,7 @@ void zoom_add_gap(struct zoom *zoom, uint32_t device, const struct zoom_gap_part
 		while (zoom->labels.count <= label)
 			array_push(&zoom->labels, (struct zoom_label){.leads_to = ZOOM_NONE});
 		zoom_add(zoom, row,
-			 &(struct zoom_slice){
-				 .start_ns = parts[i].from_ns, .end_ns = parts[i].to_ns, .label = label});
+			 &(struct zoom_slice){.start_ns = parts[i].from_ns, .end_ns = parts[i].to_ns, .label = label});
 	}
 	pthread_mutex_unlock(&zoom->lock);
 }

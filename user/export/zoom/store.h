@@ -77,7 +77,7 @@ struct zoom_track {
 	uint32_t process;			  /* model.processes; ZOOM_NONE: of none */
 	uint32_t rank;				  /* of that process; ZOOM_NONE: none */
 	bool on_gpu;
-	bool is_hidden; /* gaps.c */
+	bool is_hidden;				   /* gaps.c */
 	bool is_known;				   /* the pass over the whole trace has it; else only samples have it */
 	struct zoom_layer read;			   /* without the long slices */
 	struct zoom_layer sampled;		   /* places that the pass over the whole trace has not reached yet */
@@ -94,7 +94,7 @@ struct zoom_label {
 	uint32_t name, where;
 	uint32_t category; /* enum timeline_category, or ZOOM_CATEGORY_GAPS and more */
 	uint32_t leads_to; /* of a gap: a row of the thread that it is charged to; ZOOM_NONE */
-	uint32_t stack; /* a text, "own,12,45": its frames' texts, innermost first; own: the user's own, or -1 */
+	uint32_t stack;	   /* a text, "own,12,45": its frames' texts, innermost first; own: the user's own, or -1 */
 };
 
 /* The packed blocks: an unnamed file, the tail not yet written to it, and a piece that was read. */

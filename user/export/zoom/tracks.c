@@ -258,10 +258,9 @@ static void put_samples(const struct zoom *zoom, struct sink *out)
 	sink_text(out, text);
 }
 
-_Static_assert(TIMELINE_TRACK_STREAM == 6 && TIMELINE_TRACK_WAITS == 7 &&
-		       TIMELINE_TRACK_CUPTI == 8 && TIMELINE_TRACK_OFF_CPU == 9 &&
-		       TIMELINE_TRACK_CPU_SAMPLES == 10 && ZOOM_TRACK_MEMORY == 100 && ZOOM_TRACK_GAPS == 101 &&
-		       ZOOM_CATEGORY_GAPS == 100,
+_Static_assert(TIMELINE_TRACK_STREAM == 6 && TIMELINE_TRACK_WAITS == 7 && TIMELINE_TRACK_CUPTI == 8 &&
+		       TIMELINE_TRACK_OFF_CPU == 9 && TIMELINE_TRACK_CPU_SAMPLES == 10 && ZOOM_TRACK_MEMORY == 100 &&
+		       ZOOM_TRACK_GAPS == 101 && ZOOM_CATEGORY_GAPS == 100,
 	       "page/rows.js knows rows and categories by these");
 
 void zoom_put_tracks(struct zoom *zoom, struct sink *out)
@@ -278,8 +277,8 @@ void zoom_put_tracks(struct zoom *zoom, struct sink *out)
 		uint32_t at = count;
 
 		zoom_sort_long_slices(track);
-		if (track->is_hidden || (!track->read.rows.count && !track->long_slices.count &&
-					 !(samples && track->sampled.rows.count)))
+		if (track->is_hidden ||
+		    (!track->read.rows.count && !track->long_slices.count && !(samples && track->sampled.rows.count)))
 			continue;
 		for (; at && stands_before(track, &zoom->tracks.items[order[at - 1]]); at--)
 			order[at] = order[at - 1];

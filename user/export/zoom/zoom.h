@@ -78,11 +78,12 @@ struct zoom_gap_part {
 
 struct zoom_reason {
 	const char *name, *where;
-	uint32_t color;	       /* one of the page's colors of gaps */
+	uint32_t color;		   /* one of the page's colors of gaps */
 	const char *const *frames; /* of the line's stack, innermost first */
 	size_t frame_count;
-	int own;	       /* which of them is the user's own, -1: none */
-	uint32_t process, tid; /* model.processes, and the system's number: the thread that it leads to; ZOOM_NONE: none */
+	int own; /* which of them is the user's own, -1: none */
+	uint32_t process,
+		tid; /* model.processes, and the system's number: the thread that it leads to; ZOOM_NONE: none */
 };
 
 #define ZOOM_NONE UINT32_MAX
@@ -103,20 +104,21 @@ bool zoom_gap_row(struct zoom *zoom, uint32_t device, uint32_t *row);
 
 /*
  * {"span":,"read":,"done":,"slices":,("cut":true,)("places":,"sampled":,)
- * "tracks":[[id,"label","group",depth,kind,owner,busy,"thread"]...]}: times in nanoseconds since the timeline's start; tracks
- * without slices are left out.  owner: the same for all rows of a thread; busy: the time of its slices, added up;
- * thread: its name.
- * places: after `read`, what is drawn comes from this many places; sampled: their share of all records.
+ * "tracks":[[id,"label","group",depth,kind,owner,busy,"thread"]...]}: times in nanoseconds since the timeline's start;
+ * tracks without slices are left out.  owner: the same for all rows of a thread; busy: the time of its slices, added
+ * up; thread: its name. places: after `read`, what is drawn comes from this many places; sampled: their share of all
+ * records.
  */
 void zoom_put_tracks(struct zoom *zoom, struct sink *out);
 
 /*
  * {"from":,"to":,"least":,"rows":[[track,depth,[start,length,label,count,busy,number,...]]...],("estimates":[as
- * rows...],)"labels":{"id":["name","where",category,stack(,leads to)]},("stacks":{"id":[own,frame,...]},"frames":{"id":"text"},)
- * "left_out":boxes}: times in nanoseconds, `from` and `to` since the timeline's start, starts since `from`.  Slices
- * shorter than `least` are merged.  number: what a call and its GPU work share; for memory the most bytes held; 0:
- * nothing.  leads to: of a gap, a row of the thread that it is charged to.  stacks: innermost frame first, and which frame is the user's own, -1: none; only if the width is 0, else
- * zoom_put_stack gives each.  Returns the number of boxes.
+ * rows...],)"labels":{"id":["name","where",category,stack(,leads
+ * to)]},("stacks":{"id":[own,frame,...]},"frames":{"id":"text"},) "left_out":boxes}: times in nanoseconds, `from` and
+ * `to` since the timeline's start, starts since `from`.  Slices shorter than `least` are merged.  number: what a call
+ * and its GPU work share; for memory the most bytes held; 0: nothing.  leads to: of a gap, a row of the thread that it
+ * is charged to.  stacks: innermost frame first, and which frame is the user's own, -1: none; only if the width is 0,
+ * else zoom_put_stack gives each.  Returns the number of boxes.
  */
 uint32_t zoom_put_answer(struct zoom *zoom, const struct zoom_question *question, struct sink *out);
 

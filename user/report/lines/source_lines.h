@@ -7,9 +7,10 @@
 
 struct lines_options {
 	const char *what; /* a function or a file; NULL: the functions that own most */
-	unsigned most;	  /* without `what`: list at most that many functions, whether they launch or not; 0: as for people */
-	bool live;	  /* processes may still run, and their own files are used */
-	char **there;	  /* if `what` is not in the trace: gets the functions that are, freed by the caller; NULL */
+	unsigned most; /* without `what`: list at most that many functions, whether they launch or not; 0: as for people
+			*/
+	bool live;     /* processes may still run, and their own files are used */
+	char **there;  /* if `what` is not in the trace: gets the functions that are, freed by the caller; NULL */
 };
 
 /* Returns 0 or -errno when the trace could not be read, or out not written; -ENOENT: `what` is not in the trace. */
