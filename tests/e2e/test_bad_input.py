@@ -15,7 +15,6 @@ import shutil
 import signal
 import sqlite3
 import subprocess
-import time
 
 import logfile
 import machine
@@ -360,9 +359,8 @@ def test_a_second_ctrl_c_abandons_the_export_and_neither_target_nor_log(cudart, 
         with tracing.Running([machine.GPUTRACE, "-v", *arguments], tmp_path) as tracer:
             tracer.wait_line("gputrace: tracing", "stderr")
             target.ask("steps 100")  # far more JSON than a pipe holds
-            tracer.process.send_signal(signal.SIGINT)
+            tracer.send_apart(signal.SIGINT)
             tracer.process.stdout.read(1)  # the export has begun, and waits until the test reads on
-            time.sleep(tracing.APART_S)
             tracer.process.send_signal(signal.SIGINT)
             tracer.process.wait(tracing.PATIENCE_S)
             assert tracer.process.returncode == FAILED

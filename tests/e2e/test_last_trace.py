@@ -4,7 +4,6 @@
 import os
 import re
 import signal
-import time
 
 import machine
 import pytest
@@ -113,8 +112,7 @@ def test_a_trace_that_was_interrupted_twice_is_kept(home):
     with tracing.Running([machine.GPUTRACE, "--", *tracing.DEAF, "sh", "-c", "echo ready; read line"], home.folder, env=home.env) as running:
         running.wait_line("ready")
         for _ in range(2):
-            running.process.send_signal(signal.SIGTERM)
-            time.sleep(tracing.APART_S)
+            running.send_apart(signal.SIGTERM)
         running.wait_line("interrupted twice: no outputs are written", "stderr")
         running.wait_line("goes on: gputrace ends with it", "stderr")
         running.end()

@@ -177,6 +177,12 @@ class Running:
         stdout, stderr = self.rest()
         return Done(self.process.returncode, stdout, "".join(self.said) + stderr)
 
+    def send_apart(self, number):
+        """Sends a signal from which the next one is told apart: it has been received, and APART_S have passed since."""
+        self.process.send_signal(number)
+        until(lambda: not is_pending(self.pid, number))
+        time.sleep(APART_S)
+
     def end_trace(self, end_signal):
         """Ends the trace of a command that is DEAF, or kills gputrace."""
         self.process.send_signal(end_signal)
@@ -291,6 +297,15 @@ def marked(mark):
         except OSError:  # it has ended
             pass
     return found
+
+
+def is_pending(pid, number):
+    """Whether a signal was sent to the process, which has not received it yet."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:  # it has ended
+        return False
+    return any(int(line.split()[1], 16) >> number - 1 & 1 for line in lines if line.startswith(("SigPnd:", "ShdPnd:")))
 
 
 def is_guard(pid):
