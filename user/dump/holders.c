@@ -13,6 +13,7 @@
 #include "dump/kernel.h"
 #include "dump/memory.h"
 #include "dump/memory_cache.h"
+#include "dump/object_lists.h"
 #include "dump/object_names.h"
 #include "dump/tensors.h"
 
@@ -160,6 +161,7 @@ static const char *find(struct finder *finder, pid_t pid, struct dump_process *p
 		return "there is no memory to search its objects";
 	process_read_by(python.pid, memory_cache_read, cache);
 	object_graph_read(&finder->graph, process->thread_count);
+	object_lists_read(&finder->graph);
 	find_tensors(finder, true);
 	find_tensors(finder, false);
 	if (!interpreter || interpreter_of(&python) != interpreter)

@@ -97,25 +97,33 @@ static uint32_t add_node(struct object_graph *graph, struct object_node node)
 	return graph->count++;
 }
 
-static bool is_variable(enum object_edge edge)
+uint32_t object_graph_find(const struct object_graph *graph, uint64_t object)
 {
-	return edge == EDGE_LOCAL || edge == EDGE_GLOBAL || edge == EDGE_CLOSURE;
+	uint64_t slot = slot_of(graph, object);
+
+	return graph->seen[slot] ? graph->seen_nodes[slot] : NODE_NONE;
 }
 
-/* A variable that also names an element of a container gives way to it: the container is what holds many. */
+static bool gives_way(enum object_edge edge)
+{
+	return edge == EDGE_LOCAL || edge == EDGE_GLOBAL || edge == EDGE_CLOSURE || edge == EDGE_UNREACHED;
+}
+
+/* What names an element of a container, too, gives way to it: the container is what holds many. */
 static void name_again(struct object_graph *graph, uint32_t index, struct object_node node)
 {
 	struct object_node *old = &graph->nodes[index];
 
-	if (index == NODE_NONE || graph->types.all.items[old->type].kind != OBJECT_TENSOR || !is_variable(old->edge) ||
-	    is_variable(node.edge) || node.edge == EDGE_OTHER || node.edge == EDGE_CLASS)
+	if (index == NODE_NONE || graph->types.all.items[old->type].kind != OBJECT_TENSOR || !gives_way(old->edge) ||
+	    gives_way(node.edge) || node.edge == EDGE_OTHER || node.edge == EDGE_CLASS)
 		return;
 	old->parent = node.parent;
 	old->edge = node.edge;
 	old->name = node.name;
 }
 
-static void push(struct object_graph *graph, uint64_t object, uint32_t parent, enum object_edge edge, uint64_t name)
+void object_graph_add(struct object_graph *graph, uint64_t object, uint32_t parent, enum object_edge edge,
+		      uint64_t name)
 {
 	struct object_node node = {.object = object, .name = name, .parent = parent, .edge = edge};
 	const struct object_type *type = object_type_of(&graph->types, object);
@@ -147,7 +155,7 @@ static bool visit_entry(void *context, uint64_t key, uint64_t value)
 {
 	struct visit *visit = context;
 
-	push(visit->graph, value ? value : key, visit->parent, visit->edge, value ? key : 0);
+	object_graph_add(visit->graph, value ? value : key, visit->parent, visit->edge, value ? key : 0);
 	return !visit->graph->cut;
 }
 
@@ -155,7 +163,7 @@ static bool visit_pair(void *context, uint64_t key, uint64_t value)
 {
 	struct visit *visit = context;
 
-	push(visit->graph, key, visit->parent, EDGE_OTHER, 0);
+	object_graph_add(visit->graph, key, visit->parent, EDGE_OTHER, 0);
 	return visit_entry(context, key, value);
 }
 
@@ -170,7 +178,7 @@ static void push_items(struct object_graph *graph, uint64_t items, uint64_t coun
 		if (!python_read(&graph->reader, items + i * 8, window, some * 8))
 			return;
 		for (uint64_t k = 0; k < some; k++)
-			push(graph, window[k], parent, EDGE_ITEM, i + k);
+			object_graph_add(graph, window[k], parent, EDGE_ITEM, i + k);
 	}
 }
 
@@ -180,7 +188,7 @@ static void push_deque(struct object_graph *graph, uint64_t deque, uint32_t pare
 	uint64_t index = word(graph, deque + DEQUE_LEFT_INDEX);
 
 	for (uint64_t i = 0; i < count && i < ITEMS_MAX && block && index < DEQUE_BLOCK && !graph->cut; i++) {
-		push(graph, word(graph, block + 8 + 8 * index), parent, EDGE_ITEM, i);
+		object_graph_add(graph, word(graph, block + 8 + 8 * index), parent, EDGE_ITEM, i);
 		if (++index == DEQUE_BLOCK) {
 			block = word(graph, block + 8 + 8 * DEQUE_BLOCK);
 			index = 0;
@@ -222,7 +230,7 @@ static void push_words(struct object_graph *graph, uint64_t object, uint32_t byt
 	if (bytes <= 16 || !python_read(&graph->reader, object, words, bytes))
 		return;
 	for (uint32_t i = 2; i < bytes / 8 && !graph->cut; i++)
-		push(graph, words[i], parent, EDGE_OTHER, 0);
+		object_graph_add(graph, words[i], parent, EDGE_OTHER, 0);
 }
 
 /* Variables of a frame, whose node is `parent`. */
@@ -233,8 +241,8 @@ static void push_locals(struct object_graph *graph, uint64_t frame, uint64_t cod
 	uint64_t count = names ? word(graph, names + layout->var_size) : 0;
 
 	for (uint64_t i = 0; i < count && i < LOCALS_MAX; i++)
-		push(graph, word(graph, frame + layout->frame_localsplus + 8 * i) & ~TAGS, parent, EDGE_LOCAL,
-		     word(graph, names + layout->tuple_items + 8 * i));
+		object_graph_add(graph, word(graph, frame + layout->frame_localsplus + 8 * i) & ~TAGS, parent,
+				 EDGE_LOCAL, word(graph, names + layout->tuple_items + 8 * i));
 }
 
 static void push_frame(struct object_graph *graph, uint64_t frame, uint32_t parent)
@@ -279,7 +287,7 @@ static void push_closure(struct object_graph *graph, uint64_t function, uint32_t
 
 		if (name_count >= count)
 			name = word(graph, names + layout->tuple_items + 8 * (name_count - count + i));
-		push(graph, cell ? word(graph, cell + CELL_CONTENT) : 0, parent, EDGE_CLOSURE, name);
+		object_graph_add(graph, cell ? word(graph, cell + CELL_CONTENT) : 0, parent, EDGE_CLOSURE, name);
 	}
 }
 
@@ -291,11 +299,11 @@ static void push_other(struct object_graph *graph, uint32_t index, const struct 
 	for (uint32_t i = 0; i < type->member_count; i++) {
 		struct object_member member = graph->types.members.items[type->first_member + i];
 
-		push(graph, word(graph, object + member.offset), index, EDGE_MEMBER, member.name);
+		object_graph_add(graph, word(graph, object + member.offset), index, EDGE_MEMBER, member.name);
 	}
 	push_words(graph, object, type->bytes, index);
 	if (type->is_class)
-		push(graph, type->address, index, EDGE_CLASS, 0);
+		object_graph_add(graph, type->address, index, EDGE_CLASS, 0);
 }
 
 static void push_container(struct object_graph *graph, uint32_t index, const struct object_type *type)
@@ -341,7 +349,7 @@ static void read_references(struct object_graph *graph, uint32_t index)
 		push_class(graph, object, index);
 		break;
 	case OBJECT_CELL:
-		push(graph, word(graph, object + CELL_CONTENT), index, EDGE_OTHER, 0);
+		object_graph_add(graph, word(graph, object + CELL_CONTENT), index, EDGE_OTHER, 0);
 		break;
 	case OBJECT_TENSOR:
 		push_attributes(graph, object, index);
@@ -368,14 +376,21 @@ static void read_references(struct object_graph *graph, uint32_t index)
 	}
 }
 
-/* Follows all references from the nodes that there are. */
-static void follow(struct object_graph *graph)
+bool object_graph_is_late(struct object_graph *graph)
+{
+	bool late = clock_ns(CLOCK_PROCESS_CPUTIME_ID) >= graph->cpu_end_ns;
+
+	graph->cut |= late;
+	return late;
+}
+
+void object_graph_follow(struct object_graph *graph)
 {
 	for (uint32_t since = 0; graph->next < graph->count && !graph->cut; graph->next++) {
 		if (graph->nodes[graph->next].edge != EDGE_FRAME)
 			read_references(graph, graph->next);
 		if (++since % BETWEEN_CLOCKS == 0)
-			graph->cut |= clock_ns(CLOCK_PROCESS_CPUTIME_ID) >= graph->cpu_end_ns;
+			object_graph_is_late(graph);
 	}
 }
 
@@ -434,7 +449,7 @@ void object_graph_read(struct object_graph *graph, unsigned threads)
 		for (unsigned k = 0; k < graph->look->stacks[i].count; k++)
 			push_frame(graph, graph->look->stacks[i].frames[k].frame, NODE_NONE);
 	each_module(graph, true, false);
-	follow(graph);
+	object_graph_follow(graph);
 	each_module(graph, false, false);
-	follow(graph);
+	object_graph_follow(graph);
 }

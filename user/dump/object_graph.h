@@ -25,6 +25,7 @@ enum object_edge {
 	EDGE_KEY,	/* the value of a key; name: the key */
 	EDGE_ITEM,	/* an element */
 	EDGE_OTHER,	/* a word of the object, or the content of a cell */
+	EDGE_UNREACHED, /* by nothing that was found: it is only in a list of the collector */
 };
 
 struct object_node {
@@ -49,6 +50,19 @@ struct object_graph {
 
 /* most: objects; cpu_ns: processor time that it may take.  False: no memory. */
 bool object_graph_begin(struct object_graph *graph, struct python_look *look, uint32_t most, uint64_t cpu_ns);
+
+/* Adds an object that is not known yet. */
+void object_graph_add(struct object_graph *graph, uint64_t object, uint32_t parent, enum object_edge edge,
+		      uint64_t name);
+
+/* The node of an object; NODE_NONE: it is not known. */
+uint32_t object_graph_find(const struct object_graph *graph, uint64_t object);
+
+/* Follows all references from the nodes that there are. */
+void object_graph_follow(struct object_graph *graph);
+
+/* Whether the limit of time is reached; then the graph is cut. */
+bool object_graph_is_late(struct object_graph *graph);
 
 /* Reads all that can be reached from running frames (of look->stacks) and from modules, nearest first. */
 void object_graph_read(struct object_graph *graph, unsigned threads);

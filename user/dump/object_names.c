@@ -108,6 +108,7 @@ static bool is_slot(struct object_graph *graph, uint32_t index)
 	case EDGE_CLOSURE:
 	case EDGE_ATTRIBUTE:
 	case EDGE_MEMBER:
+	case EDGE_UNREACHED:
 		return true;
 	case EDGE_KEY:
 		return is_of_torch_module(graph, index);
@@ -157,6 +158,7 @@ static void put_place(struct object_graph *graph, text_buffer *out, uint32_t slo
 		put_module(graph, out, slot);
 		return;
 	case EDGE_CLASS:
+	case EDGE_UNREACHED:
 		put_type(out, type_at(graph, slot));
 		return;
 	default:
@@ -213,6 +215,10 @@ static void put_step(struct object_graph *graph, text_buffer *out, uint32_t inde
 		return;
 	case EDGE_ITEM:
 		put(out, "[...]");
+		return;
+	case EDGE_UNREACHED:
+		put(out, "no variable: ");
+		put_place(graph, out, index);
 		return;
 	case EDGE_OTHER:
 		return;

@@ -6,6 +6,7 @@ Which of PyTorch's layouts: "new", "old" (two reference counts, a flag before th
 import collections
 import ctypes
 import functools
+import gc
 import sys
 import threading
 
@@ -158,6 +159,20 @@ is_held("Node.value", "list", 2, "__main__.ring.value", at)
 made, at = tensors(1)
 setattr(ring, "\x1b[31m;" + "x" * 10000, made[0])
 is_held("Node.\ufffd[31m;" + "x" * 58 + "...", "", -1, "__main__.ring.\ufffd[31m;" + "x" * 58 + "...", at)
+
+
+class Lost:
+    pass
+
+
+gc.disable()
+lost, (made, at) = Lost(), tensors(8)
+lost.me, lost.value = lost, made  # a cycle that no variable reaches
+del lost
+is_held("Lost.value", "list", 8, "no variable: Lost.value", at)
+made, at = tensors(3)
+made.append(made)
+is_held("list", "list", 4, "no variable: list", at)
 
 
 @functools.lru_cache(None)
