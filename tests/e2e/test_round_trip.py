@@ -10,6 +10,7 @@ import tracing
 import test_nvtx
 
 FILES = ("trace.json.gz", "trace.sqlite")
+NOT_IN_FILES = ("--no-cpu", "--no-off-cpu")  # of samples and waits slices are drawn, which are not read again
 REPORTS = {
     "report": ("report",),
     "replay": ("report", "--graphs", "replay"),
@@ -74,7 +75,7 @@ def run(tmp_path_factory):
                 f"{python} {machine.PROGRAMS / 'nvtx_ranges.py'} {library}",
                 f"{python} {machine.PROGRAMS / 'two_gpus.py'}")
     tracing.trace(folder, tracing.on_simgpu(folder / "gpu-%p.json", "sh", "-c", " & ".join(programs) + " & wait"),
-                  "--trace", "cuda,sync,memory,nvtx", env={"SIMGPU_DEVICES": 2}, names=("trace.gpt", *FILES))
+                  "--trace", "cuda,sync,memory,nvtx", *NOT_IN_FILES, env={"SIMGPU_DEVICES": 2}, names=("trace.gpt", *FILES))
     return folder
 
 
@@ -115,6 +116,6 @@ def test_so_are_those_of_a_training_with_pytorch(torch_run, file):
 def torch_run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("torch")
     program = [machine.tool("get-torch"), machine.PROGRAMS / "torch_forward.py", folder / "theirs.json"]
-    tracing.trace(folder, tracing.on_simgpu(folder / "gpu-%p.json", *program), "--trace", "cuda,sync,memory,nvtx", "--ops",
-                  "--shapes", "--memory", "--forward-lines", names=("trace.gpt", *FILES))
+    tracing.trace(folder, tracing.on_simgpu(folder / "gpu-%p.json", *program), "--trace", "cuda,sync,memory,nvtx", *NOT_IN_FILES,
+                  "--ops", "--shapes", "--memory", "--forward-lines", names=("trace.gpt", *FILES))
     return folder

@@ -113,7 +113,7 @@ def margins(text):
         elif line.startswith("  Line #"):
             titles = line
         match = re.match(r" *(\d+)(?: |$)", line)
-        if match and titles:
+        if match and titles and "calls" in titles:  # a listing may have only lines for which the GPU idled
             end = titles.index("calls") + len("calls")
             launches = re.search(r"[\d,]*$", line[:end])[0].replace(",", "")
             place = file, int(match[1])  # lines of a nested function are listed twice
