@@ -17,17 +17,12 @@
 #include <gputrace/share.h>
 
 #include "base/array.h"
-#include "base/msg.h"
 #include "base/path.h"
 #include "base/signal_name.h"
-#include "cmd/agent_path.h"
 #include "cmd/caller.h"
-#include "cmd/commands.h"
 #include "cmd/interrupt.h"
 #include "cmd/privileges.h"
 
-#define INJECTION "CUDA_INJECTION64_PATH"
-#define CHAINED "GPUTRACE_CHAINED_INJECTION"
 #define RANGES "NVTX_INJECTION64_PATH"
 
 /* exec is immediate unless a file server is slow; if it takes longer its failure shows in the exit status. */
@@ -80,45 +75,16 @@ int command_check(const char *name, const char *path)
 	return result;
 }
 
-/* Passes on the user's own injection library, which the agent loads in turn. */
-static void set_injection(const char *agent_path)
+void command_set_injection(const char *agent_path)
 {
-	const char *theirs = getenv(INJECTION);
+	const char *theirs = getenv(COMMAND_INJECTION);
 
-	/* `gputrace env` has named the agent there, and the user's library in CHAINED. */
+	/* `gputrace env` has named the agent there, and the user's library in COMMAND_CHAINED. */
 	if (!theirs || !*theirs)
-		unsetenv(CHAINED);
+		unsetenv(COMMAND_CHAINED);
 	else if (strcmp(path_base(theirs), GPUTRACE_AGENT_FILE) != 0)
-		setenv(CHAINED, theirs, 1);
-	setenv(INJECTION, agent_path, 1);
-}
-
-/* Prints the value in single quotes, for a shell. */
-static void print_variable(const char *name, const char *value)
-{
-	printf("export %s='", name);
-	for (; *value; value++)
-		fputs(*value == '\'' ? "'\\''" : (const char[]){*value, 0}, stdout);
-	puts("'");
-}
-
-enum exit_code env_command(const struct options *options)
-{
-	char *agent_path = agent_path_find();
-	const char *theirs;
-
-	if (!agent_path) {
-		msg_error("%s was not found; gputrace doctor says where it is looked for", GPUTRACE_AGENT_FILE);
-		return EXIT_FAILED;
-	}
-	set_injection(agent_path);
-	print_variable(INJECTION, agent_path);
-	theirs = getenv(CHAINED);
-	if (theirs)
-		print_variable(CHAINED, theirs);
-	print_variable(GPUTRACE_WAIT, "1");
-	free(agent_path);
-	return fflush(stdout) ? EXIT_FAILED : EXIT_GOOD;
+		setenv(COMMAND_CHAINED, theirs, 1);
+	setenv(COMMAND_INJECTION, agent_path, 1);
 }
 
 const char *command_other_ranges(const char *agent_path)
@@ -130,7 +96,7 @@ const char *command_other_ranges(const char *agent_path)
 
 static void set_agent(const struct command_options *options)
 {
-	set_injection(options->agent_path);
+	command_set_injection(options->agent_path);
 	if (options->share_name)
 		setenv(GPUTRACE_SHARE, options->share_name, 1);
 	else

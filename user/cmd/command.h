@@ -45,6 +45,13 @@ int command_check(const char *name, const char *path);
 
 int command_start(const struct command_options *options, struct command *out);
 
+/* By which the driver loads the agent, and the agent the user's own library of that kind. */
+#define COMMAND_INJECTION "CUDA_INJECTION64_PATH"
+#define COMMAND_CHAINED "GPUTRACE_CHAINED_INJECTION"
+
+/* Sets these two in this process's environment. */
+void command_set_injection(const char *agent_path);
+
 /* The user's own NVTX_INJECTION64_PATH, which the command keeps; NULL: none. */
 const char *command_other_ranges(const char *agent_path);
 
