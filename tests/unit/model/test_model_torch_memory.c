@@ -215,9 +215,9 @@ static void the_report_says_who_held_memory_at_the_peak_and_to_the_end(void **st
 	cpu(&log, 160, 0x3000, 500000, 0);
 	model = made(&log);
 	text = report_of(model);
-	assert_said(text, "  CPU: 1.0 MB at most, 130 ns after the start\n");
-	assert_said(text, "  600.0 KB   500.0 KB       2  CPU     aten::linear  -\n");
-	assert_said(text, "  400.0 KB   400.0 KB       1  CPU     aten::empty   train.py:7 leak\n");
+	assert_said(text, "  CPU: 976.6 KiB at most, 130 ns after the start\n");
+	assert_said(text, "  585.9 KiB  488.3 KiB       2  CPU     aten::linear  -\n");
+	assert_said(text, "  390.6 KiB  390.6 KiB       1  CPU     aten::empty   train.py:7 leak\n");
 	assert_null(strstr(text, "Out of memory"));
 	free(text);
 	model_free(model);
@@ -233,8 +233,8 @@ static void what_was_there_before_the_trace_is_said_of_a_peak(void **state)
 	cuda(&log, 120, GPT_AGENT_TORCH_MEMORY_ALLOCATED, 512000, 1024000);
 	model = made(&log);
 	text = report_of(model);
-	assert_said(text, "  GPU 0: 1.0 MB at most (512.0 KB older than the trace), of 2.1 MB reserved, "
-			  "110 ns after the start\n");
+	assert_said(text, "  GPU 0: 1,000.0 KiB at most (500.0 KiB older than the trace), of 2.0 MiB reserved, "
+			  "110 ns after the\n    start\n");
 	free(text);
 	model_free(model);
 }
@@ -257,9 +257,9 @@ static void the_report_says_who_held_what_when_there_was_not_enough(void **state
 	cpu(&log, 150, 0x1000, 0, 0);
 	model = made(&log);
 	text = report_of(model);
-	assert_said(text, "  CPU, 130 ns after the start: 5.0 GB asked for; 400.0 KB allocated, of 0 B reserved\n"
+	assert_said(text, "  CPU, 130 ns after the start: 4.7 GiB asked for; 390.6 KiB allocated, of 0 B reserved\n"
 			  "  by a line that is not known in aten::linear\n");
-	assert_said(text, "  400.0 KB  aten::empty  train.py:7 leak\n");
+	assert_said(text, "  390.6 KiB  aten::empty  train.py:7 leak\n");
 	assert_said(text, "  ... and 2 more times\n");
 	free(text);
 	model_free(model);
