@@ -10,7 +10,7 @@ CALL, CALL_ARGS, MAPPED, BATCH, CUPTI_USE = 1, 2, 12, 13, 16
 NESTED_IN_SYMBOL = 1  # flag of CALL
 PROCESS, PROBES, SYMBOL, NOTE, END = 33, 34, 35, 37, 38
 SOURCE = 26
-HELLO, KERNEL, MEMCPY, MEMSET, AGENT_CLOCK, STATS, OPS = 64, 67, 68, 69, 74, 75, 85
+HELLO, KERNEL, MEMCPY, MEMSET, AGENT_CLOCK, STATS, OPS, TORCH_MEMORY = 64, 67, 68, 69, 74, 75, 85, 86
 READY, STOPPED, FAILED, BORROWING = 2, 3, 4, 5  # states of HELLO
 OBSERVING, REFUSED = 2, 4  # states of OPS
 REGISTER = 1  # of CUPTI_USE
@@ -141,6 +141,11 @@ def says_ready_in(path, pid):
 def says_observing(path):
     """Whether an agent has reported that it records ops of PyTorch."""
     return any(ops.values["state"] == OBSERVING for ops in records(path, OPS))
+
+
+def has_block(path, size):
+    """Whether an allocator of PyTorch has handed out a block of that many bytes."""
+    return any(event.values["bytes"] == size for event in records(path, TORCH_MEMORY))
 
 
 def says_refused(path):
