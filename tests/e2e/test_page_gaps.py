@@ -210,7 +210,7 @@ def test_a_click_on_a_gap_says_its_line_its_cause_and_its_length(page, sampled):
 
 
 def cells(page, table, column):
-    return page.evaluate(f"[...document.querySelectorAll('#table-{table} tbody tr')].map((row) => row.cells[{column}].textContent)")
+    return page.evaluate(f"[...document.querySelectorAll('#table-{table} tbody tr:not(.below)')].map((row) => row.cells[{column}].textContent)")
 
 
 def test_a_click_on_a_title_sorts_its_table(page):

@@ -212,6 +212,65 @@ static void where_the_disk_is_full_all_stays_in_memory(void **state)
 	zoom_free(zoom);
 }
 
+static char *text_of(struct zoom *zoom, bool tracks)
+{
+	struct sink json;
+	char *text;
+
+	sink_open_memory(&json);
+	if (tracks)
+		zoom_put_tracks(zoom, &json);
+	else
+		zoom_put_answer(zoom, &(struct zoom_question){.from_ns = 1000, .to_ns = 1000 + SPAN}, &json);
+	sink_char(&json, '\0');
+	text = strdup(json.buffer);
+	sink_close(&json);
+	return text;
+}
+
+static void assert_says(struct zoom *zoom, bool tracks, const char *part, bool expected)
+{
+	char *text = text_of(zoom, tracks);
+
+	assert_int_equal(strstr(text, part) != NULL, expected);
+	free(text);
+}
+
+static void gaps_of_a_gpu_are_shown_once_their_reasons_have_names(void **state)
+{
+	struct zoom *zoom = zoom_with_tracks(2);
+	const struct zoom_gap_part parts[] = {{2000, 5000, 0}, {5000, 6000, 1}};
+	const struct zoom_reason slept = {
+		.name = "slept", .where = "train.py:9 rest", .color = 1, .process = 3, .tid = 77};
+	const struct zoom_reason unknown = {.name = "launch not seen", .where = "", .process = ZOOM_NONE};
+	struct zoom_hit hit;
+	uint32_t row;
+
+	(void)state;
+	zoom->tracks.items[0].on_gpu = true;
+	zoom->tracks.items[0].key.group.device = 5;
+	zoom->tracks.items[1].process = 3;
+	zoom->tracks.items[1].key.tid = 77;
+	zoom_add(zoom, 1, &(struct zoom_slice){.start_ns = 1500, .end_ns = 7000});
+	zoom_add_gap(zoom, 5, parts, 2);
+	zoom_add_gap(zoom, 6, parts, 2); /* a GPU that the timeline does not have */
+	assert_says(zoom, true, "\"idle\"", false);
+	assert_int_equal(drawn_of(zoom, &(struct zoom_question){.from_ns = 1000, .to_ns = SPAN}).boxes, 1);
+	zoom_name_reason(zoom, 0, &slept);
+	zoom_name_reason(zoom, 1, &unknown);
+	zoom_show_gaps(zoom);
+	assert_says(zoom, true, "\"idle\",\"group\",1,101,", true);
+	assert_says(zoom, false, "[\"slept\",\"train.py:9 rest\",101,", true);
+	assert_says(zoom, false, ",1]", true); /* leads to the thread's row */
+	assert_true(zoom_gap_row(zoom, 5, &row));
+	assert_int_equal(row, 2);
+	assert_false(zoom_gap_row(zoom, 6, &row));
+	assert_true(zoom_find(zoom, "rest", 0, &hit));
+	assert_int_equal(hit.start_ns, 2000);
+	assert_int_equal(hit.end_ns, 5000);
+	zoom_free(zoom);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -221,6 +280,7 @@ int main(void)
 		cmocka_unit_test(a_call_and_its_gpu_work_are_found_by_their_number),
 		cmocka_unit_test(the_next_slice_of_a_name_is_found_whatever_the_case),
 		cmocka_unit_test(where_the_disk_is_full_all_stays_in_memory),
+		cmocka_unit_test(gaps_of_a_gpu_are_shown_once_their_reasons_have_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

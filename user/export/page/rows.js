@@ -84,8 +84,8 @@ function gputraceThreads(tracks, span) {
 	return all.sort((a, b) => b.calls - a.calls || a.name.localeCompare(b.name, "en", {numeric: true}));
 }
 
-// {rows, total}: rows {track, label, kind, group, top, height}, heads of groups, and heads of idle threads, which are
-// folded unless `open` has them.
+// {rows, total}: rows {track, label, short, kind, group, top, height}, heads of groups, and heads of idle threads, which are
+// folded unless `open` has them.  short: the name of a row below others of its thread, "".
 function gputraceRows(info, heightOf, open, sizes) {
 	const groups = [], rows = [];
 	let top = sizes.axis;
@@ -93,8 +93,14 @@ function gputraceRows(info, heightOf, open, sizes) {
 		rows.push({...row, top, height});
 		top += height;
 	};
-	const putTrack = ([track, label, group, depth, kind, owner, , thread]) =>
-		put({track, label: gputraceRowName(label, thread), kind, group, owner}, heightOf(track, depth));
+	let before = null; // the row before
+	const putTrack = ([track, label, group, depth, kind, owner, , thread]) => {
+		const name = gputraceRowName(label, thread), own = gputraceRowName((/^thread \d+/.exec(label) || [""])[0], thread);
+		const short = own && before && before.owner === owner && before.group === group ? name.slice(own.length).trim() : "";
+
+		before = {track, label: name, short, kind, group, owner};
+		put(before, heightOf(track, depth));
+	};
 
 	for (const track of info.tracks) {
 		const last = groups[groups.length - 1];

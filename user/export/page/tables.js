@@ -79,20 +79,22 @@ function gputraceTable(table, sourceOf) {
 	const FIRST_ROWS = 10;
 	const state = {by: -1, up: false, whole: false, filter: ""};
 	const body = gputraceElement("tbody"), more = gputraceElement("button", {className: "more"});
-	const first = ["line", "where"].map((title) => table.columns.findIndex(([one]) => one === title))
-		.concat(table.columns.findIndex(([, number]) => !number), 0).find((i) => i >= 0);
+	const first = Math.max(0, table.columns.findIndex(([, number]) => !number));
 	const lowered = table.rows.map((row) => row.map((cell) => typeof cell === "string" ? cell : JSON.stringify(cell)).join("\n").toLowerCase());
 	let made = null; // rows, once drawn
 
+	// The row, and one below it for what is said beside it.
 	function makeRow(row) {
-		const beside = row[row.length - 1], open = beside.at && sourceOf(beside.at);
-
-		return gputraceElement("tr", {}, ...table.columns.map(([, number], i) => {
+		const beside = row[row.length - 1], open = beside.at && sourceOf(beside.at), more = gputraceBeside(beside);
+		const line = open ? table.columns.findIndex(([, number], i) => !number && gputraceCellText(row[i]).includes(":" + beside.at[1])) : -1;
+		const cells = table.columns.map(([, number], i) => {
 			const text = gputraceCellText(row[i]), whole = Array.isArray(row[i]) && typeof row[i][1] === "string" ? row[i][1] : "";
-			const shown = i === first && open ? gputraceElement("button", {className: "line", onclick: open, title: "its source, with costs"}, text) : text;
+			const shown = i === line ? gputraceElement("button", {className: "line", onclick: open, title: "its source, with costs"}, text) : text;
 
-			return gputraceElement("td", {className: number ? "number" : "name", title: whole}, shown, ...(i === first ? gputraceBeside(beside) : []));
-		}));
+			return gputraceElement("td", {className: number ? "number" : "name", title: whole}, shown, i === first && beside.called_from ? more.shift() : null);
+		});
+
+		return [gputraceElement("tr", {}, ...cells), ...(more.length ? [gputraceElement("tr", {className: "below"}, gputraceElement("td", {colSpan: cells.length}, ...more))] : [])];
 	}
 
 	function order(a, b) {
@@ -115,7 +117,7 @@ function gputraceTable(table, sourceOf) {
 			numbers.sort(order);
 		const shown = state.whole || state.filter ? numbers : numbers.slice(0, FIRST_ROWS);
 
-		body.replaceChildren(...shown.map((i) => made[i]));
+		body.replaceChildren(...shown.flatMap((i) => made[i]));
 		more.hidden = shown.length === numbers.length;
 		more.textContent = (numbers.length - shown.length).toLocaleString("en") + " more";
 		return numbers.length > 0;

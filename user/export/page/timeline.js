@@ -129,7 +129,8 @@ function gputraceTimeline(source) {
 			pen.fillStyle = color(row.fold ? "--soft" : "--ink");
 			pen.font = (row.head ? "bold " : "") + "11px ui-monospace, monospace";
 			if (top >= AXIS - 4)
-				pen.fillText(gputraceFitted(row.head || row.label, GUTTER - (row.head ? 10 : 20)), row.head ? 4 : 14, top + (row.head ? 14 : 12));
+				pen.fillText(gputraceFitted(row.head || row.short || row.label, GUTTER - (row.head ? 10 : row.short ? 30 : 20)),
+					row.head ? 4 : row.short ? 24 : 14, top + (row.head ? 14 : 12));
 			if (!row.head) {
 				pen.fillStyle = color("--line");
 				pen.fillRect(0, top + row.height - 3, view.clientWidth, 1);
