@@ -160,7 +160,9 @@ static char *where_of(struct analyses *all, const struct idle_charge *charge)
 	if (!why_names_process(all, process))
 		return label;
 	of = process_label(&all->model->processes[process]);
-	return xjoin(label, "", xasprintf(" (%s)", of));
+	label = xjoin(label, "", xasprintf(" (%s)", of));
+	free(of);
+	return label;
 }
 
 /* "data loading: in DataLoader.__next__", "no CPU: others had it" */
