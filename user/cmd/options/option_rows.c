@@ -221,7 +221,7 @@ const struct option_row option_rows[] = {
 	 "which lines have the CPU: samples of all threads that are followed, --frequency a second", RECORD | WHY | TOP,
 	 parse_cpu},
 	{"no-cpu", 0, NULL, NULL, "without the samples that are taken by default (-p, COMMAND; root)",
-	 RECORD | WHY | TOP, parse_no_cpu},
+	 RECORD | WHY | TOP, parse_cpu_unwanted},
 	{"frequency", 'F', "a number", "HZ",
 	 "--cpu, and how often each CPU is sampled a second, 1 to 10000 (default 99;\n"
 	 "without --cpu as often as the GPU's gaps need, up to 997)",
@@ -231,7 +231,7 @@ const struct option_row option_rows[] = {
 	 "than MIN (default 100us) are left out: --off-cpu=1ms",
 	 RECORD | WHY | TOP, parse_off_cpu},
 	{"no-off-cpu", 0, NULL, NULL, "without the waits that are recorded by default (-p, COMMAND; root)",
-	 RECORD | WHY | TOP, parse_no_off_cpu},
+	 RECORD | WHY | TOP, parse_off_cpu_unwanted},
 	{"native", 0, NULL, NULL, "also take native stacks between Python and the launch", RECORD | WHY, parse_native},
 	{"python-calls", 0, NULL, NULL,
 	 "every Python call exactly, where the interpreter allows it\n"

@@ -252,8 +252,8 @@ static const char *recording_option(const struct options *options)
 		{"duration", options->duration_ns},
 		{"cpu", options->cpu_frequency},
 		{"off-cpu", options->off_cpu_min_ns},
-		{"no-cpu", options->no_cpu},
-		{"no-off-cpu", options->no_off_cpu},
+		{"no-cpu", options->cpu_unwanted},
+		{"no-off-cpu", options->off_cpu_unwanted},
 		{"output", options->outputs.list.count},
 		{"agent", options->agent},
 		{"way", options->way},
@@ -282,9 +282,9 @@ static int check_activity(struct parse *parse)
 {
 	const struct options *options = parse->options;
 
-	if (options->no_cpu && options->cpu_frequency)
+	if (options->cpu_unwanted && options->cpu_frequency)
 		return option_fail(parse, "--no-cpu: excludes --cpu and --frequency, which ask for samples");
-	if (options->no_off_cpu && options->off_cpu_min_ns)
+	if (options->off_cpu_unwanted && options->off_cpu_min_ns)
 		return option_fail(parse, "--no-off-cpu: excludes --off-cpu, which asks for waits");
 	return 0;
 }

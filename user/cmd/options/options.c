@@ -49,5 +49,6 @@ struct default_activity options_default_activity(const struct options *options)
 		    !options->cpu_frequency && !options->off_cpu_min_ns && !options->schedule.active &&
 		    !(options->has_activity_sets && !options->activity_sets);
 
-	return (struct default_activity){.cpu = fits && !options->no_cpu, .off_cpu = fits && !options->no_off_cpu};
+	return (struct default_activity){.cpu = fits && !options->cpu_unwanted,
+					 .off_cpu = fits && !options->off_cpu_unwanted};
 }

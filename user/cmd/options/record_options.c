@@ -156,15 +156,15 @@ int parse_off_cpu(struct parse *parse, const char *value)
 	return 0;
 }
 
-int parse_no_cpu(struct parse *parse, const char *value)
+int parse_cpu_unwanted(struct parse *parse, const char *value)
 {
-	parse->options->no_cpu = true;
+	parse->options->cpu_unwanted = true;
 	return 0;
 }
 
-int parse_no_off_cpu(struct parse *parse, const char *value)
+int parse_off_cpu_unwanted(struct parse *parse, const char *value)
 {
-	parse->options->no_off_cpu = true;
+	parse->options->off_cpu_unwanted = true;
 	return 0;
 }
 
