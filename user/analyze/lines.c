@@ -421,3 +421,13 @@ const char *line_function(const struct lines *lines, uint32_t number)
 {
 	return lines->all.items[number].function;
 }
+
+char *line_name(const struct lines *lines, uint32_t line, enum line_brevity brevity)
+{
+	const char *function = line_function(lines, line), *dot = strrchr(function, '.');
+
+	if (brevity == LINE_WITH_FUNCTION)
+		return line_label(lines, line);
+	return xjoin(line_place(lines, line), brevity == LINE_WITH_METHOD && *function ? " " : "",
+		     xstrdup(brevity == LINE_WITH_METHOD ? (dot ? dot + 1 : function) : ""));
+}

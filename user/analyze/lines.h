@@ -93,6 +93,17 @@ char *line_label(const struct lines *lines, uint32_t line);
 /* Function, or "" for a line without Python. */
 const char *line_function(const struct lines *lines, uint32_t line);
 
+/* How lines are named, longest first. */
+enum line_brevity {
+	LINE_WITH_FUNCTION, /* "functional.py:125 linear <- model.py:26 Block.forward" */
+	LINE_WITH_METHOD,   /* "functional.py:125 linear <- model.py:26 forward" */
+	LINE_WITH_CALLER,   /* "functional.py:125 <- model.py:26" */
+	LINE_ALONE,	    /* "model.py:26" */
+};
+
+/* As line_label, as brief as that. */
+char *line_name(const struct lines *lines, uint32_t line, enum line_brevity brevity);
+
 /*
  * Whether a line is of installed code, of code that PyTorch compiled, or of code that the interpreter runs without a
  * file.

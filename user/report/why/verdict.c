@@ -93,7 +93,7 @@ static char *lines_text(const struct why_finding *finding)
 
 /* "1. 312.4 ms, 42.5 %, 3.1 ms a step, data loading: server.py:52 detokenize (worker 4711)" */
 static char *loss_text(const struct analyses *all, const struct why_finding *finding, size_t number,
-		       enum why_brevity brevity)
+		       enum line_brevity brevity)
 {
 	const struct why *why = &all->why;
 	char *place = why_place(all, finding->loss, finding->line, brevity), *more = lines_text(finding);
@@ -115,11 +115,11 @@ static char *loss_text(const struct analyses *all, const struct why_finding *fin
 /* The longest that fits, else the shortest, which sticks out. */
 static char *fitting_loss(const struct analyses *all, const struct why_finding *finding, size_t number, unsigned width)
 {
-	char *text = loss_text(all, finding, number, WHY_WITH_FUNCTION);
+	char *text = loss_text(all, finding, number, LINE_WITH_FUNCTION);
 
-	for (unsigned brevity = WHY_WITH_METHOD; brevity <= WHY_ALONE && text_width(text) > width; brevity++) {
+	for (unsigned brevity = LINE_WITH_METHOD; brevity <= LINE_ALONE && text_width(text) > width; brevity++) {
 		free(text);
-		text = loss_text(all, finding, number, (enum why_brevity)brevity);
+		text = loss_text(all, finding, number, (enum line_brevity)brevity);
 	}
 	return text;
 }
@@ -179,17 +179,17 @@ static size_t shown_of(const struct analyses *all, const struct why_findings *fi
 
 /* ---- the lines that own the GPU ---------------------------------------------------------------------------------- */
 
-static char *owner_text(const struct lines *lines, const struct line_row *row, enum why_brevity brevity)
+static char *owner_text(const struct lines *lines, const struct line_row *row, enum line_brevity brevity)
 {
 	char *own;
 
-	if (row->user_line != NONE && brevity == WHY_ALONE)
-		return why_line_name(lines, row->user_line, brevity);
-	own = why_line_name(lines, row->line, brevity);
-	return row->user_line == NONE ? own : xjoin(own, " <- ", why_line_name(lines, row->user_line, brevity));
+	if (row->user_line != NONE && brevity == LINE_ALONE)
+		return line_name(lines, row->user_line, brevity);
+	own = line_name(lines, row->line, brevity);
+	return row->user_line == NONE ? own : xjoin(own, " <- ", line_name(lines, row->user_line, brevity));
 }
 
-static char *owners_text(const struct analyses *all, const struct line_sums *sums, enum why_brevity brevity)
+static char *owners_text(const struct analyses *all, const struct line_sums *sums, enum line_brevity brevity)
 {
 	char *text = xstrdup("");
 
@@ -216,11 +216,11 @@ static void add_owners(struct verdict *verdict, const struct analyses *all, unsi
 
 	if (!sums->count)
 		return;
-	text = owners_text(all, sums, WHY_WITH_FUNCTION);
-	for (unsigned brevity = WHY_WITH_METHOD; brevity <= WHY_ALONE && strlen(title) + text_width(text) > width;
+	text = owners_text(all, sums, LINE_WITH_FUNCTION);
+	for (unsigned brevity = LINE_WITH_METHOD; brevity <= LINE_ALONE && strlen(title) + text_width(text) > width;
 	     brevity++) {
 		free(text);
-		text = owners_text(all, sums, (enum why_brevity)brevity);
+		text = owners_text(all, sums, (enum line_brevity)brevity);
 	}
 	add(verdict, xjoin(xstrdup(title), "", text));
 }
@@ -360,7 +360,7 @@ static char *brief_text(const struct analyses *all, const struct why_finding *fi
 	const struct number percent = number_percent((double)finding->ns, (double)all->why.looked_ns);
 	const char *cause = why_short(finding->loss->cause);
 	const char *before = why_is_culprit(finding->loss->cause, finding->line) ? "" : "before ";
-	char *place = why_line_name(&all->lines, finding->line->line, WHY_WITH_METHOD), *text;
+	char *place = line_name(&all->lines, finding->line->line, LINE_WITH_METHOD), *text;
 
 	text = xasprintf("%zu. %s %%, %s: %s%s", number, percent.text, cause, before, place);
 	if (text_width(text) > width) {

@@ -19,12 +19,12 @@ static char *was_in_call(const struct model *model, const struct idle_row *row)
 	return xasprintf("was in %s", api_name((uint16_t)row->detail));
 }
 
-static char *call_place(const struct analyses *all, const struct why_line *line, char *label, enum why_brevity brevity)
+static char *call_place(const struct analyses *all, const struct why_line *line, char *label, enum line_brevity brevity)
 {
 	return cause_at(label, api_name((uint16_t)line->detail));
 }
 
-static char *sync_place(const struct analyses *all, const struct why_line *line, char *label, enum why_brevity brevity)
+static char *sync_place(const struct analyses *all, const struct why_line *line, char *label, enum line_brevity brevity)
 {
 	char *at = call_place(all, line, label, brevity);
 

@@ -30,7 +30,7 @@ struct cause {
 	const char *inner_brief;
 
 	/* Takes over the line's label; NULL: the label alone. */
-	char *(*place)(const struct analyses *all, const struct why_line *line, char *label, enum why_brevity brevity);
+	char *(*place)(const struct analyses *all, const struct why_line *line, char *label, enum line_brevity brevity);
 	/* others: what other threads did meanwhile, a sentence for the end; "" */
 	char *(*evidence)(const struct analyses *all, const struct why_loss *loss, const char *others);
 	const char *advice;

@@ -4,7 +4,7 @@
 #include "report/why/why_causes.h"
 
 static char *between_launches(const struct analyses *all, const struct why_line *line, char *label,
-			      enum why_brevity brevity)
+			      enum line_brevity brevity)
 {
 	char *from, *text;
 
@@ -15,7 +15,7 @@ static char *between_launches(const struct analyses *all, const struct why_line 
 		free(label);
 		return text;
 	}
-	from = why_line_name(&all->lines, line->from_line, brevity);
+	from = line_name(&all->lines, line->from_line, brevity);
 	text = xasprintf("from %s to the next launch, %s", from, label);
 	free(from);
 	free(label);

@@ -48,7 +48,7 @@ static char *peer_evidence(const struct analyses *all, const struct why_loss *lo
 	return text;
 }
 
-static char *rank_place(const struct analyses *all, const struct why_line *line, char *label, enum why_brevity brevity)
+static char *rank_place(const struct analyses *all, const struct why_line *line, char *label, enum line_brevity brevity)
 {
 	char *text = xasprintf("rank %" PRIu32 " at %s", line->detail, label);
 
@@ -61,7 +61,7 @@ static char *peer_words(const struct model *model, const struct idle_row *row)
 	return xstrdup(why_name(model, row->detail));
 }
 
-static char *peer_place(const struct analyses *all, const struct why_line *line, char *label, enum why_brevity brevity)
+static char *peer_place(const struct analyses *all, const struct why_line *line, char *label, enum line_brevity brevity)
 {
 	return cause_at(label, why_name(all->model, line->detail));
 }

@@ -21,7 +21,7 @@ static char *before(const char *what, char *label)
 	return text;
 }
 
-static char *data_place(const struct analyses *all, const struct why_line *line, char *label, enum why_brevity brevity)
+static char *data_place(const struct analyses *all, const struct why_line *line, char *label, enum line_brevity brevity)
 {
 	if (why_seen_by(line->extra) == WHY_SEEN_BY_STACKS)
 		return label;
@@ -106,7 +106,7 @@ static char *gc_words(const struct model *model, const struct idle_row *row)
 
 /* Of an import or a collection. */
 static char *place_or_next_launch(const struct analyses *all, const struct why_line *line, char *label,
-				  enum why_brevity brevity)
+				  enum line_brevity brevity)
 {
 	return line->extra == 0 ? label : before("launch", label);
 }

@@ -53,7 +53,7 @@ static char *ran_evidence(const struct analyses *all, const struct why_loss *los
 
 /* A place that is no line: a pool that ran for the launching thread. */
 static char *native_place(const struct analyses *all, const struct why_line *line, char *label,
-			  enum why_brevity brevity)
+			  enum line_brevity brevity)
 {
 	if (!all->lines.all.items[line->line].reason)
 		return label;

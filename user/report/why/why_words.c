@@ -148,33 +148,23 @@ static char *others_text(const struct analyses *all, enum why_cause cause)
 	return text;
 }
 
-char *why_line_name(const struct lines *lines, uint32_t line, enum why_brevity brevity)
-{
-	const char *function = line_function(lines, line), *dot = strrchr(function, '.');
-
-	if (brevity == WHY_WITH_FUNCTION)
-		return line_label(lines, line);
-	return xjoin(line_place(lines, line), brevity == WHY_WITH_METHOD && *function ? " " : "",
-		     xstrdup(brevity == WHY_WITH_METHOD ? (dot ? dot + 1 : function) : ""));
-}
-
 /* "encoder.py:258 iterencode (and 2 more)" */
-static char *several_text(const struct lines *lines, uint32_t line, uint32_t count, enum why_brevity brevity)
+static char *several_text(const struct lines *lines, uint32_t line, uint32_t count, enum line_brevity brevity)
 {
-	char *text = why_line_name(lines, line, brevity);
+	char *text = line_name(lines, line, brevity);
 
 	return count > 1 ? xjoin(text, "", xasprintf(" (and %s more)", number_count(count - 1).text)) : text;
 }
 
 /* "encoder.py:258 iterencode <- server.py:52 detokenize <- server.py:80 serve" */
 static char *line_text(const struct analyses *all, const struct why_loss *loss, const struct why_line *line,
-		       enum why_brevity brevity)
+		       enum line_brevity brevity)
 {
-	enum why_brevity own = brevity > WHY_WITH_METHOD ? WHY_WITH_METHOD : brevity;
+	enum line_brevity own = brevity > LINE_WITH_METHOD ? LINE_WITH_METHOD : brevity;
 	bool by_library = why_is_culprit(loss->cause, line) && line->inner_line != line->line;
-	char *text = why_line_name(&all->lines, line->line, own);
+	char *text = line_name(&all->lines, line->line, own);
 
-	if (by_library && brevity < WHY_ALONE)
+	if (by_library && brevity < LINE_ALONE)
 		text = xjoin(several_text(&all->lines, line->inner_line, line->inner_lines, brevity), " <- ", text);
 	if (line->caller != NONE && (line->is_divided || line->callers > 1))
 		text = xjoin(text, " <- ", several_text(&all->lines, line->caller, line->callers, brevity));
@@ -182,7 +172,7 @@ static char *line_text(const struct analyses *all, const struct why_loss *loss, 
 }
 
 char *why_place(const struct analyses *all, const struct why_loss *loss, const struct why_line *line,
-		enum why_brevity brevity)
+		enum line_brevity brevity)
 {
 	const struct cause *cause = cause_of(loss->cause);
 	char *label = line_text(all, loss, line, brevity);
@@ -199,7 +189,7 @@ bool why_names_process(const struct analyses *all, uint32_t process)
 
 char *why_where(const struct analyses *all, const struct why_loss *loss, const struct why_line *line)
 {
-	char *text = why_place(all, loss, line, WHY_WITH_FUNCTION), *label, *shown;
+	char *text = why_place(all, loss, line, LINE_WITH_FUNCTION), *label, *shown;
 
 	if (loss->cause == WHY_RANK || !why_names_process(all, line->process))
 		return text;

@@ -32,23 +32,12 @@ char *idle_words(const struct idle *idle, const struct idle_row *row);
 /* The same of a charge. */
 char *idle_charge_words(const struct idle *idle, const struct idle_charge *charge);
 
-/* How lines are named, longest first. */
-enum why_brevity {
-	WHY_WITH_FUNCTION, /* "functional.py:125 linear <- model.py:26 Block.forward" */
-	WHY_WITH_METHOD,   /* "functional.py:125 linear <- model.py:26 forward" */
-	WHY_WITH_CALLER, /* "functional.py:125 <- model.py:26"; of a place "functional.py:125 <- model.py:26 forward" */
-	WHY_ALONE,	 /* "model.py:26"; of a place "model.py:26 forward" */
-};
-
-/* A line alone; the caller frees this and all texts below. */
-char *why_line_name(const struct lines *lines, uint32_t line, enum why_brevity brevity);
-
 /*
  * The place of one of its lines: with the library's line that ran for it, and the caller by which it is told apart from
- * others.
+ * others.  The caller frees this and all texts below.
  */
 char *why_place(const struct analyses *all, const struct why_loss *loss, const struct why_line *line,
-		enum why_brevity brevity);
+		enum line_brevity brevity);
 
 /* Whether the process is named with a place: there are several, or it has no work on a GPU, which is news. */
 bool why_names_process(const struct analyses *all, uint32_t process);
