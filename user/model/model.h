@@ -71,7 +71,7 @@ struct model_in_part {
  * The model has an array `many` of struct model_ONE sorted by the member `time`, with one_count elements, and
  * many_in_part.  Kinds of MODEL_JOINED_EVENTS arrive as a struct gpt_RECORD with a SPAN or a MOMENT of time on its
  * sender's clock, or, in CLOCK_MONOTONIC, at a TICK or when they END: builder_add_RECORD checks it, receive_ONE keeps
- * it or defers it to pass 2 (tables.h), and join_MANY turns it into a model_ONE.  What a slice has of them (slice.c)
+ * it or defers it to pass 2 (tables.h), and join_ONE turns it into a model_ONE.  What a slice has of them (slice.c)
  * goes by that time and by their CALL, by the system's TID, or by their THREAD; a LOOP's wait may have begun before.
  */
 #define MODEL_JOINED_EVENTS(X)                                                                                         \

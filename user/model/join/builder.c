@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/order.h"
+
 struct builder *builder_new(void)
 {
 	struct builder *builder = xcalloc(1, sizeof(*builder));
@@ -161,12 +163,32 @@ void builder_finish_first(struct builder *builder)
 	decide_gpu_times(builder->model, builder->collected.any_corr);
 }
 
+/* join_syncs and so on: joins what is pending, and puts it into order; what waits for its call stays pending. */
+#define JOIN(one, many, time, ...)                                                                                     \
+	static void join_##many(struct builder *builder, uint64_t complete_ns)                                         \
+	{                                                                                                              \
+		size_t from = builder->model->many##_in_part.from, waiting = 0;                                        \
+                                                                                                                       \
+		for (size_t i = 0; i < builder->pending_##many.count; i++)                                             \
+			if (!join_##one(builder, &builder->pending_##many.items[i], complete_ns))                      \
+				builder->pending_##many.items[waiting++] = builder->pending_##many.items[i];           \
+		builder->pending_##many.count = waiting;                                                               \
+		if (builder->many.count > from)                                                                        \
+			order_by_time(builder->many.items + from, builder->many.count - from,                          \
+				      sizeof(builder->many.items[0]), offsetof(struct model_##one, time));             \
+	}
+MODEL_JOINED_EVENTS(JOIN)
+#undef JOIN
+
 void join_events(struct builder *builder, uint64_t complete_ns, uint64_t until_ns)
 {
 	join_gpu(builder, complete_ns, until_ns);
-#define JOIN(one, many, ...) join_##many(builder, complete_ns, until_ns);
+	prepare_syncs(builder);
+#define JOIN(one, many, ...) join_##many(builder, complete_ns);
 	MODEL_JOINED_EVENTS(JOIN)
 #undef JOIN
+	order_syncs(builder);
+	pair_memories(builder, until_ns);
 }
 
 struct model *builder_finish(struct builder *builder)

@@ -2,7 +2,6 @@
 /* Joins CPU samples and waits of threads.  Their times are on CLOCK_MONOTONIC, and they need no call. */
 #include <string.h>
 
-#include "model/order.h"
 #include "model/join/tables.h"
 
 /*
@@ -74,7 +73,7 @@ static uint32_t find_stack(struct builder *builder, uint32_t epoch, uint64_t key
 	return stack;
 }
 
-static void join_sample(struct builder *builder, const struct pending_sample *pending)
+bool join_sample(struct builder *builder, const struct pending_sample *pending, uint64_t complete_ns)
 {
 	const struct gpt_sample *from = &pending->record;
 	struct model_sample sample = {
@@ -86,23 +85,11 @@ static void join_sample(struct builder *builder, const struct pending_sample *pe
 		.place = from->place};
 	struct clock_span moment = {.start_ns = from->time_ns, .end_ns = from->time_ns};
 
+	(void)complete_ns;
 	sample.stack = find_stack(builder, pending->program.epoch, from->stack_id, &sample.stack_state);
 	if (!lies_outside(builder, NONE, moment))
 		array_push(&builder->samples, sample);
-}
-
-void join_samples(struct builder *builder, uint64_t complete_ns, uint64_t until_ns)
-{
-	size_t from = builder->model->samples_in_part.from;
-
-	(void)complete_ns;
-	(void)until_ns;
-	for (size_t i = 0; i < builder->pending_samples.count; i++)
-		join_sample(builder, &builder->pending_samples.items[i]);
-	builder->pending_samples.count = 0;
-	if (builder->samples.count > from)
-		order_by_time(builder->samples.items + from, builder->samples.count - from,
-			      sizeof(builder->samples.items[0]), offsetof(struct model_sample, time_ns));
+	return true;
 }
 
 bool builder_add_await(struct builder *builder, const struct sender *none, const struct gpt_await *await)
@@ -119,12 +106,13 @@ bool builder_add_await(struct builder *builder, const struct sender *none, const
 	return true;
 }
 
-static void join_await(struct builder *builder, const struct pending_await *pending)
+bool join_await(struct builder *builder, const struct pending_await *pending, uint64_t complete_ns)
 {
 	const struct gpt_await *from = &pending->record;
 	struct clock_span span = {.start_ns = from->time_ns, .end_ns = from->end_ns};
 	uint8_t state = GPT_STACK_OK;
 
+	(void)complete_ns;
 	if (!lies_outside(builder, NONE, span))
 		array_push(&builder->awaits, ((struct model_await){.time_ns = from->time_ns,
 								   .end_ns = from->end_ns,
@@ -133,20 +121,7 @@ static void join_await(struct builder *builder, const struct pending_await *pend
 										       from->stack_id, &state),
 								   .tasks = from->tasks,
 								   .all = from->all}));
-}
-
-void join_awaits(struct builder *builder, uint64_t complete_ns, uint64_t until_ns)
-{
-	size_t from = builder->model->awaits_in_part.from;
-
-	(void)complete_ns;
-	(void)until_ns;
-	for (size_t i = 0; i < builder->pending_awaits.count; i++)
-		join_await(builder, &builder->pending_awaits.items[i]);
-	builder->pending_awaits.count = 0;
-	if (builder->awaits.count > from)
-		order_by_time(builder->awaits.items + from, builder->awaits.count - from,
-			      sizeof(builder->awaits.items[0]), offsetof(struct model_await, time_ns));
+	return true;
 }
 
 /* Reads a thread's name; bytes that are not printable ASCII become "?". */
@@ -175,7 +150,7 @@ static void join_waker(struct builder *builder, const struct pending_wait *pendi
 			find_stack(builder, pending->of.waker_epoch, from->waker_stack_id, &wait->waker_stack_state);
 }
 
-static void join_wait(struct builder *builder, const struct pending_wait *pending)
+bool join_wait(struct builder *builder, const struct pending_wait *pending, uint64_t complete_ns)
 {
 	const struct gpt_wait *from = &pending->record;
 	uint32_t epoch = pending->program.epoch;
@@ -194,22 +169,10 @@ static void join_wait(struct builder *builder, const struct pending_wait *pendin
 				  .open = from->hdr.flags & GPT_WAIT_OPEN};
 	struct clock_span span = {.start_ns = wait.start_ns, .end_ns = wait.end_ns};
 
+	(void)complete_ns;
 	wait.stack = find_stack(builder, epoch, from->stack_id, &wait.stack_state);
 	join_waker(builder, pending, &wait);
 	if (!lies_outside(builder, NONE, span))
 		array_push(&builder->waits, wait);
-}
-
-void join_waits(struct builder *builder, uint64_t complete_ns, uint64_t until_ns)
-{
-	size_t from = builder->model->waits_in_part.from;
-
-	(void)complete_ns;
-	(void)until_ns;
-	for (size_t i = 0; i < builder->pending_waits.count; i++)
-		join_wait(builder, &builder->pending_waits.items[i]);
-	builder->pending_waits.count = 0;
-	if (builder->waits.count > from)
-		order_by_time(builder->waits.items + from, builder->waits.count - from, sizeof(builder->waits.items[0]),
-			      offsetof(struct model_wait, end_ns));
+	return true;
 }

@@ -29,8 +29,7 @@ static int compare_times(const void *left, const void *right)
 	return (a->corr > b->corr) - (a->corr < b->corr);
 }
 
-/* False: it must wait, as its call has not arrived yet. */
-static bool place(struct builder *builder, const struct pending_memory *pending, uint64_t until_ns)
+bool join_memory(struct builder *builder, const struct pending_memory *pending, uint64_t complete_ns)
 {
 	const struct gpt_agent_memory *from = &pending->record;
 	uint32_t process = pending->program.process;
@@ -46,35 +45,13 @@ static bool place(struct builder *builder, const struct pending_memory *pending,
 				      .kind = gpu_known_memory(from->kind),
 				      .released = from->operation == GPT_AGENT_MEMORY_RELEASED};
 	struct clock_span moment = {.start_ns = from->time_wall_ns, .end_ns = from->time_wall_ns};
+	enum event_place place =
+		place_event(builder, process, pending->clock, &moment, memory.call, memory.corr, complete_ns);
 
-	if (!convert_span(builder, process, pending->clock, moment, calls_start(&builder->calls, memory.call),
-			  &moment)) {
-		builder_count_bad(builder, BAD_TIME, 1);
-		return true;
-	}
 	memory.time_ns = moment.start_ns;
-	if (memory.call == NONE && memory.corr && memory.time_ns >= until_ns)
-		return false;
-	if (!lies_outside(builder, memory.call, moment))
+	if (place == EVENT_IN_TRACE)
 		array_push(&builder->memories, memory);
-	return true;
-}
-
-/* Drops events outside of the recording, and sorts the rest by time from index `from` on. */
-static void place_all(struct builder *builder, size_t from, uint64_t until_ns)
-{
-	size_t waiting = 0;
-
-	for (size_t i = 0; i < builder->pending_memories.count; i++) {
-		const struct pending_memory pending = builder->pending_memories.items[i];
-
-		if (!place(builder, &pending, until_ns))
-			builder->pending_memories.items[waiting++] = pending;
-	}
-	builder->pending_memories.count = waiting;
-	if (builder->memories.count > from)
-		qsort(builder->memories.items + from, builder->memories.count - from,
-		      sizeof(builder->memories.items[0]), compare_times);
+	return place != EVENT_WAITS;
 }
 
 /* live: (process + 1, address) to index + 1; 0: not live */
@@ -95,11 +72,13 @@ static void pair(struct builder *builder, struct lookup *live, uint32_t index)
 	*owner = memory->released ? 0 : index + 1;
 }
 
-void join_memories(struct builder *builder, uint64_t complete_ns, uint64_t until_ns)
+void pair_memories(struct builder *builder, uint64_t until_ns)
 {
 	uint32_t from = builder->model->memories_in_part.from;
 
-	place_all(builder, from, complete_ns);
+	if (builder->memories.count > from)
+		qsort(builder->memories.items + from, builder->memories.count - from,
+		      sizeof(builder->memories.items[0]), compare_times);
 	for (uint32_t i = from; i < builder->memories.count && builder->memories.items[i].time_ns < until_ns; i++)
 		pair(builder, &builder->parts.allocations, i);
 }

@@ -73,6 +73,18 @@ bool lies_outside(const struct builder *builder, uint32_t call, struct clock_spa
 	       (span.end_ns < model->start_ns || (known(builder)->ended && span.start_ns >= model->end_ns));
 }
 
+enum event_place place_event(struct builder *builder, uint32_t process, enum source_clock clock,
+			     struct clock_span *span, uint32_t call, uint32_t corr, uint64_t complete_ns)
+{
+	if (!convert_span(builder, process, clock, *span, calls_start(&builder->calls, call), span)) {
+		builder_count_bad(builder, BAD_TIME, 1);
+		return EVENT_OUTSIDE;
+	}
+	if (call == NONE && corr && span->start_ns >= complete_ns)
+		return EVENT_WAITS;
+	return lies_outside(builder, call, *span) ? EVENT_OUTSIDE : EVENT_IN_TRACE;
+}
+
 /* Launched after the trace ended, by its correlation id, even if on the GPU's clock it began just before the end. */
 static bool is_launched_after(const struct builder *builder, const struct corr_range *range, const struct model_gpu *op)
 {

@@ -103,23 +103,17 @@ static struct model_sync sync_of(struct builder *builder, const struct pending_s
 				   .kind = (uint8_t)from->kind};
 }
 
-/* False: it must wait, as its call has not arrived yet. */
-static bool add_sync(struct builder *builder, const struct pending_sync *pending, uint64_t until_ns)
+bool join_sync(struct builder *builder, const struct pending_sync *pending, uint64_t complete_ns)
 {
 	struct model_sync sync = sync_of(builder, pending);
 	struct clock_span span = {pending->record.start_wall_ns, pending->record.end_wall_ns};
+	/* waits for its call also where it has no id */
+	enum event_place place = place_event(builder, sync.process, pending->clock, &span, sync.call, 1, complete_ns);
 
-	if (!convert_span(builder, sync.process, pending->clock, span, calls_start(&builder->calls, sync.call),
-			  &span)) {
-		builder_count_bad(builder, BAD_TIME, 1);
-		return true;
-	}
 	sync.start_ns = span.start_ns;
 	sync.end_ns = span.end_ns;
-	if (sync.call == NONE && sync.start_ns >= until_ns)
-		return false;
-	if (lies_outside(builder, sync.call, span))
-		return true;
+	if (place != EVENT_IN_TRACE)
+		return place != EVENT_WAITS;
 	if (sync.kind == GPT_AGENT_SYNC_EVENT || sync.kind == GPT_AGENT_SYNC_STREAM_WAITS_EVENT)
 		find_event(builder, &builder->parts.recordings, pending, &sync);
 	array_push(&builder->syncs, sync);
@@ -137,32 +131,18 @@ static int compare_starts(const void *left, const void *right)
 	return (a->corr > b->corr) - (a->corr < b->corr);
 }
 
-static void add_all(struct builder *builder, uint64_t until_ns)
+void prepare_syncs(struct builder *builder)
 {
-	size_t waiting = 0;
-
-	for (size_t i = 0; i < builder->pending_syncs.count; i++) {
-		const struct pending_sync pending = builder->pending_syncs.items[i];
-
-		if (!add_sync(builder, &pending, until_ns))
-			builder->pending_syncs.items[waiting++] = pending;
-	}
-	builder->pending_syncs.count = waiting;
-}
-
-static void sort(struct builder *builder, size_t from)
-{
-	if (builder->syncs.count > from)
-		qsort(builder->syncs.items + from, builder->syncs.count - from, sizeof(builder->syncs.items[0]),
-		      compare_starts);
-}
-
-void join_syncs(struct builder *builder, uint64_t complete_ns, uint64_t until_ns)
-{
-	(void)until_ns;
 	make_recordings(builder, &builder->parts.recordings);
 	if (builder->pass == PASS_ONLY && builder->pending_syncs.count)
 		find_devices(builder);
-	add_all(builder, complete_ns);
-	sort(builder, builder->model->syncs_in_part.from);
+}
+
+void order_syncs(struct builder *builder)
+{
+	size_t from = builder->model->syncs_in_part.from;
+
+	if (builder->syncs.count > from)
+		qsort(builder->syncs.items + from, builder->syncs.count - from, sizeof(builder->syncs.items[0]),
+		      compare_starts);
 }

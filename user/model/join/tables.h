@@ -269,9 +269,28 @@ void evict(struct builder *builder);
  * that begins before until_ns belongs to this one.  For a source that is read in one pass both are UINT64_MAX.
  */
 void join_gpu(struct builder *builder, uint64_t complete_ns, uint64_t until_ns);
-#define JOIN(one, many, ...) void join_##many(struct builder *builder, uint64_t complete_ns, uint64_t until_ns);
+
+/* Where an event is, once its time is converted. */
+enum event_place {
+	EVENT_IN_TRACE,
+	EVENT_OUTSIDE, /* of the trace, or of every clock, which is counted */
+	EVENT_WAITS,   /* for its call, which has not arrived yet */
+};
+
+/* Converts an event's span.  call: its place, NONE; corr: the call's id, 0: it has none. */
+enum event_place place_event(struct builder *builder, uint32_t process, enum source_clock clock,
+			     struct clock_span *span, uint32_t call, uint32_t corr, uint64_t complete_ns);
+
+/* join_sync and so on: joins one pending event; false: it waits for its call. */
+#define JOIN(one, ...)                                                                                                 \
+	bool join_##one(struct builder *builder, const struct pending_##one *pending, uint64_t complete_ns);
 MODEL_JOINED_EVENTS(JOIN)
 #undef JOIN
+
+/* What the join of all syncs needs; then their order among equals, and allocations with their releases. */
+void prepare_syncs(struct builder *builder);
+void order_syncs(struct builder *builder);
+void pair_memories(struct builder *builder, uint64_t until_ns);
 
 /* Calls all of them. */
 void join_events(struct builder *builder, uint64_t complete_ns, uint64_t until_ns);
