@@ -21,7 +21,7 @@ enum gpt_loss_kind {
 	X(PROCESSES_FULL, processes_full, CALL, "processes, or calls of them, beyond what gputrace can follow")        \
 	X(FILES_UNPROBED, files_unprobed, CALL, "files with CUDA calls that could not be probed")                      \
 	X(PROCESSES_SILENT, processes_silent, CALL,                                                                    \
-	  "processes left alone: they keep readers of their memory or files waiting")                                  \
+	  "processes left alone: they, or others of their user, keep readers waiting")                                 \
 	X(PROCESSES_UNSEEN, processes_unseen, CALL,                                                                    \
 	  "processes whose calls no one saw once another profiler had CUPTI's callbacks")                              \
 	X(PROCESSES_UNENTERED, processes_unentered, CALL,                                                              \

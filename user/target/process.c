@@ -19,6 +19,7 @@
 
 #define STATUS_MAX 8192
 #define PF_KTHREAD 0x00200000u /* include/linux/sched.h */
+#define PF_EXITING 0x00000004u
 #define PF_FORKNOEXEC 0x00000040u
 #define PROC_PID_INIT_INO 0xEFFFFFFCu /* include/linux/proc_ns.h */
 #define NS_PER_S 1000000000ull
@@ -113,6 +114,32 @@ static char thread_state(pid_t pid, pid_t tid)
 
 	snprintf(name, sizeof(name), "task/%d/stat", tid);
 	return read_file(pid, name, text, sizeof(text)) < 0 || parse_stat(text, &fields) ? 'X' : fields.state;
+}
+
+static bool is_exiting(pid_t pid, const char *tid)
+{
+	char text[STATUS_MAX], name[300];
+	struct stat_fields fields;
+
+	snprintf(name, sizeof(name), "task/%s/stat", tid);
+	return read_file(pid, name, text, sizeof(text)) < 0 || parse_stat(text, &fields) || has_ended(fields.state) ||
+	       fields.flags & PF_EXITING;
+}
+
+bool process_is_exiting(pid_t pid)
+{
+	struct dirent *entry;
+	bool all = true;
+	char path[32];
+	DIR *threads;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	threads = opendir(path);
+	while (threads && all && (entry = readdir(threads)))
+		all = entry->d_name[0] == '.' || is_exiting(pid, entry->d_name);
+	if (threads)
+		closedir(threads);
+	return all;
 }
 
 pid_t process_thread(pid_t pid)

@@ -78,6 +78,9 @@ void process_name(pid_t pid, char *out, size_t size);
 /* Replaces ASCII and C1 controls (in UTF-8 C2 80 .. C2 9F) by '?': terminals act on both. */
 void process_clean_controls(char *text, size_t bytes);
 
+/* Whether all of its threads are on their way out, or it has ended: its memory may be locked until it is gone. */
+bool process_is_exiting(pid_t pid);
+
 /* State letter of proc(5), 0 when there is no such process. */
 char process_state(pid_t pid);
 

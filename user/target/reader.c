@@ -160,9 +160,13 @@ static int start(struct reader *reader)
 
 /* ---- which processes are not read ---------------------------------------------------------------------------- */
 
-static void report_silent(pid_t pid, uint64_t start_ticks, uid_t uid)
+/* A process that exits keeps its memory locked for as long as that takes, which is no fault of its own. */
+static void report_silent(pid_t pid, uint64_t start_ticks, uid_t uid, bool itself)
 {
-	struct reader_silent process = {.pid = pid, .uid = uid};
+	struct reader_silent process = {.pid = pid, .uid = uid, .itself = itself};
+
+	if (process_is_exiting(pid))
+		return;
 
 	for (size_t i = 0; i < reported.count; i++)
 		if (reported.items[i].pid == pid && reported.items[i].start_ticks == start_ticks)
@@ -208,7 +212,7 @@ static bool is_left_alone(pid_t pid)
 	}
 	if (!waits && stuck < USER_STUCK_MAX && user_budget_used(&waited, of.uid, monotonic_ns()) < USER_WAIT_NS)
 		return false;
-	report_silent(pid, start_ticks, of.uid);
+	report_silent(pid, start_ticks, of.uid, waits);
 	return true;
 }
 
@@ -233,7 +237,7 @@ static void give_up(struct reader *reader)
 	pthread_mutex_lock(&lock);
 	if (!process_start_ticks(one.target, &one.start_ticks) && !process_owner(one.target, &of)) {
 		one.uid = of.uid;
-		report_silent(one.target, one.start_ticks, one.uid);
+		report_silent(one.target, one.start_ticks, one.uid, true);
 	}
 	array_push(&leaving, one);
 	pthread_mutex_unlock(&lock);

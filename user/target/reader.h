@@ -56,6 +56,7 @@ void reader_return(struct reader *reader);
 struct reader_silent {
 	pid_t pid;
 	uid_t uid;
+	bool itself; /* false: other processes of its user have */
 	char name[16];
 };
 

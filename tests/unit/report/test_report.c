@@ -360,7 +360,7 @@ static void one_loss_is_said_in_the_singular(void **state)
 	} rows[] = {
 		{GPT_COUNTER_MISSED, "\n  1 hit that the kernel did not hand to gputrace's programs\n"},
 		{GPT_COUNTER_PROCESSES_SILENT,
-		 "\n  1 process left alone: it keeps readers of its memory or files waiting\n"},
+		 "\n  1 process left alone: it, or another of its user, keeps readers waiting\n"},
 		{GPT_COUNTER_PROCESSES_UNSEEN,
 		 "\n  1 process whose calls no one saw once another profiler had CUPTI's callbacks\n"},
 		{GPT_COUNTER_STACKS_FILTERED,

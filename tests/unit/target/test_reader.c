@@ -141,6 +141,52 @@ static void a_reader_keeps_no_descriptor_of_the_files_that_it_hands_out(void **s
 	readers_end();
 }
 
+static void wait_for_ever(struct reader_area *area)
+{
+	(void)area;
+	for (;;)
+		pause();
+}
+
+/* Gives up a reader of the process; returns how many processes are reported for that. */
+static unsigned give_up_reader_of(pid_t pid)
+{
+	struct reader_silent silent;
+	struct reader *reader;
+	unsigned named = 0;
+
+	while (reader_next_silent(&silent)) /* left by other tests */
+		;
+	assert_int_equal(reader_borrow(pid, &reader), 0);
+	assert_int_equal(reader_run(reader, wait_for_ever), -ETIMEDOUT);
+	reader_return(reader);
+	while (reader_next_silent(&silent))
+		named++;
+	return named;
+}
+
+/* Its memory is locked until it has been taken apart, which takes long where it has no CPU. */
+static void a_process_that_exits_is_not_said_to_keep_readers_waiting(void **state)
+{
+	pid_t lives = fork(), ends;
+
+	(void)state;
+	if (!lives)
+		for (;;)
+			pause();
+	ends = fork();
+	if (!ends)
+		_exit(0);
+	assert_int_equal(waitid(P_PID, (id_t)ends, NULL, WEXITED | WNOWAIT), 0); /* it stays, as a zombie */
+	assert_true(process_is_exiting(ends));
+	assert_false(process_is_exiting(lives));
+	assert_int_equal(give_up_reader_of(ends), 0);
+	assert_int_equal(give_up_reader_of(lives), 1);
+	end(lives);
+	waitpid(ends, NULL, 0);
+	readers_end();
+}
+
 static void one_whose_memory_has_come_is_read_again(void **state)
 {
 	struct waiting *waiting = make_waiting();
@@ -169,7 +215,7 @@ static void all_processes_of_a_user_together_are_waited_for_only_so_long(void **
 	struct waiting *waiting[8];
 	pid_t pids[8], free_one = fork();
 	struct reader_silent silent;
-	unsigned named = 0;
+	unsigned named = 0, themselves = 0;
 	char word[8];
 
 	(void)state;
@@ -185,9 +231,14 @@ static void all_processes_of_a_user_together_are_waited_for_only_so_long(void **
 	}
 	/* so a process of this user that would answer is not asked either, but is reported */
 	assert_int_equal(process_read_memory(free_one, (uintptr_t)word, word, sizeof(word)), -ETIMEDOUT);
-	while (reader_next_silent(&silent))
+	while (reader_next_silent(&silent)) {
 		named++;
+		themselves += silent.itself;
+		if (silent.pid == free_one)
+			assert_false(silent.itself);
+	}
 	assert_int_equal(named, 9);
+	assert_in_range(themselves, 1, 8);
 	for (int i = 0; i < 8; i++)
 		end(pids[i]);
 	end(free_one);
@@ -200,6 +251,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_reader_keeps_no_descriptor_of_the_files_that_it_hands_out),
 		cmocka_unit_test(memory_that_does_not_come_keeps_no_one),
+		cmocka_unit_test(a_process_that_exits_is_not_said_to_keep_readers_waiting),
 		cmocka_unit_test(one_whose_memory_has_come_is_read_again),
 		cmocka_unit_test(all_processes_of_a_user_together_are_waited_for_only_so_long),
 	};

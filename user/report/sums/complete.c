@@ -216,7 +216,8 @@ static void put_cause(struct report *report, const struct complete_row *row)
 		{"processes whose ", "process whose "},
 		{"processes that the agent could not enter: no one saw their ",
 		 "process that the agent could not enter: no one saw its "},
-		{"processes left alone: they keep readers of their ", "process left alone: it keeps readers of its "},
+		{"processes left alone: they, or others of their user, keep ",
+		 "process left alone: it, or another of its user, keeps "},
 		{"samples ", "sample "},
 		{"waits ", "wait "},
 	};
