@@ -114,11 +114,9 @@ void processes_report_silent(struct processes *processes)
 	while (reader_next_silent(&one)) {
 		processes->silent++;
 		emit_note(processes->emit, processes->emit_context, (uint32_t)one.pid,
-			  "pid %d (%s, of user %u) is left alone: %s waiting, so what it launches may have no line, or "
-			  "not be seen",
-			  one.pid, one.name, one.uid,
-			  one.itself ? "it keeps readers of its memory or its files"
-				     : "others of its user keep readers of their memory or files");
+			  "pid %d (%s, of user %u) is left alone: %s readers of memory or files waiting, so what it "
+			  "launches may have no line, or not be seen",
+			  one.pid, one.name, one.uid, one.itself ? "it keeps" : "others of its user keep");
 	}
 }
 

@@ -445,10 +445,38 @@ static void a_session_is_as_long_as_it_lasted_whenever_it_began(void **state)
 	}
 }
 
+static void page_faults_are_said_not_to_be_read(void **state)
+{
+	static const char *const faults[] = {
+		STRINGS,
+		"CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INT, end INT, globalTid INT, correlationId INT, "
+		"nameId INT, "
+		"returnValue INT);"
+		"INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (100,104," NSYS_TID ",1,1,0)",
+		"CREATE TABLE CUDA_UM_CPU_PAGE_FAULT_EVENTS (start INTEGER, globalPid INTEGER, address INTEGER);"
+		"CREATE TABLE CUDA_UM_GPU_PAGE_FAULT_EVENTS (start INTEGER, end INTEGER, globalPid INTEGER, deviceId "
+		"INTEGER, "
+		"address INTEGER, numberOfPageFaults INTEGER);"
+		"INSERT INTO CUDA_UM_GPU_PAGE_FAULT_EVENTS VALUES (10,20," NSYS_PID ",0,4096,7),(30,40," NSYS_PID
+		",0,8192,1)",
+		NULL,
+	};
+	struct trace *trace = open_database(faults);
+	const struct model *model = trace_first(trace);
+
+	(void)state;
+	assert_int_equal(model->note_count, 1);
+	assert_string_equal(model->notes[0],
+			    "2 rows of CUDA_UM_GPU_PAGE_FAULT_EVENTS not read: of page faults of managed memory the "
+			    "file's copies are known, not the faults");
+	two_pass_trace_close(trace);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_a_wait_is_for_is_known_by_its_call_and_its_ids),
+		cmocka_unit_test(page_faults_are_said_not_to_be_read),
 		cmocka_unit_test(a_session_is_as_long_as_it_lasted_whenever_it_began),
 		cmocka_unit_test(a_launch_has_its_kernel_and_what_is_reported_both),
 		cmocka_unit_test(copies_waits_and_memory_have_the_kinds_that_cupti_gave_them),

@@ -290,6 +290,26 @@ static void read_migrations(struct database_reader *reader)
 	}
 }
 
+/* The copies that they cause are in the table of copies; a fault itself is no work of the GPU. */
+static void note_page_faults(struct database_reader *reader)
+{
+	static const char *const tables[] = {"CUDA_UM_CPU_PAGE_FAULT_EVENTS", "CUDA_UM_GPU_PAGE_FAULT_EVENTS"};
+	static const char *const columns[] = {"start"};
+
+	for (size_t i = 0; i < COUNT(tables); i++) {
+		struct database_rows rows = database_select(&reader->base, tables[i], columns, COUNT(columns));
+		uint64_t count = 0;
+
+		while (database_next(&rows))
+			count++;
+		if (count)
+			foreign_note(reader->file,
+				     xasprintf("%llu row%s of %s not read: of page faults of managed memory the file's "
+					       "copies are known, not the faults",
+					       (unsigned long long)count, count == 1 ? "" : "s", tables[i]));
+	}
+}
+
 /* ---- memory of CUDA ---------------------------------------------------------------------------------------------- */
 
 enum {
@@ -367,5 +387,6 @@ void nsys_read(struct database_reader *reader)
 	database_read_graphs(reader, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE");
 	database_read_syncs(reader, "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION");
 	read_memory(reader);
+	note_page_faults(reader);
 	nsys_read_ranges(reader);
 }
