@@ -127,6 +127,14 @@ static void make_groups(struct resolving *resolving)
 	}
 }
 
+bool idle_is_shared(const struct idle *idle, uint32_t charge)
+{
+	struct idle_charge made = idle_charge_made(idle, charge);
+	size_t first, count = idle_charges_of(idle, charge, &first);
+
+	return made.inner == WHY_UNSAMPLED && count && is_sampled(&idle->resolved.items[first]);
+}
+
 void idle_resolve(struct idle *idle)
 {
 	struct resolving resolving = {.idle = idle,

@@ -250,14 +250,15 @@ static void name_reason(struct page_gaps *gaps, struct analyses *all, uint32_t r
 			size_t count)
 {
 	uint32_t thread = gaps->reasons.entries[reason].key.part[1], place;
+	bool shared = idle_is_shared(&all->idle, gaps->reasons.entries[reason].key.part[0]);
 	struct zoom_reason as = {.process = ZOOM_NONE, .own = -1};
 	struct frames frames = {0};
 	char *name, *where;
 
 	qsort(charges, count, sizeof(*charges), by_time);
-	name = count == 1 ? name_of_one(all, charges) : name_of_shares(all, charges, count);
+	name = shared ? name_of_shares(all, charges, count) : name_of_one(all, charges);
 	where = where_of(all, charges);
-	if (count > 1)
+	if (shared)
 		where = xjoin(xstrdup("\u2248 "), "", where);
 	place = charges->what.part[0];
 	if (place < CALLER_NO_FRAME && charges->what.part[1] != WHY_SHORT)
@@ -306,6 +307,27 @@ void page_gaps_name(struct page_gaps *gaps, struct analyses *all)
 
 /* ---- the verdict ------------------------------------------------------------------------------------------------- */
 
+/* Notes the longest part with that reason for all findings that its charges are part of. */
+static void note_largest(const struct page_gaps *gaps, struct analyses *all, struct why_findings *findings,
+			 uint32_t reason, struct page_gap *largest)
+{
+	const struct page_gap *gap = &gaps->longest.items[reason];
+	uint32_t of = gaps->reasons.entries[reason].key.part[0];
+	size_t first, count = idle_charges_of(&all->idle, of, &first);
+
+	for (size_t i = first; i < first + count; i++) {
+		struct idle_charge charge = idle_charge_at(&all->idle, i);
+		struct why_line line = why_line_of_charge(&all->why, &all->lines, &charge);
+		size_t number = charge.looked_at ? why_findings_find(findings, charge.what.part[1], &line) : SIZE_MAX;
+
+		if (number == SIZE_MAX || gap->ns <= largest[number].ns ||
+		    (idle_is_shared(&all->idle, of) && largest[number].ns && !largest[number].is_shared))
+			continue;
+		largest[number] = *gap;
+		largest[number].is_shared = idle_is_shared(&all->idle, of);
+	}
+}
+
 /*
  * The largest gap of each finding, by its index; of time that samples of other gaps divide only where it has no other.
  * The caller frees them.
@@ -315,24 +337,9 @@ static struct page_gap *largest_gaps(const struct page_gaps *gaps, struct analys
 	struct page_gap *largest = xcalloc(findings->all.count + 1, sizeof(*largest));
 
 	for (unsigned shared = 0; shared < 2; shared++)
-		for (uint32_t reason = 0; reason < gaps->reasons.count; reason++) {
-			const struct page_gap *gap = &gaps->longest.items[reason];
-			size_t first, number,
-				count = idle_charges_of(&all->idle, gaps->reasons.entries[reason].key.part[0], &first);
-
-			for (size_t i = first; (count > 1) == shared && i < first + count; i++) {
-				struct idle_charge charge = idle_charge_at(&all->idle, i);
-				struct why_line line = why_line_of_charge(&all->why, &all->lines, &charge);
-
-				number = charge.looked_at ? why_findings_find(findings, charge.what.part[1], &line)
-							  : SIZE_MAX;
-				if (number != SIZE_MAX && gap->ns > largest[number].ns &&
-				    (!shared || !largest[number].ns || largest[number].is_shared)) {
-					largest[number] = *gap;
-					largest[number].is_shared = shared;
-				}
-			}
-		}
+		for (uint32_t reason = 0; reason < gaps->reasons.count; reason++)
+			if (idle_is_shared(&all->idle, gaps->reasons.entries[reason].key.part[0]) == (bool)shared)
+				note_largest(gaps, all, findings, reason, largest);
 	return largest;
 }
 
