@@ -77,7 +77,7 @@ say = @printf '  %-7s %s\n'
 Q := @
 endif
 
-.PHONY: all clean help deps install uninstall demo picture format check-format check-includes check-circles check-docs lint FORCE
+.PHONY: all clean help deps install uninstall demo picture format check-format check-includes check-circles check-docs tags lint FORCE
 .DELETE_ON_ERROR:
 all: $(BUILD)/gputrace $(AGENT)
 
@@ -222,6 +222,10 @@ check-includes:
 # Checks that no files of gputrace, or of the agent, depend on each other in a circle.
 check-circles: $(BUILD)/user/cmd/main.o $(LIB_OBJ) $(AGENT_OBJ)
 	@tools/check-circles $(BUILD)/user/cmd/main.o $(LIB_OBJ) -- $(AGENT_OBJ) $(CUPTI_OBJ)
+
+# For editors: where each name is made, also those that macros make of rows.
+tags:
+	@tools/make-tags
 
 # Checks that files and tests named in the documents exist.
 lint: check-docs
