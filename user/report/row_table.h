@@ -48,7 +48,7 @@ struct row_column {
 /* of: COLUMN_NUMBER, COLUMN_NAME or COLUMN_DATA; adds NULL: the one before has added the cell */
 #define ROW_ADD(of, adds) ROW_OF(.column = of, .cell = ROW_CELL_ADD, .add = adds)
 #define ROW_LABEL(title, key, type, member)                                                                            \
-	ROW_OF(.column = COLUMN_NAME(title, key, TEXT_TRUNCATE_MIDDLE), .cell = ROW_CELL_LABEL,                        \
+	ROW_OF(.column = COLUMN_NAME(title, key, TEXT_TRUNCATE_PLACE), .cell = ROW_CELL_LABEL,                         \
 	       .at = offsetof(type, member))
 #define ROW_USER_LINE(type)                                                                                            \
 	ROW_OF(.column = COLUMN_DATA("called_from", UNIT_TEXT), .cell = ROW_CELL_USER_LINE,                            \
@@ -57,7 +57,7 @@ struct row_column {
 	ROW_OF(.column = COLUMN_NAME("process", "process", TEXT_TRUNCATE_MIDDLE), .cell = ROW_CELL_PROCESS,            \
 	       .at = offsetof(type, member))
 #define ROW_LINE(type, line, process)                                                                                  \
-	ROW_OF(.column = COLUMN_NAME("line", "line", TEXT_TRUNCATE_START), .cell = ROW_CELL_LINE,                      \
+	ROW_OF(.column = COLUMN_NAME("line", "line", TEXT_TRUNCATE_PLACE), .cell = ROW_CELL_LINE,                      \
 	       .at = offsetof(type, line), .other = offsetof(type, process))
 #define ROW_END ROW_OF(.column = COLUMN_END, .cell = ROW_CELL_NS)
 #define ROW_OF(...)                                                                                                    \
