@@ -45,8 +45,8 @@ USER_OBJ := $(USER_SRC:%.c=$(BUILD)/%.o)
 # CUPTI's records: used by the agent, and by gputrace to read foreign buffers.  Compiled once, with the agent's flags.
 CUPTI_SRC := $(wildcard user/cupti/*.c)
 CUPTI_OBJ := $(CUPTI_SRC:%.c=$(BUILD)/%.o)
-# The static gputrace has another gzip (user/export/deflater.h), an SQLite that loads nothing, and no NSS for users.
-STATIC_OBJ := $(BUILD)/user/export/deflater_zlib.o $(BUILD)/user/export/sqlite/no_loading.o $(BUILD)/user/cmd/user_database_static.o
+# The static gputrace has another gzip (user/export/file/deflater.h), an SQLite that loads nothing, and no NSS for users.
+STATIC_OBJ := $(BUILD)/user/export/file/deflater_zlib.o $(BUILD)/user/export/sqlite/no_loading.o $(BUILD)/user/cmd/process/user_database_static.o
 LIB_OBJ := $(filter-out $(BUILD)/user/cmd/main.o $(STATIC_OBJ),$(USER_OBJ)) $(CUPTI_OBJ)
 LIB := $(BUILD)/libgputrace.a
 BPF_SRC := $(wildcard bpf/*.bpf.c)
@@ -176,7 +176,7 @@ CAPS_SET := $(CAPS_SET),cap_sys_resource
 endif
 
 # With CAPS there are two of the program: bin/gputrace, which every user may execute, executes the other one where that
-# helps (user/cmd/privileges.c). chgrp before setcap: a change of the group drops a file's capabilities.
+# helps (user/cmd/process/privileges.c). chgrp before setcap: a change of the group drops a file's capabilities.
 CAPABLE = $(DESTDIR)$(PREFIX)/lib/gputrace/gputrace-capable
 install: all pages
 ifneq ($(CAPS),)

@@ -24,7 +24,7 @@
 
 #include <gputrace/cuda_api.h>
 
-#include "agent/batch_send.c"
+#include "agent/send/batch_send.c"
 #include "cupti/apis.c"
 #include "cupti/batch.c"
 #include "cupti/kinds.c"

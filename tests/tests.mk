@@ -168,10 +168,10 @@ check-threads: $(THREADED)
 FUZZ := $(BUILD)/fuzz
 FUZZ_BIN := $(patsubst tests/fuzz/%.c,$(FUZZ)/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_LIB := $(patsubst %.c,$(FUZZ)/%.o,$(foreach d,base target cupti log model input timeline,$(wildcard user/$(d)/*.c user/$(d)/*/*.c)))
-FUZZ_AGENT := $(FUZZ)/user/agent/batch_send.o
+FUZZ_AGENT := $(FUZZ)/user/agent/send/batch_send.o
 FUZZ_CUBIN := $(patsubst %,$(FUZZ)/user/agent/kernels/%.o,cubin_bytes cubin_elf cubin_lines)
 FUZZ_HTTP := $(FUZZ)/user/view/http_request.o
-FUZZ_DUMP := $(patsubst %.c,$(FUZZ)/%.o,$(wildcard user/dump/*.c) user/analyze/library.c)
+FUZZ_DUMP := $(patsubst %.c,$(FUZZ)/%.o,$(wildcard user/dump/*.c user/dump/*/*.c) user/base/library_file.c)
 FUZZ_FOREIGN := $(patsubst %,$(FUZZ)/user/attach/%.o,clients/foreign_records clients/tsc emit)
 FUZZ_TRACE_CUT := $(FUZZ)/unit/trace_cut.o $(FUZZ)/unit/trace_cut_part.o
 FUZZ_SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined

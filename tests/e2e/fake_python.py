@@ -10,7 +10,7 @@ import subprocess
 
 import machine
 
-TABLE = machine.ROOT / "user/target/python_layouts.c"
+TABLE = machine.ROOT / "user/target/python/python_layouts.c"
 
 
 def rows(path):
@@ -30,7 +30,7 @@ def _row(version):
 
 def _words(version):
     """[(word, word of the size, field)] of the debug offsets; none before 3.13."""
-    text = (machine.ROOT / "user/target/python_debug_words.c").read_text()
+    text = (machine.ROOT / "user/target/python/python_debug_words.c").read_text()
     block = re.search(rf"words_{version.replace('.', '')}\[\] = {{\n(.*?)}};", text, re.DOTALL)
     return re.findall(r"WORD\((\d+), (\d+), \d+, (\w+)\)", block[1]) if block else []
 

@@ -26,7 +26,7 @@ def generated(version, folder):
 def test_a_row_is_what_the_headers_of_its_series_say(version, tmp_path):
     folder, same = generated(version, tmp_path)
     made = fake_python.rows(folder / "python_layouts.c")
-    kept = fake_python.rows(machine.ROOT / "user/target/python_layouts.c")
+    kept = fake_python.rows(machine.ROOT / "user/target/python/python_layouts.c")
     series = f"3 << 8 | {version.split('.')[1]}"
     assert list(made) == [series]
     in_table, in_headers = dict(kept[series]), dict(made[series])
@@ -40,5 +40,5 @@ def test_debug_offsets_are_read_where_the_headers_of_their_series_have_them(vers
     name = f"words_{version.replace('.', '')}"
     pattern = re.compile(rf"{name}\[\] = {{\n.*?}};", re.DOTALL)
     (made,) = pattern.findall((generated(version, tmp_path)[0] / "python_debug_words.c").read_text())
-    (kept,) = pattern.findall((machine.ROOT / "user/target/python_debug_words.c").read_text())
+    (kept,) = pattern.findall((machine.ROOT / "user/target/python/python_debug_words.c").read_text())
     assert made.count("WORD(") > 25 and made == kept

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/batch_send.h"
-#include "agent/points.h"
+#include "agent/send/batch_send.h"
+#include "agent/send/points.h"
 #include "cupti/records.h"
 
 unsigned short gputrace_agent_semaphore = 1, gputrace_agent_batch_semaphore = 1;

@@ -10,8 +10,8 @@
 #include "target/image.h"
 #include "target/function.h"
 #include "target/library.h"
-#include "target/python_events.h"
-#include "target/python_internal.h"
+#include "target/python/python_events.h"
+#include "target/python/python_internal.h"
 #include "target/usdt.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -9,7 +9,7 @@
 
 #include <gputrace/agent.h>
 
-#include "agent/points.h"
+#include "agent/send/points.h"
 
 unsigned short gputrace_agent_semaphore = 2, gputrace_agent_batch_semaphore = 1;
 unsigned short gputrace_agent_yield_semaphore, gputrace_agent_resume_semaphore, gputrace_agent_restart_semaphore;

@@ -20,7 +20,7 @@
 
 #include <gputrace/agent.h>
 
-#include "agent/points.h"
+#include "agent/send/points.h"
 
 unsigned short gputrace_agent_semaphore, gputrace_agent_batch_semaphore;
 

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "target/python.h"
+#include "target/python/python.h"
 
 struct child {
 	pid_t pid;

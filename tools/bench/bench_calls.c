@@ -16,8 +16,8 @@
 
 #include "attach/load/links.h"
 #include "attach/load/programs.h"
-#include "target/python.h"
-#include "target/python_events.h"
+#include "target/python/python.h"
+#include "target/python/python_events.h"
 #include "traced.h"
 
 #define ROUNDS 7

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Prints the layout of the CPython with whose headers it was compiled (see generate): `row`, its struct gpt_pylayout
- * for user/target/python_layouts.c; `words`, which of its _Py_DebugOffsets have the same, for python_debug_words.c.
- * Every number comes from offsetof, or from a bit field written and read back.
+ * for user/target/python/python_layouts.c; `words`, which of its _Py_DebugOffsets have the same, for
+ * python_debug_words.c. Every number comes from offsetof, or from a bit field written and read back.
  */
 #include <Python.h>
 #include <frameobject.h>

@@ -9,17 +9,17 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "agent/batch_send.h"
+#include "agent/send/batch_send.h"
 #include "agent/cupti/callbacks.h"
-#include "agent/thread_id.h"
-#include "agent/cuda_driver.h"
+#include "agent/process/thread_id.h"
+#include "agent/process/cuda_driver.h"
 #include "agent/entry.h"
-#include "agent/fork_gate.h"
-#include "agent/last_call.h"
+#include "agent/process/fork_gate.h"
+#include "agent/process/last_call.h"
 #include "agent/torch/backward_passes.h"
 #include "agent/torch/ops.h"
-#include "agent/own_thread.h"
-#include "agent/points.h"
+#include "agent/process/own_thread.h"
+#include "agent/send/points.h"
 #include "agent/session.h"
 #include "agent/cupti/yield.h"
 

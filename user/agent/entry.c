@@ -12,7 +12,7 @@
 
 #include <gputrace/agent.h>
 
-#include "agent/old_glibc.h"
+#include "agent/process/old_glibc.h"
 #include "agent/share/share.h"
 #include "agent/share/wait.h"
 #include "agent/torch/ops.h"

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/session_state.h"
+#include "agent/cupti/session_state.h"
 
 /*
  * Under yield_hold (cupti/yield.h). Subscribes, or works without where only Kineto is subscribed, and switches

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/lookup.h"
-#include "dump/loops.h"
+#include "dump/process/loops.h"
 #include "target/process.h"
 
 #define MS 1000000ull

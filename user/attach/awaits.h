@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Where the tasks of asyncio in followed processes await while their loop waits.  The programs in the kernel cannot see
- * it; a process of gputrace's own reads it (dump/loops.h), and its answers go into the log as GPT_AWAIT.
+ * it; a process of gputrace's own reads it (dump/process/loops.h), and its answers go into the log as GPT_AWAIT.
  */
 #ifndef GPUTRACE_ATTACH_AWAITS_H
 #define GPUTRACE_ATTACH_AWAITS_H

@@ -11,7 +11,7 @@
 #include "base/tally.h"
 #include "target/generated.h"
 #include "target/process.h"
-#include "target/python_source.h"
+#include "target/python/python_source.h"
 
 #define FILE_BYTES_MAX (16u << 20)
 #define ALL_BYTES_MAX (256u << 20) /* of all files; reading delays the thread that attaches probes */

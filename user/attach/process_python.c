@@ -13,8 +13,8 @@
 #include "attach/probes/probes.h"
 #include "attach/share/shares.h"
 #include "base/monotonic.h"
-#include "target/pypy.h"
-#include "target/python.h"
+#include "target/python/pypy.h"
+#include "target/python/python.h"
 
 #define LOOK_AGAIN_NS 5000000ULL /* first wait for something not there yet; doubles */
 #define MAX_LOOKS 12		 /* 5 ms, 10 ms, ... 10 s */

@@ -3,7 +3,7 @@
 #ifndef GPUTRACE_COMMANDS_H
 #define GPUTRACE_COMMANDS_H
 
-#include "cmd/exit_code.h"
+#include "cmd/process/exit_code.h"
 #include "cmd/options/options.h"
 
 /* The live trace: record into a log, then deliver from it. Returns the exit status, which may be the command's. */

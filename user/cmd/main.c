@@ -7,12 +7,12 @@
 #include "attach/inject/lend.h"
 #include "cmd/options/command_line.h"
 #include "cmd/options/subcommands.h"
-#include "cmd/command.h"
+#include "cmd/record/command.h"
 #include "cmd/commands.h"
-#include "cmd/confine.h"
-#include "cmd/first_process.h"
-#include "cmd/last_trace.h"
-#include "cmd/privileges.h"
+#include "cmd/output/confine.h"
+#include "cmd/record/first_process.h"
+#include "cmd/output/last_trace.h"
+#include "cmd/process/privileges.h"
 
 static enum exit_code help_command(const struct options *options)
 {

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "input/kineto/json.h"
+#include "base/json/json.h"
 
 #define ARENA_BYTES (256u << 20) /* address space for one process; memory is allocated at first use */
 #define BEGIN "{\"schema\": \"gputrace dump\","

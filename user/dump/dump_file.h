@@ -3,7 +3,7 @@
 #ifndef GPUTRACE_DUMP_DUMP_FILE_H
 #define GPUTRACE_DUMP_DUMP_FILE_H
 
-#include "dump/look.h"
+#include "dump/process/look.h"
 
 /* Whether the file begins as a dump does.  Keeps the file's position. */
 bool dump_file_is_one(int fd);

@@ -10,12 +10,12 @@
 #include <unistd.h>
 
 #include "base/monotonic.h"
-#include "dump/kernel.h"
-#include "dump/memory.h"
-#include "dump/memory_cache.h"
-#include "dump/object_lists.h"
-#include "dump/object_names.h"
-#include "dump/tensors.h"
+#include "dump/process/kernel.h"
+#include "dump/process/memory.h"
+#include "dump/process/memory_cache.h"
+#include "dump/process/object_lists.h"
+#include "dump/process/object_names.h"
+#include "dump/process/tensors.h"
 
 #define ARENA_BYTES (256u << 20) /* address space; memory is allocated at first use */
 

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "dump/look.h"
+#include "dump/process/look.h"
 
 #define HOLDERS_OBJECTS_MAX (2u << 20) /* objects that are looked at */
 #define HOLDERS_CPU_NS 1000000000ull   /* processor time for that */

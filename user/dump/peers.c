@@ -18,7 +18,7 @@
 #include <unistd.h>
 #include <sys/wait.h>
 
-#include "dump/kernel.h"
+#include "dump/process/kernel.h"
 #include "target/process.h"
 
 #define FAMILY_MAX 512 /* descendants of a process */

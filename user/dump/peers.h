@@ -3,7 +3,7 @@
 #ifndef GPUTRACE_DUMP_PEERS_H
 #define GPUTRACE_DUMP_PEERS_H
 
-#include "dump/look.h"
+#include "dump/process/look.h"
 
 /* Adds looks at all descendants of the process. */
 void peers_add_family(look_list *looks, pid_t pid, enum look_depth depth);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/library.h"
+#include "base/library_file.h"
 
 /* The file of the collectives, send and recv, in PyTorch 1.1 to 2.15; its helpers have names with a leading underscore.
  */

@@ -6,7 +6,7 @@
 #ifndef GPUTRACE_DUMP_RANKS_H
 #define GPUTRACE_DUMP_RANKS_H
 
-#include "dump/look.h"
+#include "dump/process/look.h"
 
 struct dump_rank {
 	const struct dump_process *process;

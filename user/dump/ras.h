@@ -9,7 +9,7 @@
 
 #include <sys/socket.h>
 
-#include "dump/look.h"
+#include "dump/process/look.h"
 
 /* Processes of one job that listen at one address: each of them answers for the whole job. */
 struct dump_ras {

@@ -7,7 +7,7 @@
 #define GPUTRACE_DUMP_WATCH_H
 
 #include "dump/graph.h"
-#include "dump/kernel.h"
+#include "dump/process/kernel.h"
 #include "dump/ranks.h"
 
 /* A process that runs, or waits in a CUDA call, at one line may compute: it hangs after this many times the limit. */

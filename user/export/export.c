@@ -7,11 +7,11 @@
 
 #include "export/arrow/arrow.h"
 #include "export/chrome/chrome.h"
-#include "export/folded.h"
+#include "export/folded/folded.h"
 #include "export/page/page.h"
 #include "export/perfetto/perfetto.h"
 #include "export/profiles/profile.h"
-#include "export/sink.h"
+#include "export/file/sink.h"
 #include "export/snapshot.h"
 #include "export/sqlite/sqlite.h"
 

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "export/format.h"
-#include "export/merged.h"
+#include "export/file/format.h"
+#include "export/file/merged.h"
 
 struct export_format {
 	const char *name;	     /* for --format */

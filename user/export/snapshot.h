@@ -6,7 +6,7 @@
 #ifndef GPUTRACE_SNAPSHOT_H
 #define GPUTRACE_SNAPSHOT_H
 
-#include "export/format.h"
+#include "export/file/format.h"
 
 /* -ENODATA: all processes were asked for, and none has allocations of PyTorch on a GPU. */
 export_write_fn snapshot_write;

@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 #include "input/database/database.h"
-#include "input/kineto/bytes.h"
+#include "base/json/bytes.h"
 
 #define BEGIN_BYTES 512
 

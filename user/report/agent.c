@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/parts.h"
+#include "report/page/parts.h"
 
 struct hint {
 	const char *why, *remedy;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/parts.h"
+#include "report/page/parts.h"
 
 static char *plural(uint64_t count, const char *one, const char *many)
 {

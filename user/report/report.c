@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/msg.h"
-#include "report/parts.h"
+#include "report/page/parts.h"
 #include "report/why/verdict.h"
 #include "report/why/why_words.h"
 

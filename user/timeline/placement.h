@@ -7,8 +7,8 @@
 #ifndef GPUTRACE_TIMELINE_PLACEMENT_H
 #define GPUTRACE_TIMELINE_PLACEMENT_H
 
-#include "timeline/slice_rows.h"
-#include "timeline/open_ranges.h"
+#include "timeline/rows/slice_rows.h"
+#include "timeline/rows/open_ranges.h"
 #include "timeline/timeline.h"
 
 /* Properties of a row's stream, taken from the row's first operation; a row can exist before that. */

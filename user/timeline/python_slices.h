@@ -16,7 +16,7 @@
 #include <stdbool.h>
 
 #include "base/array.h"
-#include "timeline/calls_of_threads.h"
+#include "timeline/rows/calls_of_threads.h"
 
 struct python_slice {
 	uint64_t start_ns, end_ns;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* CUDA calls, and the starts of arrows to their GPU work. */
 #include "timeline/arrows.h"
-#include "timeline/calls_of_threads.h"
+#include "timeline/rows/calls_of_threads.h"
 #include "timeline/frames.h"
 #include "timeline/ids.h"
 #include "timeline/kinds.h"

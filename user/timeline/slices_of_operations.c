@@ -9,7 +9,7 @@
 #include "timeline/ids.h"
 #include "timeline/kinds.h"
 #include "timeline/members.h"
-#include "timeline/occupancy.h"
+#include "timeline/rows/occupancy.h"
 #include "timeline/placement.h"
 
 static void learn_nature(struct timeline_placement *placement, uint32_t row, const struct model_gpu *op)

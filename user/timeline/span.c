@@ -2,7 +2,7 @@
 /* The interval of a timeline. */
 #include "timeline/placement.h"
 
-#include "timeline/calls_of_threads.h"
+#include "timeline/rows/calls_of_threads.h"
 #include "timeline/members.h"
 
 /* Slices handed over have times relative to the start, so only the first part can change it. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "model/trace.h"
-#include "timeline/calls_of_threads.h"
+#include "timeline/rows/calls_of_threads.h"
 #include "timeline/ids.h"
 #include "timeline/kinds.h"
 #include "timeline/placement.h"

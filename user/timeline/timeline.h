@@ -20,7 +20,7 @@
 
 #include "base/array.h"
 #include "base/clock_line.h"
-#include "timeline/slice.h"
+#include "timeline/rows/slice.h"
 
 struct model;
 struct trace;

@@ -9,7 +9,7 @@
 #include "base/array.h"
 #include "base/tally.h"
 #include "model/model.h"
-#include "timeline/op_links.h"
+#include "timeline/rows/op_links.h"
 #include "timeline/python_slices.h"
 #include "timeline/timeline.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "export/export.h"
-#include "export/folded.h"
+#include "export/folded/folded.h"
 #include "input/gpt/gpt_slice.h"
 #include "input/gpt/gpt_trace.h"
 #include "log/reader.h"

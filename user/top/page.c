@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "base/path.h"
-#include "report/text.h"
+#include "report/table/text.h"
 
 #define HEADER_GPUS 4u	/* GPUs with a line of their own */
 #define BAR_COLUMNS 20u /* width of a GPU's busy bar */

@@ -9,7 +9,7 @@
 #define GPUTRACE_TOP_TABLES_H
 
 #include "base/array.h"
-#include "report/table_writer.h"
+#include "report/table/table_writer.h"
 #include "report/why/verdict.h"
 
 struct kept_table {

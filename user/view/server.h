@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "export/sink.h"
+#include "export/file/sink.h"
 #include "view/http_request.h"
 
 #define SERVER_TOKEN_BYTES 33 /* hexadecimal, with NUL */

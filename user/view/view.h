@@ -3,7 +3,7 @@
 #ifndef GPUTRACE_VIEW_H
 #define GPUTRACE_VIEW_H
 
-#include "export/format.h"
+#include "export/file/format.h"
 #include "export/zoom/zoom.h"
 #include "view/server.h"
 

@@ -15,6 +15,7 @@
 
 #include "export/export.h"
 #include "input/gpt/gpt_trace.h"
+#include "report/report.h"
 #include "report/sums/activities.h"
 #include "test_export_log.h"
 

@@ -17,7 +17,7 @@
 #include <gputrace/cuda_api.h>
 
 #include "cupti/cupti_abi.h"
-#include "agent/old_glibc.h"
+#include "agent/process/old_glibc.h"
 
 /* Declares and defines a function that Python calls. */
 #define QUESTION(name, ...)                                                                                            \

@@ -12,7 +12,7 @@
 #include <gputrace/cuda_api.h>
 
 #include "agent/cupti/callbacks.h"
-#include "agent/clock.h"
+#include "agent/process/clock.h"
 #include "agent/kernels/kernel_tables.h"
 #include "cupti/cupti_abi.h"
 #include "agent/cupti/returns.h"

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "agent/flush_timer.h"
+#include "agent/process/flush_timer.h"
 #include "agent_points.h"
 
 #define MS 1000000u

@@ -10,8 +10,8 @@
 #include <unistd.h>
 #include <wchar.h>
 
-#include "agent/batch_send.h"
-#include "agent/clock.h"
+#include "agent/send/batch_send.h"
+#include "agent/process/clock.h"
 #include "agent/nvtx/nvtx.h"
 #include "agent/nvtx/nvtx_abi.h"
 #include "agent/nvtx/range_queue.h"

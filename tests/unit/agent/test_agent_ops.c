@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/clock.h"
+#include "agent/process/clock.h"
 #include "agent/torch/op_buffer.h"
 #include "agent/torch/ops.h"
 #include "agent/torch/torch.h"

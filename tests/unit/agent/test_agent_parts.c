@@ -14,15 +14,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/batch_send.h"
+#include "agent/send/batch_send.h"
 #include "cupti/batch.h"
-#include "agent/clock.h"
-#include "agent/cuda_driver.h"
+#include "agent/process/clock.h"
+#include "agent/process/cuda_driver.h"
 #include "agent/cupti/find_cupti.h"
-#include "agent/fork_gate.h"
-#include "agent/mapped_files.h"
+#include "agent/process/fork_gate.h"
+#include "agent/process/mapped_files.h"
 #include "agent/torch/op_names.h"
-#include "agent/own_thread.h"
+#include "agent/process/own_thread.h"
 #include "cupti/names.h"
 #include "cupti/records.h"
 #include "agent_points.h"

@@ -16,10 +16,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/clock.h"
-#include "agent/import_table.h"
+#include "agent/process/clock.h"
+#include "agent/process/import_table.h"
 #include "agent/torch/ops.h"
-#include "agent/path.h"
+#include "agent/process/path.h"
 #include "agent_points.h"
 #include "fake_c10.h"
 

@@ -4,7 +4,7 @@
  * ends it.
  */
 #include "gap_log.h"
-#include "export/folded.h"
+#include "export/folded/folded.h"
 #include "export/profiles/profile.h"
 #include "report/why/why.h"
 

@@ -4,7 +4,7 @@
  * capture.
  */
 #include "analyzed.h"
-#include "export/folded.h"
+#include "export/folded/folded.h"
 #include "forward_log.h"
 #include "report/report.h"
 

@@ -4,8 +4,8 @@
 #include <inttypes.h>
 
 #include "analyzed.h"
-#include "analyze/sums/per_step_rows.h"
-#include "export/folded.h"
+#include "analyze/steps/per_step_rows.h"
+#include "export/folded/folded.h"
 #include "input/gpt/gpt_trace.h"
 #include "random_model.h"
 #include "report/sums/activities.h"

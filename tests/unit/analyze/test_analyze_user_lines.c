@@ -3,7 +3,7 @@
 #include "analyzed.h"
 #include "report_of.h"
 
-#include "analyze/library.h"
+#include "base/library_file.h"
 
 #define LINEAR "/usr/lib/python3/dist-packages/torch/nn/modules/linear.py"
 

@@ -6,7 +6,7 @@
 #include "ops_log.h"
 
 #include "analyze/analyze.h"
-#include "analyze/sums/differences.h"
+#include "analyze/steps/differences.h"
 #include "analyze/sums/kernel_family.h"
 #include "model/steps/steps.h"
 #include "report/sums/differences.h"

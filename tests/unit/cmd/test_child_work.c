@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "cmd/child_work.h"
-#include "cmd/output.h"
+#include "cmd/process/child_work.h"
+#include "cmd/output/output.h"
 #include "own_folder.h"
 
 #define PARTS 5

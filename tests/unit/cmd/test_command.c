@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "cmd/command.h"
+#include "cmd/record/command.h"
 #include "own_folder.h"
 #include "process_state.h"
 

@@ -17,8 +17,8 @@
 
 #include <cmocka.h>
 
-#include "cmd/confine.h"
-#include "cmd/output.h"
+#include "cmd/output/confine.h"
+#include "cmd/output/output.h"
 #include "own_folder.h"
 
 #define NOT_CONFINED 99

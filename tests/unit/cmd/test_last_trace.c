@@ -22,7 +22,7 @@
 #include <cmocka.h>
 
 #include "base/msg.h"
-#include "cmd/last_trace.h"
+#include "cmd/output/last_trace.h"
 #include "own_folder.h"
 
 #define STRANGER 4242 /* a user id that no one has here */

@@ -13,8 +13,8 @@
 #include "cmd/options/format.h"
 #include "cmd/options/option_rows.h"
 #include "cmd/options/command_line.h"
-#include "cmd/privileges.h"
-#include "cmd/session.h"
+#include "cmd/process/privileges.h"
+#include "cmd/record/session.h"
 #include "parsed.h"
 
 static void no_argument_traces_the_whole_machine(void **state)

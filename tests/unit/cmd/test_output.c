@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "cmd/log_file.h"
-#include "cmd/output.h"
+#include "cmd/record/log_file.h"
+#include "cmd/output/output.h"
 #include "own_folder.h"
 
 #define STRANGER 4242 /* a user id that no one has here */

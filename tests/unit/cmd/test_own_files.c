@@ -4,7 +4,7 @@
 #include "rank_log.h"
 
 #include "cmd/options/format.h"
-#include "cmd/own_files.h"
+#include "cmd/output/own_files.h"
 
 static void assert_files(const struct rank *rank, const char *path, bool needs_rank, const char *expected,
 			 int64_t expected_rank)

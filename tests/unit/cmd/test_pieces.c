@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "cmd/pieces.h"
+#include "cmd/output/pieces.h"
 
 #define BEGIN 1000000ull
 #define MOST 10000u

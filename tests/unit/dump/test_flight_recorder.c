@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "base/array.h"
-#include "dump/flight_recorder.h"
+#include "dump/process/flight_recorder.h"
 
 #define REGION (64u << 10)
 #define RING 8

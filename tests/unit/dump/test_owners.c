@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "dump/owners.h"
+#include "dump/process/owners.h"
 
 #define THREADS 10000u
 #define MODULES 2500u

@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "export/chrome/chrome.h"
-#include "export/folded.h"
-#include "export/sink.h"
+#include "export/folded/folded.h"
+#include "export/file/sink.h"
 #include "sample_model.h"
 #include "whole_trace.h"
 #include "input/gpt/gpt.h"

@@ -7,7 +7,7 @@
 #include "analyzed.h"
 #include "ops_log.h"
 
-#include "export/folded.h"
+#include "export/folded/folded.h"
 
 static void add_stack(struct ops_log *ops, uint64_t id, const char *function, const char *file)
 {

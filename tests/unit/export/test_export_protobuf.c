@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "export/protobuf.h"
+#include "export/file/protobuf.h"
 
 static void assert_bytes(struct sink *memory, const char *bytes, size_t count)
 {

@@ -16,7 +16,7 @@
 #include <zlib.h>
 
 #include "export/export.h"
-#include "export/sink.h"
+#include "export/file/sink.h"
 
 static struct sink sink;
 

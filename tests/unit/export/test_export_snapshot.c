@@ -9,7 +9,7 @@
 
 #include <errno.h>
 
-#include "export/sink.h"
+#include "export/file/sink.h"
 #include "export/snapshot.h"
 #include "memory_log.h"
 #include "whole_trace.h"

@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "export/tar.h"
+#include "export/file/tar.h"
 
 #define BLOCK 512
 #define LARGE (9ll << 30) /* too large for eleven octal digits */

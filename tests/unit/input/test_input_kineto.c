@@ -16,7 +16,7 @@
 #include <zlib.h>
 
 #include "input/foreign_trace.h"
-#include "input/kineto/json.h"
+#include "base/json/json.h"
 #include "input/rows/rows.h"
 #include "model/collectives.h"
 #include "idle_check.h"

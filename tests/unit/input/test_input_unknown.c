@@ -13,6 +13,7 @@
 
 #include "database_builder.h"
 #include "export/export.h"
+#include "report/report.h"
 #include "report/sums/activities.h"
 
 #define KERNEL "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"add\",\"pid\":0,\"tid\":7,\"ts\":10,\"dur\":5,\"args\":{"

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "model/builder.h"
-#include "model/tables/spans.h"
+#include "model/spans/spans.h"
 #include "model_check.h"
 
 #define PID 70

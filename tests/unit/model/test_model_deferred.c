@@ -6,7 +6,7 @@
 #include "model_of.h"
 
 #include "model/tables/recordings.h"
-#include "model/tables/lateness.h"
+#include "model/lateness.h"
 
 #define SECOND 1000000000ull
 #define LAUNCHES 400u /* ten a second */

@@ -4,7 +4,7 @@
 
 #include <glob.h>
 
-#include "model/tables/linetable.h"
+#include "base/linetable.h"
 
 static uint32_t line_at(enum gpt_linetable kind, const void *table, size_t bytes, bool whole, uint32_t first_line,
 			uint32_t offset)

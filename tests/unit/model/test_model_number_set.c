@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "model/tables/number_set.h"
+#include "base/number_set.h"
 
 static void what_was_added_is_in_it_and_nothing_else(void **state)
 {

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/kernel_label.h"
+#include "report/table/kernel_label.h"
 
 static void assert_label(const char *name, const char *expected)
 {

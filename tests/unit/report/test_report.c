@@ -12,7 +12,7 @@
 
 #include "input/gpt/gpt.h"
 #include "report/report.h"
-#include "report/text.h"
+#include "report/table/text.h"
 #include "test_export_log.h"
 #include "whole_trace.h"
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/text.h"
+#include "report/table/text.h"
 
 static char shown[512];
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/table_writer.h"
+#include "report/table/table_writer.h"
 
 static const struct column columns[] = {
 	COLUMN_NUMBER("us", "gpu_ns", UNIT_NS),

@@ -4,8 +4,8 @@
 
 #include "analyze/why/why_findings.h"
 #include "report/why/verdict.h"
-#include "report/table_writer.h"
-#include "report/text.h"
+#include "report/table/table_writer.h"
+#include "report/table/text.h"
 #include "report/why/why.h"
 
 /* The verdict of a report: what is between its first and its second blank line. */

@@ -11,7 +11,7 @@
 
 #include "built_library.h"
 #include "target/function.h"
-#include "target/python_events.h"
+#include "target/python/python_events.h"
 
 #if defined(__x86_64__)
 

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "target/python_internal.h"
+#include "target/python/python_internal.h"
 
 #define WORDS 96
 #define SIZE 12000 /* of every structure, larger than any offset of the tables */

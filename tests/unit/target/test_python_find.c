@@ -16,7 +16,7 @@
 #include "every_python.h"
 #include "python_child.h"
 #include "target/image.h"
-#include "target/python_source.h"
+#include "target/python/python_source.h"
 
 #define FRAMES_MAX 512
 #define TEXT_MAX 512

@@ -13,7 +13,7 @@
 #include <errno.h>
 
 #include "built_library.h"
-#include "target/python_internal.h"
+#include "target/python/python_internal.h"
 
 /* As in Python/pystate.c of 3.6. */
 static const char source[] = "static void *interp_head;\n"

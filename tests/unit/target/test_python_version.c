@@ -10,7 +10,7 @@
 #include <errno.h>
 
 #include "built_library.h"
-#include "target/python_internal.h"
+#include "target/python/python_internal.h"
 
 static const struct {
 	const char *what, *name, *source;
@@ -64,7 +64,7 @@ static void the_version_is_what_all_sources_agree_on(void **state)
 	}
 }
 
-#define READ_AT_ONCE (1 << 20) /* SCAN_CHUNK, user/target/python_version.c */
+#define READ_AT_ONCE (1 << 20) /* SCAN_CHUNK, user/target/python/python_version.c */
 
 /* Builds a library with the text `pad` bytes into its read-only data; returns the text's offset in the file. */
 static uint64_t build_with_text_at(size_t pad, struct image **image)

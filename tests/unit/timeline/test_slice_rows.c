@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "timeline/slice_rows.h"
+#include "timeline/rows/slice_rows.h"
 
 static const struct tally_key one = {{1}}, two = {{2}};
 

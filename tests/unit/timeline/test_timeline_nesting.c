@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-#include "timeline/nesting.h"
+#include "timeline/rows/nesting.h"
 
 #define SLICES 20000u
 

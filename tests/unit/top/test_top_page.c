@@ -11,7 +11,7 @@
 #include "whole_trace.h"
 
 #include "report/report.h"
-#include "report/text.h"
+#include "report/table/text.h"
 #include "top/page.h"
 
 #define MS 1000000ull

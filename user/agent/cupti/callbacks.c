@@ -10,12 +10,12 @@
 
 #include <gputrace/agent.h>
 #include "cupti/apis.h"
-#include "agent/clock.h"
+#include "agent/process/clock.h"
 #include "cupti/cupti_abi.h"
 #include "agent/kernels/kernel_places.h"
-#include "agent/points.h"
+#include "agent/send/points.h"
 #include "agent/cupti/returns.h"
-#include "agent/thread_id.h"
+#include "agent/process/thread_id.h"
 
 /*
  * State of a thread: eight bytes of the static TLS that glibc keeps for late libraries (1,664 in all). A table of open

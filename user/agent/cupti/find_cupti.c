@@ -17,11 +17,11 @@
 #include <gputrace/agent.h>
 #include <gputrace/cupti_search.h>
 
-#include "agent/cuda_driver.h"
-#include "agent/mapped_files.h"
-#include "agent/old_glibc.h"
-#include "agent/own_maps.h"
-#include "agent/path.h"
+#include "agent/process/cuda_driver.h"
+#include "agent/process/mapped_files.h"
+#include "agent/process/old_glibc.h"
+#include "agent/process/own_maps.h"
+#include "agent/process/path.h"
 
 static const struct {
 	unsigned major;

@@ -3,7 +3,7 @@
 #ifndef GPUTRACE_AGENT_RECORDING_H
 #define GPUTRACE_AGENT_RECORDING_H
 
-#include "agent/session_state.h"
+#include "agent/cupti/session_state.h"
 
 /* Registers the agent's buffers and enables its kinds; false as session_fail. */
 bool recording_begin(struct session *session);

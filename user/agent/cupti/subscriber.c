@@ -10,11 +10,11 @@
 #include "cupti/apis.h"
 #include "agent/cupti/callbacks.h"
 #include "agent/cupti/recording.h"
-#include "agent/fork_gate.h"
-#include "agent/intercept.h"
+#include "agent/process/fork_gate.h"
+#include "agent/process/intercept.h"
 #include "agent/kernels/kernel_places.h"
 #include "agent/cupti/subscriber_owner.h"
-#include "agent/points.h"
+#include "agent/send/points.h"
 
 #define OPEN_CALLS_NS 5000000u /* a launch takes microseconds; it does not wait for a synchronisation */
 /* The collector puts its probes on calls within some tens of milliseconds where the machine is not overloaded. */

@@ -7,7 +7,7 @@
 #ifndef GPUTRACE_AGENT_SUBSCRIBER_H
 #define GPUTRACE_AGENT_SUBSCRIBER_H
 
-#include "agent/session_state.h"
+#include "agent/cupti/session_state.h"
 
 /* Call it before any use of the activity API; false as session_start. */
 bool subscriber_take(struct session *session);

@@ -13,8 +13,8 @@
 
 #include <gputrace/cupti_users.h>
 
-#include "agent/old_glibc.h"
-#include "agent/path.h"
+#include "agent/process/old_glibc.h"
+#include "agent/process/path.h"
 
 static const struct tool {
 	const char *file, *name; /* file: prefix of its name */

@@ -5,10 +5,10 @@
 #include <stdatomic.h>
 
 #include "agent/cupti/buffers.h"
-#include "agent/fork_gate.h"
+#include "agent/process/fork_gate.h"
 #include "agent/cupti/subscriber_owner.h"
-#include "agent/intercept.h"
-#include "agent/points.h"
+#include "agent/process/intercept.h"
+#include "agent/send/points.h"
 #include "agent/cupti/recording.h"
 #include "agent/cupti/subscriber.h"
 

@@ -12,7 +12,7 @@
 #ifndef GPUTRACE_AGENT_YIELD_H
 #define GPUTRACE_AGENT_YIELD_H
 
-#include "agent/session_state.h"
+#include "agent/cupti/session_state.h"
 
 /*
  * A lock around a session's start and all work of the agent's thread on it. Another client that is about to register or

@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "agent/thread_id.h"
+#include "agent/process/thread_id.h"
 #include "agent/kernels/cubin.h"
 #include "agent/kernels/kernel_tables.h"
 #include "cupti/cupti_abi.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "agent/thread_id.h"
+#include "agent/process/thread_id.h"
 #include "agent/kernels/kernel_places.h"
 
 #define PROBES_MAX 64u /* limit of probes in a hash table, for insertion and lookup */

@@ -11,10 +11,10 @@
 #include <sys/mman.h>
 #include <wchar.h>
 
-#include "agent/thread_id.h"
-#include "agent/clock.h"
+#include "agent/process/thread_id.h"
+#include "agent/process/clock.h"
 #include "agent/nvtx/nvtx_abi.h"
-#include "agent/points.h"
+#include "agent/send/points.h"
 #include "agent/nvtx/range_queue.h"
 
 #define STRINGS_MAX 8192u /* registered; 1.7 MB of address space */

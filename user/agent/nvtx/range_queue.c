@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "agent/clock.h"
+#include "agent/process/clock.h"
 
 #define MASK (RANGES_MAX - 1)
 #define QUEUE_BYTES (RANGES_MAX * sizeof(struct slot))

@@ -14,8 +14,8 @@
 
 #include <gputrace/agent.h>
 
-#include "agent/clock.h"
-#include "agent/own_thread.h"
+#include "agent/process/clock.h"
+#include "agent/process/own_thread.h"
 #include "agent/share/control.h"
 #include "agent/share/own_memory.h"
 

@@ -10,7 +10,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "agent/own_maps.h"
+#include "agent/process/own_maps.h"
 
 #define PAGE_BITS 12
 #define PAGES 1024u /* remembered pages: a power of two */

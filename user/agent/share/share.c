@@ -7,13 +7,13 @@
 
 #include <gputrace/record.h>
 
-#include "agent/clock.h"
-#include "agent/fork_gate.h"
+#include "agent/process/clock.h"
+#include "agent/process/fork_gate.h"
 #include "agent/share/control.h"
 #include "agent/share/join.h"
 #include "agent/share/ring.h"
 #include "agent/share/stacks.h"
-#include "agent/thread_id.h"
+#include "agent/process/thread_id.h"
 
 #define JOIN_WAITS_NS 4000000000ull /* longer than a thread takes to join */
 

@@ -14,11 +14,11 @@
 
 #include <gputrace/record.h>
 
-#include "agent/clock.h"
+#include "agent/process/clock.h"
 #include "agent/share/control.h"
 #include "agent/share/own_memory.h"
 #include "agent/share/ring.h"
-#include "agent/thread_id.h"
+#include "agent/process/thread_id.h"
 
 #define GPT_USER_SPACE
 #include "common.bpf.h"

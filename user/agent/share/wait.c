@@ -22,9 +22,9 @@
 
 #include <gputrace/share.h>
 
-#include "agent/clock.h"
-#include "agent/fork_gate.h"
-#include "agent/own_thread.h"
+#include "agent/process/clock.h"
+#include "agent/process/fork_gate.h"
+#include "agent/process/own_thread.h"
 #include "agent/share/join.h"
 
 #define SPEAKS_S 1 /* how long to wait for a connected client's message */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "agent/share/share.h"
-#include "agent/thread_id.h"
+#include "agent/process/thread_id.h"
 
 /* A c10::DebugInfoKind, an unsigned char, far above those that PyTorch uses (7 in 2.15, ThreadLocalDebugInfo.h). */
 #define KIND 0xe7u

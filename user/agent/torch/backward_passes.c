@@ -10,16 +10,16 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "agent/thread_id.h"
-#include "agent/import_table.h"
+#include "agent/process/thread_id.h"
+#include "agent/process/import_table.h"
 #include "agent/torch/backward_lines.h"
 #include "agent/torch/observer.h"
 #include "agent/share/control.h"
-#include "agent/old_glibc.h"
-#include "agent/path.h"
+#include "agent/process/old_glibc.h"
+#include "agent/process/path.h"
 #include "agent/torch/schedule.h"
-#include "agent/own_maps.h"
-#include "agent/points.h"
+#include "agent/process/own_maps.h"
+#include "agent/send/points.h"
 
 #define LOOK_NS 250000000u /* until the next look for entries that the loader has reset */
 

@@ -7,7 +7,7 @@
 
 #include <gputrace/values.h>
 
-#include "agent/old_glibc.h"
+#include "agent/process/old_glibc.h"
 
 #define ROOM 512u /* for torch::ParamCommsDebugInfo */
 #define NAME_MAX_KEPT 256u

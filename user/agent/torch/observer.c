@@ -9,15 +9,15 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "agent/thread_id.h"
-#include "agent/clock.h"
+#include "agent/process/thread_id.h"
+#include "agent/process/clock.h"
 #include "agent/torch/collectives.h"
-#include "agent/fork_gate.h"
+#include "agent/process/fork_gate.h"
 #include "agent/torch/op_clock.h"
 #include "agent/torch/op_hash.h"
 #include "agent/torch/op_write.h"
-#include "agent/own_thread.h"
-#include "agent/points.h"
+#include "agent/process/own_thread.h"
+#include "agent/send/points.h"
 #include "agent/torch/schedule.h"
 
 static struct {

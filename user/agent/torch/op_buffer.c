@@ -7,9 +7,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "agent/thread_id.h"
-#include "agent/clock.h"
-#include "agent/old_glibc.h"
+#include "agent/process/thread_id.h"
+#include "agent/process/clock.h"
+#include "agent/process/old_glibc.h"
 
 __thread struct op_buffer *op_buffer_own OP_BUFFER_STATIC_TLS;
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/old_glibc.h"
+#include "agent/process/old_glibc.h"
 
 #define CLOCK_SOURCE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 #define APART_NS 10000000u /* any three consecutive samples span at least this */

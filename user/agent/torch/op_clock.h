@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/clock.h"
+#include "agent/process/clock.h"
 
 extern bool op_clock_counts; /* stamps are the processor's counter; changes in op_clock_choose alone */
 

@@ -8,21 +8,21 @@
 #include <unistd.h>
 
 #include "agent/torch/backward_passes.h"
-#include "agent/batch_send.h"
-#include "agent/clock.h"
-#include "agent/fork_gate.h"
+#include "agent/send/batch_send.h"
+#include "agent/process/clock.h"
+#include "agent/process/fork_gate.h"
 #include "agent/torch/observer.h"
-#include "agent/old_glibc.h"
+#include "agent/process/old_glibc.h"
 #include "agent/torch/op_clock.h"
 #include "agent/torch/op_buffer.h"
 #include "agent/torch/op_names.h"
 #include "agent/torch/ops_memory.h"
 #include "agent/torch/ops_send.h"
-#include "agent/own_thread.h"
-#include "agent/points.h"
+#include "agent/process/own_thread.h"
+#include "agent/send/points.h"
 #include "agent/torch/schedule.h"
 #include "agent/torch/torch.h"
-#include "agent/own_maps.h"
+#include "agent/process/own_maps.h"
 
 #define TICK_NS 20000000u     /* how late the listener's end is noticed */
 #define BUSY_TICK_NS 1000000u /* while a ring fills up: at 2 million ops a second that is 2,000 of 100,000 */

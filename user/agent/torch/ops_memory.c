@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-#include "agent/clock.h"
+#include "agent/process/clock.h"
 #include "agent/torch/op_clock.h"
-#include "agent/points.h"
+#include "agent/send/points.h"
 #include "agent/torch/torch_memory.h"
-#include "agent/own_maps.h"
+#include "agent/process/own_maps.h"
 
 #define LOOK_NS 250000000u /* until the next look for entries that the loader has reset */
 

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "agent/clock.h"
+#include "agent/process/clock.h"
 #include "agent/torch/observer.h"
 #include "agent/torch/op_clock.h"
 #include "agent/torch/op_buffer.h"

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/thread_id.h"
-#include "agent/clock.h"
-#include "agent/fork_gate.h"
-#include "agent/points.h"
+#include "agent/process/thread_id.h"
+#include "agent/process/clock.h"
+#include "agent/process/fork_gate.h"
+#include "agent/send/points.h"
 
 #define STEPS_WAITING 1024u	     /* steps waiting for the agent's thread, which looks every 20 ms */
 #define CUPTI_BEGINS_NS 50000000u    /* the longest that a step without warm-up waits for CUPTI */

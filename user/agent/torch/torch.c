@@ -12,9 +12,9 @@
 
 #include <gputrace/values.h>
 
-#include "agent/old_glibc.h"
-#include "agent/own_maps.h"
-#include "agent/path.h"
+#include "agent/process/old_glibc.h"
+#include "agent/process/own_maps.h"
+#include "agent/process/path.h"
 
 #define NAME "libtorch_cpu.so"
 #define ROOM 2048u /* for an op of any known version */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/old_glibc.h"
+#include "agent/process/old_glibc.h"
 #include "agent/torch/torch.h"
 
 #define LIST_ROOM 32u /* words of a list of any version */

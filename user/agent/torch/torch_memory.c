@@ -8,12 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/import_table.h"
-#include "agent/old_glibc.h"
+#include "agent/process/import_table.h"
+#include "agent/process/old_glibc.h"
 #include "agent/torch/op_clock.h"
 #include "agent/torch/op_buffer.h"
-#include "agent/path.h"
-#include "agent/points.h"
+#include "agent/process/path.h"
+#include "agent/send/points.h"
 #include "agent/torch/schedule.h"
 
 #define ENTRIES_MAX 64u /* calls: five functions, a handful of libraries */

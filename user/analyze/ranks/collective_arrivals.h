@@ -12,8 +12,8 @@
 #ifndef GPUTRACE_ANALYZE_COLLECTIVE_ARRIVALS_H
 #define GPUTRACE_ANALYZE_COLLECTIVE_ARRIVALS_H
 
-#include "analyze/events.h"
-#include "analyze/lines.h"
+#include "analyze/events/events.h"
+#include "analyze/events/lines.h"
 #include "base/array.h"
 
 #define ARRIVALS_MAX (1u << 20) /* per process */

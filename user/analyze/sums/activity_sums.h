@@ -6,7 +6,7 @@
 #ifndef GPUTRACE_ANALYZE_ACTIVITY_SUMS_H
 #define GPUTRACE_ANALYZE_ACTIVITY_SUMS_H
 
-#include "analyze/events.h"
+#include "analyze/events/events.h"
 #include "base/array.h"
 #include "base/tally.h"
 

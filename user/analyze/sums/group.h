@@ -8,7 +8,7 @@
 #ifndef GPUTRACE_ANALYZE_GROUP_H
 #define GPUTRACE_ANALYZE_GROUP_H
 
-#include "analyze/line_tally.h"
+#include "analyze/events/line_tally.h"
 #include "analyze/sums/gpu_tally.h"
 
 enum group_rows {

@@ -8,7 +8,7 @@
 #ifndef GPUTRACE_ANALYZE_INTERPRETER_H
 #define GPUTRACE_ANALYZE_INTERPRETER_H
 
-#include "analyze/events.h"
+#include "analyze/events/events.h"
 #include "base/array.h"
 #include "base/tally.h"
 

@@ -6,9 +6,9 @@
 #ifndef GPUTRACE_ANALYZE_LINE_SUMS_H
 #define GPUTRACE_ANALYZE_LINE_SUMS_H
 
-#include "analyze/events.h"
+#include "analyze/events/events.h"
 #include "analyze/sums/gpu_tally.h"
-#include "analyze/lines.h"
+#include "analyze/events/lines.h"
 
 struct line_row {
 	uint32_t line;

@@ -3,8 +3,8 @@
 #ifndef GPUTRACE_ANALYZE_MEMCPYS_H
 #define GPUTRACE_ANALYZE_MEMCPYS_H
 
-#include "analyze/events.h"
-#include "analyze/lines.h"
+#include "analyze/events/events.h"
+#include "analyze/events/lines.h"
 
 #define MEMCPY_KINDS 256u	  /* CUpti_ActivityMemcpyKind: the values of a byte */
 #define MEMCPY_KIND_MEMSET 256u	  /* follows the memcpy kinds */

@@ -6,7 +6,7 @@
 #ifndef GPUTRACE_ANALYZE_OFF_CPU_H
 #define GPUTRACE_ANALYZE_OFF_CPU_H
 
-#include "analyze/line_tally.h"
+#include "analyze/events/line_tally.h"
 
 /* In place of a reason: the thread was woken, and runnable. */
 #define OFF_CPU_RUNNABLE GPT_WAIT_REASONS

@@ -9,7 +9,7 @@
 #ifndef GPUTRACE_ANALYZE_OPS_H
 #define GPUTRACE_ANALYZE_OPS_H
 
-#include "analyze/events.h"
+#include "analyze/events/events.h"
 #include "base/array.h"
 #include "base/tally.h"
 

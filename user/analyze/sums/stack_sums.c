@@ -2,7 +2,7 @@
 /* The properties of a row are packed into the keys of two tallies. */
 #include "analyze/sums/stack_sums.h"
 
-#include "analyze/operation_pack.h"
+#include "analyze/events/operation_pack.h"
 
 #define BACKWARD (NONE - 1)  /* in place of a thread: the stack is of the call to backward() */
 #define ENCLOSED (NONE - 2)  /* in place of a thread: in place of the stack is a string, the range or op around it */

@@ -3,7 +3,7 @@
 #ifndef GPUTRACE_ANALYZE_STACK_SUMS_H
 #define GPUTRACE_ANALYZE_STACK_SUMS_H
 
-#include "analyze/events.h"
+#include "analyze/events/events.h"
 #include "base/tally.h"
 
 /* In place of a call's api. */

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "analyze/events.h"
+#include "analyze/events/events.h"
 #include "base/array.h"
 
 struct threads {

@@ -3,7 +3,7 @@
 #ifndef GPUTRACE_ANALYZE_UTILIZATION_H
 #define GPUTRACE_ANALYZE_UTILIZATION_H
 
-#include "analyze/events.h"
+#include "analyze/events/events.h"
 #include "base/array.h"
 #include "base/tally.h"
 

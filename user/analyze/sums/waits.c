@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "analyze/line_tally.h"
+#include "analyze/events/line_tally.h"
 
 void waits_free(struct waits *waits)
 {

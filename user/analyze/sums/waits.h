@@ -6,8 +6,8 @@
 #ifndef GPUTRACE_ANALYZE_WAITS_H
 #define GPUTRACE_ANALYZE_WAITS_H
 
-#include "analyze/events.h"
-#include "analyze/lines.h"
+#include "analyze/events/events.h"
+#include "analyze/events/lines.h"
 #include "base/array.h"
 
 /* Used instead of an enum gpt_agent_sync_kind where CUPTI gave no synchronisation record: only the call is known. */

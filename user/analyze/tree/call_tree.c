@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "analyze/tree/call_tree_ops.h"
-#include "analyze/callers.h"
+#include "analyze/events/callers.h"
 
 void call_tree_init(struct call_tree *tree, const struct model *first, const struct attribution *attribution,
 		    enum tree_by by)

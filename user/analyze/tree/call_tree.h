@@ -21,10 +21,10 @@
 #ifndef GPUTRACE_ANALYZE_CALL_TREE_H
 #define GPUTRACE_ANALYZE_CALL_TREE_H
 
-#include "analyze/events.h"
-#include "analyze/operation_pack.h"
+#include "analyze/events/events.h"
+#include "analyze/events/operation_pack.h"
 #include "analyze/tree/python_paths.h"
-#include "analyze/sums/torch_memory.h"
+#include "analyze/memory/torch_memory.h"
 #include "base/array.h"
 #include "base/tally.h"
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/library.h"
+#include "base/library_file.h"
 #include "analyze/tree/call_tree_ops.h"
 #include "analyze/tree/op_tree.h"
 #include "base/lookup.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/callers.h"
+#include "analyze/events/callers.h"
 #include "analyze/tree/op_tree.h"
 
 #define NUMBERS (1u << 17) /* autograd sequence numbers kept for all threads: 5 MB; a power of two */

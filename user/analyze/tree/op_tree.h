@@ -14,7 +14,7 @@
 #ifndef GPUTRACE_ANALYZE_OP_TREE_H
 #define GPUTRACE_ANALYZE_OP_TREE_H
 
-#include "analyze/events.h"
+#include "analyze/events/events.h"
 #include "base/array.h"
 
 /* Open ops per thread; a target cannot make this slow. */

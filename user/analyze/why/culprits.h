@@ -7,7 +7,7 @@
 #ifndef GPUTRACE_ANALYZE_CULPRITS_H
 #define GPUTRACE_ANALYZE_CULPRITS_H
 
-#include "analyze/lines.h"
+#include "analyze/events/lines.h"
 
 struct culprit {
 	uint32_t line;	 /* the innermost */

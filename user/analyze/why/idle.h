@@ -21,9 +21,9 @@
 #ifndef GPUTRACE_ANALYZE_IDLE_H
 #define GPUTRACE_ANALYZE_IDLE_H
 
-#include "analyze/events.h"
-#include "analyze/lines.h"
-#include "analyze/sums/step_blocks.h"
+#include "analyze/events/events.h"
+#include "analyze/events/lines.h"
+#include "analyze/steps/step_blocks.h"
 #include "analyze/why/causes.h"
 #include "analyze/why/idle_ran.h"
 #include "analyze/why/idle_steps.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/callers.h"
+#include "analyze/events/callers.h"
 #include "base/distance.h"
 
 /* Samples and waits of a thread that are kept without checking whether they are needed. */

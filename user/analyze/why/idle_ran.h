@@ -18,7 +18,7 @@
 #ifndef GPUTRACE_ANALYZE_IDLE_RAN_H
 #define GPUTRACE_ANALYZE_IDLE_RAN_H
 
-#include "analyze/events.h"
+#include "analyze/events/events.h"
 #include "analyze/why/causes.h"
 #include "base/array.h"
 

@@ -2,7 +2,7 @@
 /* Makes table rows of charges: by the line to blame, what happened there, and the line of the launch. */
 #include <stdlib.h>
 
-#include "analyze/line_tally.h"
+#include "analyze/events/line_tally.h"
 #include "analyze/why/culprits.h"
 #include "analyze/why/idle_internal.h"
 

@@ -10,7 +10,7 @@
 #ifndef GPUTRACE_ANALYZE_IDLE_STEPS_H
 #define GPUTRACE_ANALYZE_IDLE_STEPS_H
 
-#include "analyze/sums/step_tables.h"
+#include "analyze/steps/step_tables.h"
 #include "analyze/why/causes.h"
 #include "base/array.h"
 

@@ -12,8 +12,8 @@
 #ifndef GPUTRACE_ANALYZE_WHY_H
 #define GPUTRACE_ANALYZE_WHY_H
 
-#include "analyze/events.h"
-#include "analyze/lines.h"
+#include "analyze/events/events.h"
+#include "analyze/events/lines.h"
 #include "analyze/why/culprits.h"
 #include "analyze/why/idle.h"
 #include "analyze/why/why_shared.h"

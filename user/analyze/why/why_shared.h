@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analyze/events.h"
+#include "analyze/events/events.h"
 #include "base/array.h"
 
 #define WHY_SHARES 64u

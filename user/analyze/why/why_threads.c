@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/callers.h"
-#include "analyze/library.h"
+#include "analyze/events/callers.h"
+#include "base/library_file.h"
 #include "base/distance.h"
 
 /* Activities of a thread that are kept without checking whether they are needed. */

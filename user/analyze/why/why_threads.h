@@ -6,7 +6,7 @@
 #ifndef GPUTRACE_ANALYZE_WHY_THREADS_H
 #define GPUTRACE_ANALYZE_WHY_THREADS_H
 
-#include "analyze/events.h"
+#include "analyze/events/events.h"
 #include "base/array.h"
 #include "analyze/why/why_awaited.h"
 #include "base/tally.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Probes inside interpreters: gives the BPF side the meaning of each site, and attaches the probes.
- * target/python_events.c finds the sites.
+ * target/python/python_events.c finds the sites.
  */
 #include "attach/probes/probes.h"
 
@@ -15,8 +15,8 @@
 #include "base/msg.h"
 #include "base/path.h"
 #include "target/image.h"
-#include "target/python.h"
-#include "target/python_events.h"
+#include "target/python/python.h"
+#include "target/python/python_events.h"
 #include "target/site.h"
 
 static int attach_sites(struct files *files, struct probed_file *file, const struct python_info *python,

@@ -8,7 +8,7 @@
 #define GPUTRACE_CMD_MCP_H
 
 #include "base/safe_text.h"
-#include "input/kineto/json.h"
+#include "base/json/json.h"
 
 /* An answer to a call of a tool. */
 struct mcp_answer {

@@ -7,13 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/attribution.h"
+#include "analyze/events/attribution.h"
 #include "attach/attach.h"
 #include "base/array.h"
 #include "base/msg.h"
 #include "cmd/options/moment.h"
 #include "cmd/options/values.h"
-#include "export/format.h"
+#include "export/file/format.h"
 #include "report/sums/activities.h"
 #include "report/sums/key_averages.h"
 #include "report/lines/source_lines.h"

@@ -7,7 +7,7 @@
 #ifndef GPUTRACE_ARROW_H
 #define GPUTRACE_ARROW_H
 
-#include "export/format.h"
+#include "export/file/format.h"
 
 export_write_fn arrow_write;
 

@@ -6,8 +6,8 @@
 #include "base/array.h"
 #include "base/tally.h"
 #include "export/arrow/flat.h"
-#include "export/sink.h"
-#include "export/texts.h"
+#include "export/file/sink.h"
+#include "export/file/texts.h"
 #include "timeline/timeline.h"
 
 /* Dictionaries: texts that rows refer to by number. */

@@ -4,7 +4,7 @@
 #define GPUTRACE_CHROME_CODES_H
 
 #include "base/array.h"
-#include "export/sink.h"
+#include "export/file/sink.h"
 #include "timeline/timeline.h"
 
 struct chrome_codes {

@@ -6,8 +6,8 @@
 #include "export/chrome/codes.h"
 #include "export/chrome/numbers.h"
 #include "export/chrome/stacks.h"
-#include "export/format.h"
-#include "export/sink.h"
+#include "export/file/format.h"
+#include "export/file/sink.h"
 #include "timeline/timeline.h"
 
 struct chrome {

@@ -6,7 +6,7 @@
 #ifndef GPUTRACE_PAGE_H
 #define GPUTRACE_PAGE_H
 
-#include "export/format.h"
+#include "export/file/format.h"
 
 /* What a page may load and run: only what stands in it. */
 #define PAGE_POLICY "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/library.h"
+#include "base/library_file.h"
 #include "analyze/why/why_findings.h"
-#include "export/stack_frames.h"
+#include "export/file/stack_frames.h"
 #include "report/why/verdict.h"
 #include "report/why/why_words.h"
 

@@ -6,7 +6,7 @@
 #include "analyze/analyze.h"
 #include "base/array.h"
 #include "base/tally.h"
-#include "export/sink.h"
+#include "export/file/sink.h"
 #include "export/zoom/zoom.h"
 #include "report/lines/source_lines.h"
 #include "report/report.h"

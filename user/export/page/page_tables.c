@@ -11,7 +11,7 @@
 
 #include "base/lookup.h"
 #include "base/safe_text.h"
-#include "export/texts.h"
+#include "export/file/texts.h"
 
 #define ROWS_MOST 200u
 

@@ -10,8 +10,8 @@
 
 #include "base/path.h"
 #include "export/profiles/profile.h"
-#include "report/kernel_label.h"
-#include "report/text.h"
+#include "report/table/kernel_label.h"
+#include "report/table/text.h"
 
 #define WIDTH 1200.0
 #define ROW 18.0       /* distance between rows */

@@ -8,10 +8,10 @@
 
 #include "base/array.h"
 #include "base/tally.h"
-#include "export/format.h"
-#include "export/protobuf.h"
-#include "export/texts.h"
-#include "timeline/nesting.h"
+#include "export/file/format.h"
+#include "export/file/protobuf.h"
+#include "export/file/texts.h"
+#include "timeline/rows/nesting.h"
 #include "timeline/timeline.h"
 
 enum {

@@ -6,8 +6,8 @@
 #ifndef GPUTRACE_PERFETTO_H
 #define GPUTRACE_PERFETTO_H
 
-#include "export/format.h"
-#include "export/merged.h"
+#include "export/file/format.h"
+#include "export/file/merged.h"
 
 export_write_fn perfetto_write;
 

@@ -2,7 +2,7 @@
 /* Samples, locations, functions, strings: field numbers are profile.proto's. */
 
 #include "export/profiles/profile.h"
-#include "export/protobuf.h"
+#include "export/file/protobuf.h"
 
 enum {
 	PROFILE_SAMPLE_TYPE = 1,

@@ -9,9 +9,9 @@
 
 #include "base/array.h"
 #include "base/tally.h"
-#include "export/format.h"
-#include "export/stack_frames.h"
-#include "export/texts.h"
+#include "export/file/format.h"
+#include "export/file/stack_frames.h"
+#include "export/file/texts.h"
 
 enum profile_value {
 	PROFILE_GPU_NS,

@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 #include "base/tally.h"
-#include "export/texts.h"
+#include "export/file/texts.h"
 #include "model/model.h"
 
 /* X(ENUMERATOR, name, columns): values are bound in the order of the columns.  Times are ns since the start. */

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/sqlite_vfs.h"
-#include "export/sink.h"
+#include "export/file/sink.h"
 #include "export/sqlite/file.h"
 
 #define NAME "gputrace"

@@ -6,7 +6,7 @@
 #ifndef GPUTRACE_SQLITE_H
 #define GPUTRACE_SQLITE_H
 
-#include "export/format.h"
+#include "export/file/format.h"
 
 export_write_fn sqlite_write;
 

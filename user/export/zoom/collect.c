@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/library.h"
+#include "base/library_file.h"
 #include "export/zoom/collect.h"
 
 #define LABELS_MAX (4u << 20)

@@ -4,7 +4,7 @@
 #define GPUTRACE_ZOOM_COLLECT_H
 
 #include "export/zoom/store.h"
-#include "timeline/nesting.h"
+#include "timeline/rows/nesting.h"
 
 #define ARROWS (1u << 18)
 #define RECENT_LABELS 1024u

@@ -9,7 +9,7 @@
 
 #include "base/array.h"
 #include "base/tally.h"
-#include "export/texts.h"
+#include "export/file/texts.h"
 #include "export/zoom/zoom.h"
 #include "timeline/timeline.h"
 

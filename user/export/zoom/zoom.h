@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "export/sink.h"
+#include "export/file/sink.h"
 
 struct zoom;
 struct trace;

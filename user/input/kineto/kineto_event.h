@@ -3,7 +3,7 @@
 #ifndef GPUTRACE_INPUT_KINETO_EVENT_H
 #define GPUTRACE_INPUT_KINETO_EVENT_H
 
-#include "input/kineto/json.h"
+#include "base/json/json.h"
 #include "input/kineto/kineto_stacks.h"
 #include "input/kineto/kineto_threads.h"
 #include "input/rows/row_feed.h"

@@ -7,7 +7,7 @@
 #define GPUTRACE_INPUT_KINETO_STACKS_H
 
 #include "input/rows/foreign_file.h"
-#include "input/kineto/json.h"
+#include "base/json/json.h"
 
 struct kineto_stacks {
 	struct lookup known;  /* (1, hash of a text) to 1 + its stack; 0: no frames */

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "model/order.h"
-#include "model/tables/lateness.h"
+#include "model/lateness.h"
 
 void calls_init(struct calls *calls, struct string_pool *strings, struct process_table *processes,
 		struct stacks *stacks, uint64_t seed)

@@ -11,7 +11,7 @@
 #include "model/events.h"
 #include "model/model.h"
 #include "model/string_pool.h"
-#include "model/tables/linetable.h"
+#include "base/linetable.h"
 
 struct code_version; /* the meaning of a key for a time: a model_code with that object's line table */
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/path.h"
-#include "report/page.h"
+#include "report/page/page.h"
 #include "report/lines/source_file.h"
 #include "report/lines/source_margin.h"
 #include "report/lines/source_table.h"

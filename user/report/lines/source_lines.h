@@ -3,7 +3,8 @@
 #ifndef GPUTRACE_REPORT_SOURCE_LINES_H
 #define GPUTRACE_REPORT_SOURCE_LINES_H
 
-#include "report/report.h"
+#include "model/trace.h"
+#include "report/page/options.h"
 
 struct lines_options {
 	const char *what; /* a function or a file; NULL: the functions that own most */

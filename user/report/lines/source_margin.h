@@ -3,8 +3,8 @@
 #ifndef GPUTRACE_REPORT_SOURCE_MARGIN_H
 #define GPUTRACE_REPORT_SOURCE_MARGIN_H
 
-#include "analyze/sums/line_costs.h"
-#include "report/page.h"
+#include "analyze/costs/line_costs.h"
+#include "report/page/page.h"
 
 #define MARGIN_COLUMNS 17u
 #define MARGIN_CELL_BYTES 32u

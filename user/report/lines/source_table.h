@@ -3,8 +3,8 @@
 #ifndef GPUTRACE_REPORT_SOURCE_TABLE_H
 #define GPUTRACE_REPORT_SOURCE_TABLE_H
 
-#include "analyze/sums/line_costs.h"
-#include "report/table.h"
+#include "analyze/costs/line_costs.h"
+#include "report/table/table.h"
 
 struct source_table_place {
 	const struct model_code *code;

@@ -7,7 +7,7 @@
 #define GPUTRACE_REPORT_RANKS_H
 
 #include "analyze/ranks/ranks.h"
-#include "report/report.h"
+#include "report/page/options.h"
 
 /* Returns 0 or -errno of writing; -ENOENT: there is no table of the requested name. */
 int report_write_ranks(FILE *out, const struct ranks *ranks, const struct report_options *options);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "report/sums/gpu_trace.h"
-#include "report/kernel_label.h"
+#include "report/table/kernel_label.h"
 
 static void add_average(struct table *table, const struct activity_row *row)
 {

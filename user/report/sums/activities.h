@@ -6,7 +6,8 @@
 #ifndef GPUTRACE_REPORT_ACTIVITIES_H
 #define GPUTRACE_REPORT_ACTIVITIES_H
 
-#include "report/report.h"
+#include "model/trace.h"
+#include "report/page/options.h"
 
 enum activity_list {
 	LIST_GPU_TRACE = 1 << 0,

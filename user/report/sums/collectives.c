@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "model/collectives.h"
-#include "report/parts.h"
-#include "report/row_table.h"
+#include "report/page/parts.h"
+#include "report/page/row_table.h"
 
 /* The larger of a rank's input and output. */
 static double bytes_of(const struct collective *collective)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/signal_name.h"
-#include "report/parts.h"
+#include "report/page/parts.h"
 
 #define PROBED_MOST 8u /* most files with probes that are named */
 

@@ -2,8 +2,8 @@
 /* CPU time by Python line. */
 #include <stdlib.h>
 
-#include "report/parts.h"
-#include "report/row_table.h"
+#include "report/page/parts.h"
+#include "report/page/row_table.h"
 
 static void add_threads(struct report *report, struct table *table, const void *row)
 {

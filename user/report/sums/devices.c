@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/parts.h"
+#include "report/page/parts.h"
 
 static const char *device_name(const struct model *model, uint32_t id)
 {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/page.h"
+#include "report/page/page.h"
 #include "report/why/why_words.h"
 
 #define WIDTH_DEFAULT 100u

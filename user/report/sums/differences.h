@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "analyze/sums/differences.h"
-#include "report/table_writer.h"
+#include "analyze/steps/differences.h"
+#include "report/table/table_writer.h"
 
 /* The traces of before, or of after. */
 struct differences_side {

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "report/parts.h"
-#include "report/row_table.h"
+#include "report/page/parts.h"
+#include "report/page/row_table.h"
 
 /* Says which lines the time of graphs is on. */
 static void put_graphs(struct report *report, struct time_unit unit)

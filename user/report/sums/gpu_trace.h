@@ -3,7 +3,7 @@
 #ifndef GPUTRACE_REPORT_GPU_TRACE_H
 #define GPUTRACE_REPORT_GPU_TRACE_H
 
-#include "report/page.h"
+#include "report/page/page.h"
 
 void gpu_trace_begin(struct report *report);
 

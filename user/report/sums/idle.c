@@ -2,7 +2,7 @@
 /* GPU idle time by Python line. */
 #include <stdlib.h>
 
-#include "report/parts.h"
+#include "report/page/parts.h"
 #include "report/why/why_words.h"
 
 static char *charged_to(struct report *report, const struct idle_row *row)

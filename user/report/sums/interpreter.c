@@ -3,8 +3,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "report/parts.h"
-#include "report/row_table.h"
+#include "report/page/parts.h"
+#include "report/page/row_table.h"
 
 /* Worth a section: a single pause that a training step can feel, or a percent of the recording. */
 #define LONG_NS 1000000u

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Lines that made the driver compile. */
-#include "report/parts.h"
-#include "report/row_table.h"
+#include "report/page/parts.h"
+#include "report/page/row_table.h"
 
 static char *what_text(const struct report *report, const void *row)
 {

@@ -2,9 +2,9 @@
 /* GPU time by kernel. */
 #include <stdlib.h>
 
-#include "report/kernel_label.h"
-#include "report/parts.h"
-#include "report/row_table.h"
+#include "report/table/kernel_label.h"
+#include "report/page/parts.h"
+#include "report/page/row_table.h"
 
 static void add_name(struct report *report, struct table *table, const void *row)
 {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "analyze/analyze.h"
-#include "report/text.h"
+#include "report/table/text.h"
 
 #define ROWS_DEFAULT 100u
 #define NAME_WIDTH_MAX 55u

@@ -4,7 +4,8 @@
 #define GPUTRACE_REPORT_KEY_AVERAGES_H
 
 #include "report/sums/key_sorts.h"
-#include "report/report.h"
+#include "model/trace.h"
+#include "report/page/options.h"
 
 #define KEY_STACK_MAX 32u /* Python lines that can distinguish rows */
 

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "report/page.h"
+#include "report/page/page.h"
 
 static const char *kind_name(enum key_kind kind)
 {

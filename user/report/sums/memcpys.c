@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/parts.h"
-#include "report/row_table.h"
+#include "report/page/parts.h"
+#include "report/page/row_table.h"
 
 static char *kind_name(uint32_t kind)
 {

@@ -2,7 +2,7 @@
 /* Memory from CUDA: peaks, and the lines that held it at the peak. */
 #include <stdlib.h>
 
-#include "report/parts.h"
+#include "report/page/parts.h"
 
 static char *space_name(uint32_t space, uint32_t device)
 {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "model/range_name.h"
-#include "report/parts.h"
+#include "report/page/parts.h"
 
 static char *range_name(const struct model *model, const struct nvtx_row *row)
 {

@@ -2,8 +2,8 @@
 /* Waits off the CPU by line, with reason and waker. */
 #include <stdlib.h>
 
-#include "report/parts.h"
-#include "report/row_table.h"
+#include "report/page/parts.h"
+#include "report/page/row_table.h"
 
 static char *reason_text(const struct report *report, const void *row)
 {

@@ -2,8 +2,8 @@
 /* Time by op of PyTorch: on the GPU, or on the CPU if nothing ran on a GPU. */
 #include <stdlib.h>
 
-#include "report/parts.h"
-#include "report/row_table.h"
+#include "report/page/parts.h"
+#include "report/page/row_table.h"
 
 static char *name_text(const struct report *report, const void *row)
 {

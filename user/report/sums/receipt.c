@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The receipt for programs: the content of complete.c as tables. */
-#include "report/parts.h"
+#include "report/page/parts.h"
 
 static const char *end_name(enum complete_end end)
 {

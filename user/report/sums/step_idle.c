@@ -2,7 +2,7 @@
 /* Idle time of steps of training by cause, and idle time outside of steps: together that of the account. */
 #include <stdlib.h>
 
-#include "report/parts.h"
+#include "report/page/parts.h"
 #include "report/why/why_words.h"
 #include "base/order.h"
 

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "report/parts.h"
+#include "report/page/parts.h"
 #include "report/why/why_words.h"
 
 /* What the steps were found by: "by Optimizer.step (AdamW.step), 120 of them". */

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "report/parts.h"
+#include "report/page/parts.h"
 
 #define GROWING_SHOWN 3u /* lines per space */
 

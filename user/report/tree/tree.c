@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "analyze/tree/call_tree_nodes.h"
-#include "report/parts.h"
+#include "report/page/parts.h"
 #include "report/tree/tree_names.h"
 #include "report/tree/tree_table.h"
 

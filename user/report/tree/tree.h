@@ -4,7 +4,8 @@
 #define GPUTRACE_REPORT_TREE_H
 
 #include "analyze/tree/call_tree.h"
-#include "report/report.h"
+#include "model/trace.h"
+#include "report/page/options.h"
 
 #define TREE_DEPTH_MAX 10000u
 

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/library.h"
-#include "analyze/lines.h"
-#include "analyze/operation_pack.h"
+#include "base/library_file.h"
+#include "analyze/events/lines.h"
+#include "analyze/events/operation_pack.h"
 #include "base/path.h"
-#include "report/kernel_label.h"
-#include "report/text.h"
+#include "report/table/kernel_label.h"
+#include "report/table/text.h"
 
 #define PACKAGES_SHOWN 3u
 

@@ -3,7 +3,7 @@
 #ifndef GPUTRACE_REPORT_TREE_TABLE_H
 #define GPUTRACE_REPORT_TREE_TABLE_H
 
-#include "report/table.h"
+#include "report/table/table.h"
 #include "report/tree/tree_names.h"
 
 /* The children of a node that are too small to be shown. */

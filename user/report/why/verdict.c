@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "analyze/why/why_findings.h"
-#include "report/parts.h"
-#include "report/text.h"
+#include "report/page/parts.h"
+#include "report/table/text.h"
 #include "report/why/why_words.h"
 
 #define LOSSES_SHOWN 3u

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/parts.h"
+#include "report/page/parts.h"
 #include "report/why/why_tables.h"
 #include "report/why/why_words.h"
 

@@ -6,7 +6,8 @@
 #ifndef GPUTRACE_REPORT_WHY_H
 #define GPUTRACE_REPORT_WHY_H
 
-#include "report/report.h"
+#include "model/trace.h"
+#include "report/page/options.h"
 
 /* Returns as report_write. */
 int report_write_why(FILE *out, struct trace *trace, const struct report_options *options);

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "report/parts.h"
-#include "report/text.h"
+#include "report/page/parts.h"
+#include "report/table/text.h"
 #include "report/why/why_words.h"
 
 /* If more than one in this many launches has no GPU times, idle time is doubtful. */

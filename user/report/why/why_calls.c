@@ -2,7 +2,7 @@
 /* Causes that are CUDA calls or launches, and compiling. */
 #include <string.h>
 
-#include "report/kernel_label.h"
+#include "report/table/kernel_label.h"
 #include "report/why/why_causes.h"
 
 static char *call_words(const struct model *model, const struct idle_row *row)

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "report/text.h"
+#include "report/table/text.h"
 #include "report/why/why_words.h"
 
 struct cause {

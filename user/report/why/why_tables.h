@@ -3,7 +3,7 @@
 #ifndef GPUTRACE_REPORT_WHY_TABLES_H
 #define GPUTRACE_REPORT_WHY_TABLES_H
 
-#include "report/page.h"
+#include "report/page/page.h"
 
 void why_put_tables(struct report *report);
 

@@ -7,7 +7,7 @@
 
 #include "analyze/why/why_findings.h"
 #include "base/array.h"
-#include "report/text.h"
+#include "report/table/text.h"
 #include "report/why/why_causes.h"
 #include "report/why/why_shares.h"
 

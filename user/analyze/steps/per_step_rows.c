@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Makes rows of sums by block: first by the numbers of this trace, then by keys. */
+#include "analyze/steps/per_step_rows.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/sums/kernel_family.h"
+#include "analyze/events/operation_pack.h"
+#include "base/path.h"
+
+/* A row in the making: its cost and count in each block. */
+struct draft {
+	char *key, *place, *name;
+	uint32_t what, api;
+	double *cost, *count; /* by block */
+};
+
+struct drafts {
+	struct analyses *all;
+	ARRAY(struct draft) list;
+	struct tally known; /* key: the caller's numbers; more: index + 1 */
+};
+
+/* ---- rows by key ------------------------------------------------------------------------------------------------- */
+
+static struct draft *draft_at(struct drafts *drafts, struct tally_key key, bool *is_new)
+{
+	struct tally_entry *entry = tally_at(&drafts->known, key);
+	uint32_t blocks = drafts->all->blocks.count;
+
+	*is_new = !entry->more;
+	if (*is_new) {
+		array_push(&drafts->list,
+			   ((struct draft){.api = NONE, .cost = xcalloc(2 * (size_t)blocks, sizeof(double))}));
+		entry->more = drafts->list.count;
+		drafts->list.items[entry->more - 1].count = drafts->list.items[entry->more - 1].cost + blocks;
+	}
+	return &drafts->list.items[entry->more - 1];
+}
+
+static void free_draft(struct draft *draft)
+{
+	free(draft->key);
+	free(draft->place);
+	free(draft->name);
+	free(draft->cost);
+}
+
+static int by_key(const void *left, const void *right)
+{
+	const struct draft *a = left, *b = right;
+	int order = strcmp(a->key, b->key);
+
+	return order ? order : strcmp(a->place, b->place);
+}
+
+static struct estimate of_no_step(const double *by_block)
+{
+	return (struct estimate){.mean = by_block[0], .variance = NAN};
+}
+
+/* Merges rows of one key into the first of them.  whole: their cost is not per step, and is in the first block. */
+static void take_rows(struct per_step_rows *rows, struct drafts *drafts, bool whole)
+{
+	const struct step_blocks *blocks = &drafts->all->blocks;
+	size_t count = drafts->list.count, end;
+
+	if (count)
+		qsort(drafts->list.items, count, sizeof(*drafts->list.items), by_key);
+	for (size_t i = 0; i < count; i = end) {
+		struct draft *first = &drafts->list.items[i];
+
+		for (end = i + 1; end < count && !strcmp(drafts->list.items[end].key, first->key); end++)
+			for (size_t block = 0; block < 2 * (size_t)blocks->count; block++)
+				first->cost[block] += drafts->list.items[end].cost[block];
+		array_push(&rows->list,
+			   ((struct per_step_row){.key = first->key,
+						  .place = first->place,
+						  .name = first->name,
+						  .what = first->what,
+						  .api = first->api,
+						  .cost = whole ? of_no_step(first->cost)
+								: step_blocks_estimate(blocks, first->cost),
+						  .count = step_blocks_estimate(blocks, first->count)}));
+		first->key = first->place = first->name = NULL;
+	}
+	for (size_t i = 0; i < count; i++)
+		free_draft(&drafts->list.items[i]);
+	array_free(&drafts->list);
+	tally_free(&drafts->known);
+}
+
+/* ---- lines ------------------------------------------------------------------------------------------------------- */
+
+static uint32_t user_frame(struct lines *lines, const struct model *model, uint32_t index)
+{
+	const struct model_stack *stack = &model->stacks[index];
+
+	for (uint32_t i = 0; i < stack->depth; i++) {
+		uint32_t frame = model->stack_frames[stack->first + i];
+
+		if (!line_is_library(lines, line_of(lines, frame)))
+			return frame;
+	}
+	return model->stack_frames[stack->first];
+}
+
+/* The place of a line without its number. */
+static char *file_of(const struct lines *lines, uint32_t line)
+{
+	char *place = line_place(lines, line), *colon = strrchr(place, ':');
+
+	if (colon && line_shown(&lines->all.items[line]))
+		*colon = '\0';
+	return place;
+}
+
+static void name_line(struct drafts *drafts, struct draft *draft, uint32_t line, uint32_t caller)
+{
+	const struct lines *lines = &drafts->all->lines;
+	const struct model *model = drafts->all->model;
+	char *file;
+	int below;
+
+	draft->place = line_place(lines, line);
+	draft->name = xstrdup(line_function(lines, line));
+	if (lines->all.items[line].reason) {
+		draft->key = xstrdup(draft->place);
+		return;
+	}
+	file = file_of(lines, line);
+	below = (int)lines->all.items[line].number - (int)model->codes[model->frames[caller].code].first_line;
+	draft->key = xasprintf("%s\n%s\n%d", file, draft->name, below);
+	free(file);
+}
+
+/* line: of caller, which is no stack; NONE: there is none. */
+static struct draft *caller_draft(struct drafts *drafts, uint32_t caller, uint32_t line, uint32_t what, uint32_t api)
+{
+	struct draft *draft;
+	bool is_new;
+	char *key;
+
+	draft = draft_at(drafts, (struct tally_key){{line, what, api}}, &is_new);
+	if (!is_new)
+		return draft;
+	draft->what = what;
+	draft->api = api;
+	if (line == NONE) {
+		draft->key = xstrdup("");
+		draft->place = xstrdup("");
+		draft->name = xstrdup("");
+	} else {
+		name_line(drafts, draft, line, caller);
+	}
+	key = xasprintf("%s\n%u\n%s", draft->key, what, api == NONE ? "" : api_name((uint16_t)api));
+	free(draft->key);
+	draft->key = key;
+	return draft;
+}
+
+/* place: caller_place. */
+static struct draft *line_draft(struct drafts *drafts, uint32_t place, uint32_t what, uint32_t api)
+{
+	struct lines *lines = &drafts->all->lines;
+	uint32_t caller = place < CALLER_NO_FRAME ? user_frame(lines, drafts->all->model, place) : place;
+
+	return caller_draft(drafts, caller, line_of(lines, caller), what, api);
+}
+
+static void make_lines(struct per_step_rows *rows, struct analyses *all)
+{
+	const struct per_step *per_step = &all->per_step;
+	struct drafts drafts = {.all = all};
+
+	for (size_t i = 0; i < per_step->gpu.timed.count; i++) {
+		const struct tally_entry *sum = &per_step->gpu.timed.entries[i];
+
+		line_draft(&drafts, sum->key.part[0], 0, NONE)->cost[sum->key.part[2]] += (double)sum->ns;
+	}
+	for (size_t i = 0; i < per_step->calls.count; i++) {
+		const struct tally_entry *sum = &per_step->calls.entries[i];
+
+		line_draft(&drafts, sum->key.part[0], 0, NONE)->count[sum->key.part[2]] += (double)sum->count;
+	}
+	take_rows(rows, &drafts, false);
+}
+
+/* ---- kernels and ops --------------------------------------------------------------------------------------------- */
+
+static char *family_of(const struct model *model, uint32_t packed)
+{
+	struct model_gpu op = operation_unpack(packed);
+	char buffer[256];
+
+	if (op.kind == MODEL_KERNEL && op.name != NONE)
+		return kernel_family(model->strings[op.name]);
+	return xstrdup(gpu_name(model, &op, buffer, sizeof(buffer)));
+}
+
+static void make_kernels(struct per_step_rows *rows, struct analyses *all)
+{
+	struct drafts drafts = {.all = all};
+
+	for (size_t i = 0; i < all->per_step.gpu.timed.count; i++) {
+		const struct tally_entry *sum = &all->per_step.gpu.timed.entries[i];
+		struct draft *draft;
+		bool is_new;
+
+		draft = draft_at(&drafts, (struct tally_key){{sum->key.part[1]}}, &is_new);
+		if (is_new) {
+			draft->name = family_of(all->model, sum->key.part[1]);
+			draft->key = xstrdup(draft->name);
+			draft->place = xstrdup("");
+		}
+		draft->cost[sum->key.part[2]] += (double)sum->ns;
+		draft->count[sum->key.part[2]] += (double)sum->count;
+	}
+	take_rows(rows, &drafts, false);
+}
+
+static void make_ops(struct per_step_rows *rows, struct analyses *all)
+{
+	struct drafts drafts = {.all = all};
+
+	for (size_t i = 0; i < all->per_step.ops.count; i++) {
+		const struct tally_entry *sum = &all->per_step.ops.entries[i];
+		struct draft *draft;
+		bool is_new;
+
+		draft = draft_at(&drafts, (struct tally_key){{sum->key.part[0], sum->key.part[1]}}, &is_new);
+		if (is_new) {
+			draft->name = xstrdup(all->model->strings[sum->key.part[0]]);
+			draft->key = xstrdup(draft->name);
+			draft->place = xstrdup("");
+		}
+		draft->cost[sum->key.part[2]] += (double)sum->ns;
+		draft->count[sum->key.part[2]] += (double)sum->count;
+	}
+	take_rows(rows, &drafts, false);
+}
+
+/* ---- losses, waits, memory --------------------------------------------------------------------------------------- */
+
+static void make_losses(struct per_step_rows *rows, struct analyses *all)
+{
+	struct drafts drafts = {.all = all};
+
+	for (size_t i = 0; i < all->why.in_blocks.count; i++) {
+		const struct tally_entry *sum = &all->why.in_blocks.entries[i];
+		const uint32_t *part = sum->key.part;
+		uint32_t line = part[0] == NONE ? NONE : line_of(&all->lines, part[0]);
+		struct draft *draft = caller_draft(&drafts, part[0], line, part[1], part[2]);
+
+		draft->cost[part[3]] += (double)sum->ns;
+		draft->count[part[3]] += (double)sum->count;
+	}
+	take_rows(rows, &drafts, false);
+}
+
+static void make_waits(struct per_step_rows *rows, struct analyses *all)
+{
+	struct drafts drafts = {.all = all};
+
+	for (size_t i = 0; i < all->per_step.waits.count; i++) {
+		const struct tally_entry *sum = &all->per_step.waits.entries[i];
+		struct draft *draft = line_draft(&drafts, sum->key.part[0], 0, sum->key.part[1]);
+
+		draft->cost[sum->key.part[2]] += (double)sum->ns;
+		draft->count[sum->key.part[2]] += (double)sum->count;
+	}
+	take_rows(rows, &drafts, false);
+}
+
+static struct draft *holder_draft(struct drafts *drafts, size_t holder)
+{
+	const struct torch_memory_sums *memory = &drafts->all->torch_memory;
+	const uint32_t *part = memory->by_holder.entries[holder].key.part;
+	uint32_t what = (uint32_t)memory->spaces.items[part[2]].device_type;
+
+	return part[0] == CALLER_UNSEEN ? caller_draft(drafts, NONE, NONE, what, NONE)
+					: line_draft(drafts, part[0], what, NONE);
+}
+
+static void make_memory(struct per_step_rows *rows, struct analyses *all)
+{
+	const struct torch_memory_sums *memory = &all->torch_memory;
+	struct drafts drafts = {.all = all};
+
+	for (size_t i = 0; i < memory->changes.count; i++) {
+		const struct tally_entry *change = &memory->changes.entries[i];
+		struct draft *draft = holder_draft(&drafts, change->key.part[0]);
+
+		draft->cost[change->key.part[1]] += (double)change->ns - (double)change->more;
+	}
+	take_rows(rows, &drafts, false);
+}
+
+/* A peak is not per step, so there is no noise to compare it with. */
+static void make_peaks(struct per_step_rows *rows, struct analyses *all)
+{
+	const struct torch_memory_sums *memory = &all->torch_memory;
+	struct drafts drafts = {.all = all};
+
+	for (size_t i = 0; i < memory->holders.count; i++)
+		holder_draft(&drafts, i)->cost[0] += (double)memory->holders.items[i].at_peak;
+	take_rows(rows, &drafts, true);
+}
+
+/* ---- stacks ------------------------------------------------------------------------------------------------------ */
+
+/* The stack, outermost first; without line numbers, so that an edit does not make another stack. */
+static char *stack_text(struct lines *lines, const struct model *model, uint32_t place)
+{
+	size_t size;
+	char *text = NULL;
+	FILE *out;
+
+	if (place >= CALLER_NO_FRAME)
+		return line_place(lines, line_of(lines, place));
+	out = open_memstream(&text, &size);
+	if (!out)
+		return xstrdup("?");
+	for (uint32_t i = model->stacks[place].depth; i-- > 0;) {
+		const struct model_frame *frame = &model->frames[model->stack_frames[model->stacks[place].first + i]];
+		const struct model_code *code = &model->codes[frame->code];
+
+		fprintf(out, "%s (%s)%s", code->name, path_base(code->file), i ? "\n" : "");
+	}
+	fclose(out);
+	return text ? text : xstrdup("?");
+}
+
+static void make_stacks(struct per_step_rows *rows, struct analyses *all)
+{
+	struct drafts drafts = {.all = all};
+
+	for (size_t i = 0; i < all->per_step.gpu.timed.count; i++) {
+		const struct tally_entry *sum = &all->per_step.gpu.timed.entries[i];
+		struct draft *draft;
+		bool is_new;
+
+		draft = draft_at(&drafts, (struct tally_key){{sum->key.part[0], sum->key.part[1]}}, &is_new);
+		if (is_new) {
+			char *stack = stack_text(&all->lines, all->model, sum->key.part[0]);
+
+			draft->place = family_of(all->model, sum->key.part[1]);
+			draft->key = xasprintf("%s\n%s", stack, draft->place);
+			draft->name = xstrdup("");
+			free(stack);
+		}
+		draft->cost[sum->key.part[2]] += (double)sum->ns;
+	}
+	take_rows(rows, &drafts, false);
+}
+
+/* ---- a trace ----------------------------------------------------------------------------------------------------- */
+
+/* A member of a sum; part `block` of a sum's key is its block. */
+enum member { SUM_NS, SUM_COUNT, SUM_MORE };
+
+static double member_of(const struct tally_entry *sum, enum member member)
+{
+	return (double)(member == SUM_NS ? sum->ns : member == SUM_COUNT ? sum->count : sum->more);
+}
+
+/* less: a SUM_... that is subtracted; the same as member: none is. */
+static double *sum_by_block(const struct step_blocks *all, const struct tally *sums, unsigned block, enum member member,
+			    enum member less)
+{
+	double *by_block = xcalloc(all->count, sizeof(*by_block));
+
+	for (size_t i = 0; i < sums->count; i++)
+		by_block[sums->entries[i].key.part[block]] += member_of(&sums->entries[i], member) -
+							      (less == member ? 0 : member_of(&sums->entries[i], less));
+	return by_block;
+}
+
+static struct estimate estimate_all(const struct step_blocks *all, const struct tally *sums, unsigned block,
+				    enum member member, enum member less)
+{
+	double *by_block = sum_by_block(all, sums, block, member, less);
+	struct estimate found = step_blocks_estimate(all, by_block);
+
+	free(by_block);
+	return found;
+}
+
+/* The mean and the median of the same values, which are freed. */
+static void estimate_both(struct estimate *mean, struct estimate *median, const struct step_blocks *all,
+			  double *by_block)
+{
+	*mean = step_blocks_estimate(all, by_block);
+	*median = step_blocks_median(all, by_block);
+	free(by_block);
+}
+
+static bool is_of_gpu(const struct torch_memory_sums *memory, uint32_t holder)
+{
+	uint32_t space = memory->by_holder.entries[holder].key.part[2];
+
+	return memory->spaces.items[space].device_type != GPT_TORCH_CPU;
+}
+
+static void estimate_memory(struct per_step_tables *tables, const struct analyses *all)
+{
+	const struct torch_memory_sums *memory = &all->torch_memory;
+	double *by_block = xcalloc(all->blocks.count, sizeof(*by_block));
+
+	for (size_t i = 0; i < memory->changes.count; i++) {
+		const struct tally_entry *change = &memory->changes.entries[i];
+
+		if (is_of_gpu(memory, change->key.part[0]))
+			by_block[change->key.part[1]] += (double)change->ns - (double)change->more;
+	}
+	tables->has_memory = memory->spaces.count != 0;
+	tables->growth = step_blocks_estimate(&all->blocks, by_block);
+	tables->peak = (struct estimate){.variance = NAN};
+	for (size_t i = 0; i < memory->spaces.count; i++)
+		if (memory->spaces.items[i].device_type != GPT_TORCH_CPU)
+			tables->peak.mean = fmax(tables->peak.mean, (double)memory->spaces.items[i].most);
+	free(by_block);
+}
+
+void per_step_tables_make(struct per_step_tables *tables, struct analyses *all)
+{
+	const struct per_step *per_step = &all->per_step;
+	const struct step_blocks *blocks = &all->blocks;
+
+	*tables =
+		(struct per_step_tables){.has_steps = step_blocks_has_steps(&all->blocks),
+					 .has_gpu = all->gpu_ops != 0,
+					 .has_ops = op_tree_has_ops(&per_step->tree),
+					 .of_other_tool = model_is_of_other_tool(all->model),
+					 .steps = all->blocks.steps,
+					 .wall_ns = per_step->wall_ns,
+					 .outside_ns = per_step->outside_ns,
+					 .launches = estimate_all(blocks, &per_step->calls, 2, SUM_MORE, SUM_MORE),
+					 .other_calls = estimate_all(blocks, &per_step->calls, 2, SUM_COUNT, SUM_MORE),
+					 .idle_ns = estimate_all(blocks, &all->idle.idle_blocks, 0, SUM_NS, SUM_NS),
+					 .wait_ns = estimate_all(blocks, &per_step->waits, 2, SUM_NS, SUM_NS)};
+	estimate_both(&tables->wall, &tables->median_wall, blocks, step_blocks_wall(blocks, per_step->wall_ns));
+	estimate_both(&tables->gpu_ns, &tables->median_gpu_ns, blocks,
+		      sum_by_block(blocks, &per_step->gpu.timed, 2, SUM_NS, SUM_NS));
+	estimate_memory(tables, all);
+	make_lines(&tables->lines, all);
+	make_kernels(&tables->kernels, all);
+	make_ops(&tables->ops, all);
+	make_stacks(&tables->stacks, all);
+	make_losses(&tables->losses, all);
+	make_waits(&tables->waits, all);
+	make_memory(&tables->memory, all);
+	make_peaks(&tables->peaks, all);
+}
+
+static void free_rows(struct per_step_rows *rows)
+{
+	for (size_t i = 0; i < rows->list.count; i++) {
+		free(rows->list.items[i].key);
+		free(rows->list.items[i].place);
+		free(rows->list.items[i].name);
+	}
+	array_free(&rows->list);
+}
+
+void per_step_tables_free(struct per_step_tables *tables)
+{
+	free_rows(&tables->lines);
+	free_rows(&tables->kernels);
+	free_rows(&tables->ops);
+	free_rows(&tables->stacks);
+	free_rows(&tables->losses);
+	free_rows(&tables->waits);
+	free_rows(&tables->memory);
+	free_rows(&tables->peaks);
+}

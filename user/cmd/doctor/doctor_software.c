@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What is installed on the machine. None of it is loaded, as gputrace runs as root. */
+#include <errno.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <gputrace/agent.h>
+
+#include "attach/share/share_control.h"
+#include "cmd/process/agent_path.h"
+#include "base/path.h"
+#include "cmd/doctor/doctor_checks.h"
+#include "cmd/process/privileges.h"
+#include "target/python/python.h"
+#include "model/model.h"
+
+static void check_agent(void)
+{
+	char *path = agent_path_find();
+
+	if (path)
+		doctor_say(HEALTH_OK, "agent", "%s", path);
+	else
+		doctor_say(HEALTH_LIMITED, "agent", "%s not found: no GPU times; set GPUTRACE_AGENT to its path",
+			   GPUTRACE_AGENT_FILE);
+	free(path);
+}
+
+bool doctor_check_alone(void)
+{
+	struct share_control control;
+	char *path = agent_path_find();
+	int err = path ? share_control_open(&control) : -ENOENT, scope;
+
+	free(path);
+	if (!err)
+		share_control_close(&control);
+	if (err == -ENOENT)
+		doctor_say(HEALTH_MISSING, "without BPF", "it takes the agent");
+	else if (err)
+		doctor_say(HEALTH_MISSING, "without BPF",
+			   "no memory can be shared (memfd_create, F_SEAL_FUTURE_WRITE; Linux 5.1): %s",
+			   strerror(-err));
+	else if (privileges_may_stop_own(&scope))
+		doctor_say(HEALTH_OK, "without BPF",
+			   "the agent alone records a COMMAND, and your own processes (-p PID): --way agent, no right "
+			   "is needed");
+	else
+		doctor_say(HEALTH_LIMITED, "without BPF",
+			   "the agent alone records a COMMAND: --way agent, no right is needed; -p PID takes "
+			   "kernel.yama.ptrace_scope 0, and it is %d, or a program started after `gputrace env`",
+			   scope);
+	return !err;
+}
+
+/* Appends what `print` makes of each match; returns the number of matches. */
+static unsigned list_matches(const char *const *patterns, char *list, size_t size,
+			     void (*print)(const char *path, char *list, size_t size))
+{
+	glob_t found = {0};
+	unsigned count;
+
+	list[0] = 0;
+	for (size_t i = 0; patterns[i]; i++)
+		glob(patterns[i], i ? GLOB_APPEND : 0, NULL, &found);
+	for (size_t i = 0; i < found.gl_pathc; i++)
+		print(found.gl_pathv[i], list, size);
+	count = (unsigned)found.gl_pathc;
+	globfree(&found);
+	return count;
+}
+
+static void append(char *list, size_t size, const char *text)
+{
+	size_t used = strlen(list);
+
+	if (used + strlen(text) + 3 < size)
+		snprintf(list + used, size - used, "%s%s", used ? ", " : "", text);
+}
+
+static void print_library(const char *path, char *list, size_t size)
+{
+	char *real = realpath(path, NULL);
+
+	if (real && !strstr(list, real))
+		append(list, size, real);
+	free(real);
+}
+
+static void check_cupti(void)
+{
+	/* Toolkits and Debian's package; wheels are in Python environments, which doctor -p sees. */
+	static const char *const patterns[] = {"/usr/local/cuda*/extras/CUPTI/lib64/libcupti.so.*[0-9]",
+					       "/usr/local/cuda*/targets/*/lib/libcupti.so.*[0-9]",
+					       "/opt/cuda/extras/CUPTI/lib64/libcupti.so.*[0-9]",
+					       "/usr/lib/*/libcupti.so.*[0-9]",
+					       "/usr/lib64/libcupti.so.*[0-9]",
+					       NULL};
+	char list[256];
+
+	list_matches(patterns, list, sizeof(list), print_library);
+	if (*list)
+		doctor_say(HEALTH_OK, "CUPTI", "%s", list);
+	else
+		doctor_say(HEALTH_LIMITED, "CUPTI",
+			   "none on the system; a Python package may bring its own: gputrace doctor -p PID");
+}
+
+static void check_driver(void)
+{
+	FILE *file = fopen("/proc/driver/nvidia/version", "re");
+	char line[256] = "";
+
+	if (file && fgets(line, sizeof(line), file)) {
+		const char *text = strncmp(line, "NVRM version: ", 14) == 0 ? line + 14 : line;
+
+		line[strcspn(line, "\n")] = 0;
+		doctor_say(HEALTH_OK, "GPU driver", "%s", text);
+	} else {
+		doctor_say(HEALTH_LIMITED, "GPU driver", "no NVIDIA driver is loaded: calls can be traced, but fail");
+	}
+	if (file)
+		fclose(file);
+}
+
+static void print_python(const char *path, char *list, size_t size)
+{
+	unsigned major, minor;
+	char text[32];
+
+	if (sscanf(path_base(path), "python%1u.%2u", &major, &minor) != 2)
+		return;
+	snprintf(text, sizeof(text), "%u.%u%s", major, minor, python_layout(major << 8 | minor) ? "" : " (unknown)");
+	if (!strstr(list, text))
+		append(list, size, text);
+}
+
+static void check_pythons(void)
+{
+	static const char *const patterns[] = {"/usr/bin/python3.*[0-9]", "/usr/local/bin/python3.*[0-9]",
+					       "/opt/*/bin/python3.*[0-9]", NULL};
+	char list[256];
+
+	list_matches(patterns, list, sizeof(list), print_python);
+	doctor_say(HEALTH_OK, "Python", "%s", *list ? list : "none on the system; environments are seen with -p PID");
+}
+
+bool doctor_check_software(void)
+{
+	check_agent();
+	check_cupti();
+	check_driver();
+	check_pythons();
+	return true;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "cmd/merge/merge_logs.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/path.h"
+#include "cmd/commands.h"
+
+/* The label if no rank is known: the host, and the log's name if the host has several logs. */
+static char *label_of_log(const struct ranks *ranks, size_t log)
+{
+	const struct rank_log *of = &ranks->logs.items[log];
+
+	for (size_t i = 0; i < ranks->logs.count; i++)
+		if (i != log && !strcmp(ranks->logs.items[i].host, of->host))
+			return xasprintf("%s, %s", of->host, path_base(of->name));
+	return xstrdup(of->host);
+}
+
+static void make_labels(struct merge_log *opened, size_t log, const struct model *model)
+{
+	const struct rank_log *of = &opened->ranks->logs.items[log];
+	const struct collective_arrivals *arrivals = &of->arrivals;
+
+	opened->processes = model->process_count;
+	opened->labels = xcalloc(model->process_count, sizeof(*opened->labels));
+	for (uint32_t i = 0; i < model->process_count; i++) {
+		int64_t rank = rank_of_process(opened->ranks, log, i);
+
+		opened->labels[i] = rank >= 0 ? xasprintf("rank %" PRId64 ", %s", rank, of->host)
+					      : label_of_log(opened->ranks, log);
+	}
+	if (arrivals->ranks.list.count == 1 && arrivals->ranks.list.items[0].rank >= 0)
+		opened->gpu_label = xasprintf("rank %" PRId64 ", %s", arrivals->ranks.list.items[0].rank, of->host);
+	else
+		opened->gpu_label = label_of_log(opened->ranks, log);
+}
+
+static int open_reading(struct merge_log *opened, size_t log)
+{
+	const char *name = opened->ranks->logs.items[log].name;
+
+	opened->delivery =
+		(struct delivery){.options = opened->options, .log_name = from_log_name(name), .skip = SIZE_MAX};
+	opened->delivery.log_fd = from_log_open(name);
+	if (opened->delivery.log_fd < 0)
+		return -EIO;
+	if (!reading_open(&opened->reading, &opened->delivery))
+		return 0;
+	reading_close(&opened->reading);
+	close(opened->delivery.log_fd);
+	return -EIO;
+}
+
+int merge_log_open(struct merge_log *opened, size_t log)
+{
+	const struct model *part;
+	int err = open_reading(opened, log);
+
+	if (err)
+		return err;
+	part = trace_first(opened->reading.trace);
+	if (!part) {
+		err = opened->reading.trace->error;
+		reading_close(&opened->reading);
+		close(opened->delivery.log_fd);
+		return err;
+	}
+	make_labels(opened, log, part);
+	return 0;
+}
+
+void merge_log_close(struct merge_log *opened)
+{
+	for (uint32_t i = 0; i < opened->processes; i++)
+		free(opened->labels[i]);
+	free(opened->labels);
+	free(opened->gpu_label);
+	reading_close(&opened->reading);
+	close(opened->delivery.log_fd);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Prints what a shell sets so that programs can be traced later. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <gputrace/agent.h>
+#include <gputrace/share.h>
+
+#include "base/msg.h"
+#include "cmd/process/agent_path.h"
+#include "cmd/record/command.h"
+#include "cmd/commands.h"
+
+/* Prints the value in single quotes, for a shell. */
+static void print_variable(const char *name, const char *value)
+{
+	printf("export %s='", name);
+	for (; *value; value++)
+		fputs(*value == '\'' ? "'\\''" : (const char[]){*value, 0}, stdout);
+	puts("'");
+}
+
+enum exit_code env_command(const struct options *options)
+{
+	char *agent_path = agent_path_find();
+	const char *theirs;
+
+	if (!agent_path) {
+		msg_error("%s was not found; gputrace doctor says where it is looked for", GPUTRACE_AGENT_FILE);
+		return EXIT_FAILED;
+	}
+	command_set_injection(agent_path);
+	print_variable(COMMAND_INJECTION, agent_path);
+	theirs = getenv(COMMAND_CHAINED);
+	if (theirs)
+		print_variable(COMMAND_CHAINED, theirs);
+	print_variable(GPUTRACE_WAIT, "1");
+	free(agent_path);
+	return fflush(stdout) ? EXIT_FAILED : EXIT_GOOD;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Objects that no variable reaches, as cycles that Python's garbage collector has not found yet: they are only in the
+ * collector's lists.
+ */
+#ifndef GPUTRACE_DUMP_OBJECT_LISTS_H
+#define GPUTRACE_DUMP_OBJECT_LISTS_H
+
+#include "dump/process/object_graph.h"
+
+/* Adds them to a graph that has all that variables reach, and what they refer to. */
+void object_lists_read(struct object_graph *graph);
+
+#endif

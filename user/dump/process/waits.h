@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Why a thread does not run: by its system call, its state in the kernel, and the locks in its memory. */
+#ifndef GPUTRACE_DUMP_WAITS_H
+#define GPUTRACE_DUMP_WAITS_H
+
+#include "dump/process/held.h"
+#include "dump/process/native.h"
+#include "dump/process/owners.h"
+#include "dump/process/pools.h"
+
+/* State of the process that looks at one process. */
+struct looker {
+	struct dump_process *process;
+	struct arena *arena;
+	struct mappings mappings;
+	struct native native;
+	bool has_memory; /* its memory may be read */
+	bool has_python;
+	bool wants_locals;
+	struct python_look python;
+	struct held_values held;
+	struct pools pools;
+	struct owners owners;
+};
+
+/* Fills in `wait` of the thread `index`, except for other processes, which peers.h adds. */
+void waits_find(struct looker *looker, unsigned index);
+
+/* Finds the lock, module or thread for which a Python thread waits at a futex; false: none of these. */
+bool waits_find_python(struct looker *looker, unsigned index, uint64_t futex);
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "export/folded/folded_lines.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "export/file/stack_frames.h"
+
+static int by_text(const void *left, const void *right)
+{
+	return strcmp(((const struct folded_line *)left)->text, ((const struct folded_line *)right)->text);
+}
+
+void folded_lines_put(struct sink *sink, struct folded_line *lines, size_t count)
+{
+	qsort(lines, count, sizeof(*lines), by_text);
+	for (size_t i = 0; i < count; i++) {
+		if (i + 1 < count && !strcmp(lines[i].text, lines[i + 1].text)) {
+			lines[i + 1].value += lines[i].value;
+		} else {
+			sink_text(sink, lines[i].text);
+			sink_char(sink, ' ');
+			sink_u64(sink, lines[i].value);
+			sink_char(sink, '\n');
+		}
+		free(lines[i].text);
+	}
+}
+
+/* Whether text ends in a blank and a number, which flamegraph.pl would take for a count. */
+static bool ends_like_count(const char *text, size_t length)
+{
+	size_t at = length;
+
+	while (at && (isdigit((unsigned char)text[at - 1]) || text[at - 1] == '.'))
+		at--;
+	return at && at < length && text[at - 1] == ' ';
+}
+
+void folded_put_frame(struct sink *out, const char *text)
+{
+	size_t begin;
+
+	if (out->used)
+		sink_char(out, ';');
+	begin = out->used;
+	for (; *text; text++)
+		sink_char(out, *text == ';' || (unsigned char)*text < 0x20 || *text == 0x7f ? '_' : *text);
+	if (out->used == begin)
+		sink_char(out, '?');
+	if (ends_like_count(out->buffer + begin, out->used - begin)) {
+		char *blank = memrchr(out->buffer + begin, ' ', out->used - begin);
+
+		*blank = '_';
+	}
+}
+
+static void put_python_frame(struct sink *out, const struct stack_frame *frame)
+{
+	struct sink text;
+
+	sink_open_memory(&text);
+	sink_text(&text, frame->before);
+	sink_text(&text, frame->name);
+	sink_literal(&text, " (");
+	sink_text(&text, path_base(frame->file));
+	sink_char(&text, ':');
+	sink_u64(&text, frame->line);
+	sink_short(&text, ")", 2); /* with its NUL */
+	folded_put_frame(out, text.buffer);
+	sink_close(&text);
+}
+
+void folded_take_frame(void *out, const struct stack_frame *frame)
+{
+	if (frame->kind == STACK_FRAME_PYTHON)
+		put_python_frame(out, frame);
+	else
+		folded_put_frame(out, frame->name);
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * NVTX ranges of a source that is read twice.  Pass 1 collects owners, ends of programs and losses, so that pass 2
+ * knows at a range's start whether it is left out, and the latest possible end.  First come look-ups used by both
+ * passes.
+ */
+#include <stdlib.h>
+
+#include "base/distance.h"
+#include "model/spans/nvtx_ranges.h"
+
+/* The end of the owner's program, or of the trace. */
+uint64_t ranges_last_moment(const struct ranges *ranges, const struct range_owner *owner, uint64_t end_ns)
+{
+	const struct model_process *process = &ranges->processes->list.items[owner->program.process];
+	const uint32_t *exec = lookup_get(&ranges->epoch_execs, owner->program.epoch, 0);
+	uint64_t last = exec ? ranges->execs.items[*exec] : process->exit_ns;
+
+	return last && last < end_ns ? last : end_ns;
+}
+
+uint32_t ranges_thread_of(struct ranges *ranges, const struct range_owner *owner)
+{
+	const uint32_t *thread = lookup_get(&ranges->tids, owner->program.epoch, owner->tid);
+
+	return thread ? *thread : process_table_find_thread(ranges->processes, owner->program.process, owner->tid);
+}
+
+/* The first loss that had not ended when a range began, NULL: none. */
+const struct range_loss *ranges_loss_after(const struct ranges *ranges, uint32_t epoch, uint64_t start_ns)
+{
+	size_t low = 0, high = ranges->losses.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct range_loss *loss = &ranges->losses.items[middle];
+
+		if (loss->epoch < epoch || (loss->epoch == epoch && loss->to_ns < start_ns))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < ranges->losses.count && ranges->losses.items[low].epoch == epoch ? &ranges->losses.items[low]
+										      : NULL;
+}
+
+void ranges_free_readings(struct ranges *ranges)
+{
+	array_free(&ranges->passes.threads);
+	array_free(&ranges->passes.begins);
+	lookup_free(&ranges->passes.by_owner);
+}
+
+/* ---- pass 1 ------------------------------------------------------------------------------------------- */
+
+void ranges_collect(struct ranges *ranges, const struct model *model)
+{
+	ranges->passes.model = model;
+	ranges->passes.latest_thread = NONE;
+	lookup_init(&ranges->passes.by_owner, ranges->by_id.seed);
+	spans_collect(&ranges->spans);
+}
+
+/* The owner is nearly always the previous start's. */
+static bool is_latest(const struct range_passes *passes, const struct range_owner *owner)
+{
+	return passes->latest_thread != NONE && passes->latest.program.epoch == owner->program.epoch &&
+	       passes->latest.tid == owner->tid;
+}
+
+static void remember(struct range_passes *passes, const struct range_owner *owner, uint32_t thread)
+{
+	passes->latest = *owner;
+	passes->latest_thread = thread;
+}
+
+void ranges_collect_begin(struct ranges *ranges, const struct range_owner *owner, const struct model_span *span)
+{
+	struct range_passes *passes = &ranges->passes;
+	uint32_t count = (uint32_t)passes->threads.count, found;
+
+	if (span->start_ns < passes->model->start_ns)
+		return;
+	if (!is_latest(passes, owner)) {
+		found = *lookup_put(&passes->by_owner, owner->program.epoch, owner->tid, count);
+		if (found == count)
+			array_push(&passes->threads, ((struct range_thread){.owner = *owner}));
+		remember(passes, owner, found);
+	}
+	passes->threads.items[passes->latest_thread].begins++;
+}
+
+void ranges_finish_collecting(struct ranges *ranges, uint64_t end_ns)
+{
+	struct range_passes *passes = &ranges->passes;
+
+	spans_finish_collecting(&ranges->spans);
+	for (size_t i = 0; i < passes->threads.count; i++) {
+		struct range_thread *of = &passes->threads.items[i];
+
+		of->last_ns = ranges_last_moment(ranges, &of->owner, end_ns);
+		of->thread = ranges_thread_of(ranges, &of->owner);
+		while (passes->begins.count <= of->thread)
+			array_push(&passes->begins, 0);
+		passes->begins.items[of->thread] += of->begins;
+	}
+}
+
+/* ---- pass 2 ------------------------------------------------------------------------------------------------------ */
+
+void ranges_read_again(struct ranges *ranges, const struct ranges *first)
+{
+	ranges->passes.first = first;
+	ranges->passes.latest_thread = NONE;
+	spans_read_again(&ranges->spans, &first->spans);
+}
+
+static const struct range_thread *known_thread(struct ranges *ranges, const struct range_owner *owner)
+{
+	const struct range_passes *first = &ranges->passes.first->passes;
+	const uint32_t *found;
+
+	if (!is_latest(&ranges->passes, owner)) {
+		found = lookup_get(&first->by_owner, owner->program.epoch, owner->tid);
+		if (!found)
+			return NULL;
+		remember(&ranges->passes, owner, *found);
+	}
+	return &first->threads.items[ranges->passes.latest_thread];
+}
+
+/* Sets a range's thread, whether it is left out, and its latest possible end. */
+void ranges_know_begin(struct ranges *ranges, const struct range_owner *owner, struct model_span *span)
+{
+	const struct ranges *first = ranges->passes.first;
+	const struct range_thread *of = known_thread(ranges, owner);
+	bool lasts = spans_next_fate(&ranges->spans) == SPAN_LASTS;
+	const struct range_loss *loss;
+
+	span->lost = !of || span->start_ns < first->passes.model->start_ns;
+	if (span->lost)
+		return;
+	span->thread = of->thread;
+	span->end_ns = lasts ? of->last_ns : UINT64_MAX;
+	if (span->kind == MODEL_SPAN_MARK || (span->kind == MODEL_SPAN_STARTED && !lasts))
+		return;
+	loss = ranges_loss_after(first, owner->program.epoch, span->start_ns);
+	if (!loss)
+		return;
+	span->lost = span->start_ns >= loss->from_ns;
+	span->end_ns = earlier(span->end_ns, loss->from_ns);
+}
+
+static int by_nesting(const void *left, const void *right)
+{
+	const struct model_span *a = left, *b = right;
+
+	if (a->start_ns != b->start_ns)
+		return a->start_ns < b->start_ns ? -1 : 1;
+	if (a->end_ns != b->end_ns) /* enclosing ranges come first */
+		return a->end_ns > b->end_ns ? -1 : 1;
+	return (a->number > b->number) - (a->number < b->number);
+}
+
+/* The order of starts is mostly right already. */
+static bool is_nested(const struct model_span *spans, uint32_t count)
+{
+	for (uint32_t i = 1; i < count; i++)
+		if (by_nesting(&spans[i - 1], &spans[i]) > 0)
+			return false;
+	return true;
+}
+
+void ranges_take_part(struct ranges *ranges, uint64_t until_ns, bool last, size_t threads)
+{
+	spans_take_part(&ranges->spans, until_ns, last, threads);
+	for (size_t i = 0; i < threads; i++) {
+		const struct span_place *place = &ranges->spans.places[i];
+
+		if (!is_nested(ranges->spans.part.items + place->first, place->count))
+			qsort(ranges->spans.part.items + place->first, place->count, sizeof(struct model_span),
+			      by_nesting);
+	}
+}
+
+uint64_t ranges_of_thread(const struct ranges *ranges, uint32_t thread)
+{
+	const struct range_passes *first = &ranges->passes.first->passes;
+
+	return thread < first->begins.count ? first->begins.items[thread] : 0;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Shared by the parts of the report: the page they print on, and the analyses whose rows they print. */
+#ifndef GPUTRACE_REPORT_PAGE_H
+#define GPUTRACE_REPORT_PAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "analyze/analyze.h"
+#include "report/page/options.h"
+#include "report/table/sections.h"
+#include "report/table/table_writer.h"
+
+struct report {
+	FILE *out;
+	const struct report_options *options;
+	struct table_writer *writer; /* csv, json, md: gets all tables; NULL: a page */
+	struct table_writer own_writer;
+	struct sections *sections; /* hold what goes to out; NULL: it is written at once */
+	bool names_tables;	   /* for more rows the page sends its reader to --table */
+	const char *table;	   /* the table that is printed; NULL: none, or its name is not to be said */
+	bool is_one_list;	   /* a list in a format that has a single table */
+	const struct model *model; /* the last part: for sums and tables, not events */
+	struct analyses *all;
+	unsigned width, rows; /* rows: of a table */
+	bool truncates;	      /* truncates names that are wider than the page; else they stick out */
+	bool color;
+};
+
+/* Sets up a page of the requested size, or tables in the requested format. */
+void report_page(struct report *report, FILE *out, struct analyses *all, const struct report_options *options);
+
+/* Before and after printing; report_end returns 0 or -errno as report_write does. */
+void report_begin(struct report *report);
+int report_end(struct report *report);
+
+/*
+ * The same for a list that was requested instead of the report: in a format with a single table (csv) it is that table
+ * alone, and the receipt goes to standard error.  id: the list's table; NULL: there are several lists.
+ */
+void report_begin_list(struct report *report, const char *id);
+void report_list_complete(struct report *report);
+
+/* What is printed from here to the next title or section is not part of the table above; id: NULL: always printed. */
+void report_section(struct report *report, const char *id);
+
+/* The current table has that part of a whole: a short page leaves it out if that is less than 1 %. */
+void report_carries(struct report *report, uint64_t part, uint64_t whole);
+
+/* A blank line, then the title; `aside`: plain text after it, NULL: none.  id: the table's id for programs. */
+void report_title(struct report *report, const char *id, const char *title, const char *aside);
+
+/* Writes the rows of that table; frees it. */
+void report_table(struct report *report, struct table *table);
+
+/* text_put of text that the page may truncate; returns the columns written. */
+unsigned report_put(const struct report *report, const char *text, unsigned columns, enum text_truncate where);
+
+/* text_wrap at the page's width; a word that is wider may be truncated there. */
+void report_wrap(const struct report *report, const char *text, unsigned column, unsigned indent);
+
+/* One line of text, wrapped at the page's width; for programs a note on the table above. */
+void report_line(struct report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The same for longer text; lines after the first are indented by `indent`. */
+void report_text(struct report *report, unsigned indent, const char *text);
+
+/* A line such as "12 more" below a table. */
+void report_more(struct report *report, size_t count, const char *what, struct number sum, const char *unit);
+
+/* How many of `count` rows of a table are shown. */
+size_t report_shown(const struct report *report, size_t count);
+
+/* Adds the cell "model.py:42 Block.forward", and for programs its file and line; NONE: "-". */
+#define LABEL_COLUMNS(title, key)                                                                                      \
+	COLUMN_NAME(title, key, TEXT_TRUNCATE_PLACE), COLUMN_DATA("file", UNIT_TEXT),                                  \
+		COLUMN_DATA("line_number", UNIT_ID)
+void report_add_label(struct report *report, struct table *table, uint32_t line);
+
+/*
+ * Adds two columns of data: the line of the user's own code that called a library's line, and user_lines, the number of
+ * such lines.
+ */
+#define USER_LINE_COLUMNS COLUMN_DATA("called_from", UNIT_TEXT), COLUMN_DATA("callers", UNIT_COUNT)
+void report_add_user_line(struct report *report, struct table *table, uint32_t user_line, uint32_t user_lines);
+
+/* The same as a note below a complete row.  more: text after it; "" nothing. */
+void report_note_user_line(struct report *report, struct table *table, uint32_t user_line, uint32_t user_lines,
+			   const char *more);
+
+/* Only the file and line columns of a label, for a cell that says more than a line; NONE: it has no line. */
+void report_add_place(struct report *report, struct table *table, uint32_t line);
+
+/* The process of a row, shown if there are several processes: "python3 41230", or "several"; NONE: no process. */
+#define PROCESS_COLUMN(report)                                                                                         \
+	COLUMN_NAME((report)->all->active > 1 ? "process" : COLUMN_NOT_SHOWN, "process", TEXT_TRUNCATE_MIDDLE)
+void report_add_process(struct report *report, struct table *table, uint32_t process);
+
+/* The columns of a line, for a table that ends in them: its place, its function and its process. */
+#define LINE_COLUMNS(report)                                                                                           \
+	COLUMN_NAME("line", "line", TEXT_TRUNCATE_PLACE), COLUMN_NAME("function", "function", TEXT_TRUNCATE_MIDDLE),   \
+		PROCESS_COLUMN(report), COLUMN_DATA("file", UNIT_TEXT), COLUMN_DATA("line_number", UNIT_ID)
+void report_add_line(struct report *report, struct table *table, uint32_t line, uint32_t process);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The parts of the report, in the order in which they appear. */
+#ifndef GPUTRACE_REPORT_PARTS_H
+#define GPUTRACE_REPORT_PARTS_H
+
+#include "report/page/page.h"
+
+/* The length of the recording, of which tables of time carry a part. */
+static inline uint64_t report_ns(const struct report *report)
+{
+	const struct window *window = &report->all->window;
+
+	return window->end_ns > window->start_ns ? window->end_ns - window->start_ns : 0;
+}
+
+void report_processes(struct report *report);		     /* header.c */
+void report_devices(struct report *report);		     /* devices.c */
+void report_overlap(struct report *report, uint64_t gpu_ns); /* why GPU time exceeds GPU busy time */
+uint64_t report_timed_ns(const struct report *report);	     /* the part of the recording with GPU times */
+void report_gpu_by_line(struct report *report);		     /* gpu_lines.c */
+void report_gpu_by_kernel(struct report *report);
+void report_ranges(struct report *report);	/* nvtx.c */
+void report_ops(struct report *report);		/* ops.c */
+void report_collectives(struct report *report); /* collectives.c */
+void report_steps(struct report *report);	/* steps.c */
+void report_step_idle(struct report *report);	/* step_idle.c: idle time of the steps, by cause */
+void report_memcpys(struct report *report);	/* memcpys.c */
+void report_idle(struct report *report);	/* idle.c */
+void report_waits(struct report *report);	/* waits.c */
+void report_off_cpu(struct report *report);	/* off_cpu.c */
+void report_cpu_lines(struct report *report);	/* cpu_lines.c */
+void report_jit(struct report *report);		/* jit.c */
+void report_torch_memory(struct report *report);
+void report_torch_held(struct report *report);
+/* "GPU 0", "CPU"; with its process if there are several, so that pages need no column for it; the caller frees it. */
+char *report_torch_space(const struct report *report, uint32_t index); /* torch_memory.c */
+void report_torch_growth(struct report *report); /* its growth from step to step, as lines and as a table */
+void report_torch_growth_table(struct report *report);
+void report_memory(struct report *report);	     /* memory.c */
+void report_calls_by_line(struct report *report);    /* gpu_lines.c: if there are no GPU times */
+void report_untimed_launches(struct report *report); /* if there are: launches without any */
+void report_calls(struct report *report);	     /* calls.c */
+void report_interpreter(struct report *report);	     /* interpreter.c */
+void report_failed(struct report *report);
+/*
+ * agent.c: why the first process with calls has no GPU times, and how to get them; NULL where there are some, or none
+ * with calls.  report_no_gpu prints it for programs; on a page the verdict does.
+ */
+char *report_untimed_reason(const struct analyses *all);
+char *report_unseen_reason(const struct model *model); /* agent.c: why no call was seen, if there are processes */
+void report_no_gpu(struct report *report);	       /* agent.c: why there are no GPU times */
+void report_complete(struct report *report);	       /* complete.c */
+char *report_joined(const struct analyses *all);       /* its first line, without how good times are */
+void report_losses(struct report *report);	       /* receipt.c: the content of complete.c, for programs */
+void report_receipt(struct report *report);
+
+#endif

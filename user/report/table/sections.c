@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "report/table/sections.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LEAST_SHARE 100u /* a table with less than one part in this many is left out */
+#define LINES_OF_LEFT 3u /* what the caller says of those that are left out */
+
+FILE *sections_begin(struct sections *sections, const char *id)
+{
+	struct section *section = xcalloc(1, sizeof(*section));
+
+	section->id = id;
+	array_push(&sections->all, section);
+	return xmemstream(&section->text, &section->size);
+}
+
+void sections_carry(struct sections *sections, uint64_t part, uint64_t whole)
+{
+	struct section *section = sections->all.items[sections->all.count - 1];
+
+	section->is_small = part < whole / LEAST_SHARE;
+}
+
+static size_t lines_of(const struct section *section)
+{
+	size_t lines = 0;
+
+	for (size_t i = 0; i < section->size; i++)
+		lines += section->text[i] == '\n';
+	return lines;
+}
+
+static void add_id(char **ids, const char *id)
+{
+	size_t length = strlen(id);
+
+	for (const char *at = *ids; (at = strstr(at, id)); at += length)
+		if ((at == *ids || at[-1] == ' ') && (at[length] == ',' || !at[length]))
+			return;
+	*ids = xjoin(*ids, ", ", xstrdup(id));
+}
+
+struct sections_left sections_put(struct sections *sections, size_t most)
+{
+	struct sections_left left = {xstrdup(""), xstrdup("")};
+	size_t used = LINES_OF_LEFT;
+
+	for (size_t i = 0; i < sections->all.count; i++)
+		used += sections->all.items[i]->id ? 0 : lines_of(sections->all.items[i]);
+	for (size_t i = 0; i < sections->all.count; i++) {
+		const struct section *section = sections->all.items[i];
+		size_t lines = section->id ? lines_of(section) : 0;
+
+		if (section->id && section->is_small) {
+			add_id(&left.small, section->id);
+		} else if (used + lines > most && lines) {
+			add_id(&left.no_room, section->id);
+		} else {
+			fwrite(section->text, 1, section->size, sections->page);
+			used += lines;
+		}
+	}
+	return left;
+}
+
+bool sections_put_one(struct sections *sections, const char *id, char **ids)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < sections->all.count; i++) {
+		const struct section *section = sections->all.items[i];
+		size_t blank = section->size && section->text[0] == '\n' && !found;
+
+		if (!section->id || strcmp(section->id, id) != 0)
+			continue;
+		fwrite(section->text + blank, 1, section->size - blank, sections->page);
+		found = true;
+	}
+	if (found || !ids)
+		return found;
+	*ids = xstrdup("");
+	for (size_t i = 0; i < sections->all.count; i++)
+		if (sections->all.items[i]->id)
+			add_id(ids, sections->all.items[i]->id);
+	return false;
+}
+
+void sections_free(struct sections *sections)
+{
+	for (size_t i = 0; i < sections->all.count; i++) {
+		free(sections->all.items[i]->text);
+		free(sections->all.items[i]);
+	}
+	array_free(&sections->all);
+}
