@@ -15,12 +15,12 @@ struct {
 	__type(value, __u8);
 } known_files SEC(".maps"); /* their probes are in place, or they need none */
 
-/* Read by a thread of gputrace on each CPU (attach/hold.c). */
+/* Read by a thread of gputrace on each CPU (attach/stopper.c). */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
 	__uint(key_size, sizeof(__u32));
 	__uint(value_size, sizeof(__u32));
-} hold_requests SEC(".maps");
+} stop_requests SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -185,12 +185,12 @@ int library_mapped(struct trace_event_raw_sys_enter *ctx)
 	struct gpt_process_state *process;
 	struct gpt_file_key key = {};
 	struct gpt_mapped *event;
-	struct gpt_hold hold = {};
+	struct gpt_stop_request request = {};
 	struct dentry *dentry;
 	struct file *file;
 	__u64 count;
 	char name[64];
-	bool held, probed, other = false;
+	bool stops, probed, other = false;
 
 	if (!(BPF_CORE_READ(ctx, args[2]) & PROT_EXEC))
 		return 0;
@@ -210,9 +210,9 @@ int library_mapped(struct trace_event_raw_sys_enter *ctx)
 	key.inode = BPF_CORE_READ(dentry, d_inode, i_ino);
 	key.device = BPF_CORE_READ(dentry, d_inode, i_sb, s_dev);
 	probed = bpf_map_lookup_elem(&known_files, &key);
-	held = !other && config.hold_new_files && process && process->ours &&
-	       (!probed || (name_of_calls(name) && process->python_state != GPT_STACK_OK));
-	count = held || other ? 0 : count_mapped(pid);
+	stops = !other && config.stop_at_new_files && process && process->ours &&
+		(!probed || (name_of_calls(name) && process->python_state != GPT_STACK_OK));
+	count = stops || other ? 0 : count_mapped(pid);
 	if (count > GPT_MAPPED_MOST)
 		return 0;
 	event = bpf_ringbuf_reserve(&ring, sizeof(*event), 0);
@@ -227,22 +227,22 @@ int library_mapped(struct trace_event_raw_sys_enter *ctx)
 	event->pid = pid;
 	event->tid = pid_tid;
 	__builtin_memcpy(event->name, name, sizeof(name));
-	hold.time_ns = event->time_ns;
-	hold.pid = pid;
-	hold.tid = pid_tid;
-	hold.fd = BPF_CORE_READ(ctx, args[4]);
-	hold.offset = BPF_CORE_READ(ctx, args[5]);
+	request.time_ns = event->time_ns;
+	request.pid = pid;
+	request.tid = pid_tid;
+	request.fd = BPF_CORE_READ(ctx, args[4]);
+	request.offset = BPF_CORE_READ(ctx, args[5]);
 	if (other)
 		event->hdr.flags = GPT_MAPPED_OTHER;
-	if (held)
+	if (stops)
 		event->hdr.flags = probed ? GPT_MAPPED_STOPPED | GPT_MAPPED_PROBED : GPT_MAPPED_STOPPED;
 	bpf_ringbuf_submit(event, BPF_RB_FORCE_WAKEUP);
 	/*
 	 * Wakes a thread of gputrace on this very CPU, which has priority over all others: it runs before this thread
 	 * returns from the call, and stops it there. Not one instruction of the library has run by then.
 	 */
-	if (held)
-		bpf_perf_event_output(ctx, &hold_requests, BPF_F_CURRENT_CPU, &hold, sizeof(hold));
+	if (stops)
+		bpf_perf_event_output(ctx, &stop_requests, BPF_F_CURRENT_CPU, &request, sizeof(request));
 	return 0;
 }
 

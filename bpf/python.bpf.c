@@ -54,8 +54,8 @@ struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct gpt_python_news);
-} python_news SEC(".maps");
+	__type(value, struct gpt_python_found);
+} python_found SEC(".maps");
 
 /*
  * Never attached: attach/ runs it. If attach/ wrote the map itself, it would undo what programs change meanwhile, and
@@ -63,34 +63,34 @@ struct {
  * program.
  */
 SEC("raw_tp")
-int python_learn(struct bpf_raw_tracepoint_args *ctx)
+int python_record(struct bpf_raw_tracepoint_args *ctx)
 {
 	__u32 zero = 0;
-	struct gpt_python_news *news = bpf_map_lookup_elem(&python_news, &zero);
+	struct gpt_python_found *found = bpf_map_lookup_elem(&python_found, &zero);
 	struct gpt_process_state *process;
 	__u32 pid;
 
-	if (!news)
+	if (!found)
 		return 1;
-	pid = news->pid;
+	pid = found->pid;
 	process = bpf_map_lookup_elem(&processes, &pid);
-	if (!process || process->program != news->program)
+	if (!process || process->program != found->program)
 		return 1;
 	/*
 	 * Nothing reads `python` until python_state allows it; if it does already, this writes the same values for the
 	 * same program.
 	 */
-	if (news->known)
-		process->python = news->python;
+	if (found->known)
+		process->python = found->python;
 	/* Stacks get new ids, and all code objects of the machine are described again; this is rare. */
-	if (process->unsure && !news->unsure) {
+	if (process->unsure && !found->unsure) {
 		process->generation = bpf_ktime_get_ns();
 		__sync_fetch_and_add(&code_age, 1);
 	}
-	process->unsure = news->unsure;
-	if (news->several)
+	process->unsure = found->unsure;
+	if (found->several)
 		process->several = 1;
-	*(volatile __u32 *)&process->python_state = news->python_state;
+	*(volatile __u32 *)&process->python_state = found->python_state;
 	return 0;
 }
 

@@ -22,7 +22,7 @@
 struct gpt_config {
 	__u32 trace_all;	     /* every process of the machine */
 	__u32 native;		     /* take native stacks */
-	__u32 hold_new_files;	     /* stop threads of started processes that map an unprobed file of interest */
+	__u32 stop_at_new_files;     /* stop threads of started processes that map an unprobed file of interest */
 	__u32 samples;		     /* take samples of running threads */
 	__s64 preempt_count_from_rq; /* offset of a CPU's preempt count from its struct rq; 0: not known */
 	__u64 off_cpu_min_ns;	     /* the shortest wait that was asked for; 0: no waits */
@@ -82,8 +82,8 @@ struct gpt_ring_user {
 	__u64 refused; /* records in all that had no room in the user's part */
 };
 
-/* What attach/ found out about a process's Python (python.bpf.c, python_learn). */
-struct gpt_python_news {
+/* What attach/ found out about a process's Python (python.bpf.c, python_record). */
+struct gpt_python_found {
 	__u32 pid, python_state;
 	__u64 program; /* the process epoch that was examined */
 	__u32 known;   /* 1: python is valid */
@@ -145,11 +145,10 @@ struct gpt_off_cpu {
 	__u64 brief[GPT_BRIEF_PLACES];
 };
 
-/* ---- holds (lifecycle.bpf.c, user/attach/hold.c) ------------------------------------------------------------------
- */
+/* ---- threads that are stopped (lifecycle.bpf.c, user/attach/stopper.c) --------------------------- */
 
 /* A thread that maps a new library must be stopped at the return of that call. */
-struct gpt_hold {
+struct gpt_stop_request {
 	__u64 time_ns; /* of its GPT_MAPPED */
 	__u32 pid, tid;
 	__u64 offset; /* in the file, as given to mmap(2) */

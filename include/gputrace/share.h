@@ -116,7 +116,7 @@ struct gpt_share_reader {
 	__u32 resume; /* the given_way whose other profiler's session is over: CUPTI's activity API is free again */
 	__u32 pad3;
 	/* What is known of the process's Python: consistent while news is even; read it again when news has changed. */
-	__u32 news;
+	__u32 updates;
 	__u32 python_state; /* enum gpt_stack_state */
 	__u32 several;	    /* as gpt_process_state */
 	__u32 pid;	    /* of the process, as the collector sees it */

@@ -107,7 +107,7 @@ def test_nothing_can_be_had_through_a_process_of_ours(public, tmp_path, place):
     assert met >= FEWEST_MET
 
 
-LENDER_KILLED = "the process that lends it the agent's file was killed"
+FILE_SERVER_KILLED = "the process that lends it the agent's file was killed"
 
 
 @pytest.mark.alone
@@ -121,7 +121,7 @@ def test_who_kills_the_lender_keeps_the_agent_out_and_no_more(public, tmp_path):
         met, got = prowler.end()
     assert met > 0 and [line for line in got if not line.startswith("killed")] == []
     said = " ".join(reading.trace_of(tmp_path / "trace.json")["gputrace"]["notes"])
-    assert LENDER_KILLED in said
+    assert FILE_SERVER_KILLED in said
     assert [pid for pid in out if f"pid {pid}: no GPU times" not in said] == [], repr(done)
 
 

@@ -143,7 +143,7 @@ def kernels_of(folder, pid):
     """([(start, end)] of kernels of collectives, [(start, end)] of other kernels), from the simulated GPU."""
     ran = truth.work(truth.load(folder / f"gpu-{pid}.json"), "kernel")
     spans = [(work["name"].startswith("nccl"), (work["start"], work["end"])) for work in ran]
-    return tuple([span for is_ours, span in spans if is_ours == wanted] for wanted in (True, False))
+    return tuple([span for is_own_library, span in spans if is_own_library == wanted] for wanted in (True, False))
 
 
 @pytest.mark.parametrize("run", ["newest"], indirect=True)

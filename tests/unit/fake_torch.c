@@ -64,7 +64,7 @@ uint64_t add(struct callback new)
 	return 7;
 }
 
-static void hold_list(void)
+static void stop_list(void)
 {
 	held = true;
 }
@@ -174,4 +174,4 @@ static unsigned count(void)
 }
 
 extern const struct fake_torch fake_torch;
-const struct fake_torch fake_torch = {begin, finish, make_async, count, hold_list, slow_list, list_is_held, release};
+const struct fake_torch fake_torch = {begin, finish, make_async, count, stop_list, slow_list, list_is_held, release};

@@ -21,7 +21,7 @@ struct fake_torch {
 	void (*finish)(struct fake_op *op); /* calls its end callback, then deletes its context */
 	void (*make_async)(struct fake_op *op);
 	unsigned (*callbacks)(void); /* registered ones */
-	void (*hold_list)(void);     /* held as by a thread that is gone: removing a callback blocks forever */
+	void (*stop_list)(void);     /* held as by a thread that is gone: removing a callback blocks forever */
 	void (*slow_list)(void);     /* removing a callback blocks until release is called, and a while longer */
 	bool (*list_is_held)(void);  /* a callback is being removed */
 	void (*release)(void);	     /* the list */

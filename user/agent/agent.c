@@ -123,14 +123,14 @@ static bool start_session(struct session *session)
 {
 	bool started;
 
-	yield_hold();
+	yield_lock();
 	started = session_start(session);
 	if (started) {
 		session_hello(session, session_state(session));
 		batch_flush(&session->batch);
 		send_state(session_state(session));
 	}
-	yield_let_go();
+	yield_unlock();
 	return started;
 }
 
@@ -224,10 +224,10 @@ static void answer(struct session *session, struct answering *answering)
 		answering->asked_ns = now;
 	if (now < answering->repeat_ns || (session->rests && now - answering->asked_ns < SCHEDULE_ENDS_NS))
 		return;
-	yield_hold();
+	yield_lock();
 	session_repeat(session);
 	send_state(session_state(session));
-	yield_let_go();
+	yield_unlock();
 	answering->repeat_ns = clock_now_ns() + REPEAT_NS;
 }
 

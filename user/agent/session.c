@@ -39,7 +39,7 @@ static void configure(struct session *session)
 {
 	const struct cupti *cupti = &session->cupti;
 
-	if (cupti->version >= CUPTI_API_12_2 && !session->borrowed)
+	if (cupti->version >= CUPTI_API_12_2 && !session->shares_subscriber)
 		cupti->enable_domain(1, session->subscriber, CUPTI_DOMAIN_STATE);
 	/*
 	 * cuptiActivityRegisterTimestampCallback is not called unless another client did: kernel times are zero with it
@@ -59,7 +59,7 @@ static bool open_memory(struct session *session)
 }
 
 /* Called once subscribed: from 13.3 on records can only be walked with a working driver. */
-static bool learn_sizes(struct session *session)
+static bool measure_records(struct session *session)
 {
 	uint64_t scratch[RECORDS_PROBE_BYTES / sizeof(uint64_t)] = {0};
 
@@ -104,7 +104,7 @@ static void clear(struct session *session)
 	session->recorded_sets = 0;
 	session->cupti_dropped = session->dropped_unknown = 0;
 	session->flushes_since_call = 0;
-	session->rests = session->dumped = session->away = session->refused = session->borrowed = false;
+	session->rests = session->dumped = session->away = session->refused = session->shares_subscriber = false;
 	session->recorded = session->unsettled = false;
 	session->order_seen_ns = 0;
 	session->undecided_ns = session->expected_ns = session->stale_until_ns = 0;
@@ -124,13 +124,13 @@ bool session_start(struct session *session)
 	clear(session);
 	if (!open_memory(session))
 		return false;
-	yield_hear(session);
+	yield_intercept(session);
 	/* The subscriber comes first: the activity API alone would let the agent take another tool's records away. */
 	if (!subscriber_take(session)) {
 		yield_watch(NULL);
 		return false;
 	}
-	if (learn_sizes(session) && switch_on(session)) {
+	if (measure_records(session) && switch_on(session)) {
 		yield_watch(session);
 		schedule_watch_cupti(session->wake);
 		return true;
@@ -315,7 +315,7 @@ static void dump_now(struct session *session)
  */
 static void dump_what_exists(struct session *session)
 {
-	if (session->dumped || session->away || session->rests || (!callbacks_count() && !session->borrowed) ||
+	if (session->dumped || session->away || session->rests || (!callbacks_count() && !session->shares_subscriber) ||
 	    session->flushes_since_call++ == 0)
 		return;
 	dump_now(session);
@@ -341,7 +341,7 @@ static void go_on(struct session *session)
 	session->dumped = false; /* devices and contexts may have come during the rest */
 	if (!session->away && !session->expected_ns)
 		recording_enable(session);
-	if (!session->borrowed)
+	if (!session->shares_subscriber)
 		callbacks_go_on();
 	subscriber_report_calls(session);
 }
@@ -368,7 +368,7 @@ void session_tick(struct session *session)
 	uint64_t now = clock_now_ns();
 	bool flushes;
 
-	yield_hold();
+	yield_lock();
 	yield_watch(session);
 	yield_follow(session);
 	follow_schedule(session);
@@ -392,7 +392,7 @@ void session_tick(struct session *session)
 	}
 	if (flushes)
 		batch_flush(&session->batch);
-	yield_let_go();
+	yield_unlock();
 }
 
 /* ---- leaving ----------------------------------------------------------------------------------- */
@@ -422,7 +422,7 @@ static void stop_recording(struct session *session, uint64_t wait_ns)
 void session_stop(struct session *session, uint64_t wait_ns)
 {
 	schedule_watch_cupti(NULL);
-	yield_hold();
+	yield_lock();
 	yield_follow(session);
 	if (!session->rests)
 		subscriber_end_calls(session);
@@ -447,5 +447,5 @@ void session_stop(struct session *session, uint64_t wait_ns)
 	names_clear(&session->names);
 	buffers_release();
 	returns_release();
-	yield_let_go();
+	yield_unlock();
 }

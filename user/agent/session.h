@@ -12,14 +12,14 @@
 #include "agent/cupti/session_state.h"
 
 /*
- * Under yield_hold (cupti/yield.h). Subscribes, or works without where only Kineto is subscribed, and switches
+ * Under yield_lock (cupti/yield.h). Subscribes, or works without where only Kineto is subscribed, and switches
  * everything on; session->cupti and session->cuda must be filled. False: session->failure, result and detail say why,
  * and CUPTI is as before.
  */
 bool session_start(struct session *session);
 
 /*
- * Under yield_hold. Repeats one-time records for a new listener: HELLO now, names and devices when they are next
+ * Under yield_lock. Repeats one-time records for a new listener: HELLO now, names and devices when they are next
  * needed.
  */
 void session_repeat(struct session *session);

@@ -121,12 +121,12 @@ static void report_cuda_lost(const struct agents *agents, struct followed *proce
 {
 	char why[sizeof(process->entry.last_why) + 64];
 
-	if (!process->fork.unsaid || !process->forked || !process->called_ns || now_ns < process->entry.next_ns)
+	if (!process->fork.not_noted || !process->forked || !process->called_ns || now_ns < process->entry.next_ns)
 		return;
 	process->entry.next_ns = now_ns + LAST_PAUSE_NS;
 	if (!processes_has_called(agents->processes, process))
 		return;
-	process->fork.unsaid = false;
+	process->fork.not_noted = false;
 	if (!is_first_said(agents, process, offsetof(struct followed, forks_said)))
 		return;
 	snprintf(why, sizeof(why), "%s (so with others that it forks)", process->entry.last_why);
@@ -419,7 +419,7 @@ static bool is_left_out(struct agents *agents, struct followed *process, uint64_
 		break;
 	case FORK_CUDA_LOST: /* nothing is missing unless it calls CUDA all the same */
 		memcpy(entry->last_why, why, sizeof(entry->last_why));
-		process->fork.unsaid = true;
+		process->fork.not_noted = true;
 		entry->state = ENTRY_REFUSED;
 		break;
 	case FORK_LEFT_OUT:

@@ -34,7 +34,7 @@
 #define LOOK_TIME_SHARE 5 /* one ns of a user's time for looks is refilled in this many ns */
 #define AGENT_CHECK_NS 200000000ULL
 #define TITLE_CHECK_NS 1000000000ULL
-#define HOLD_LOOK_NS 1000000ULL
+#define STOP_CHECK_NS 1000000ULL
 /* After a mapping that may not have been reported: reported ones have been noticed by then. */
 #define MISSED_LOOK_NS 100000000ULL
 #define AGENT_SETTLE_MS 1000 /* so that work requested after the start of the trace has GPU times */
@@ -110,7 +110,7 @@ int attach_open(const struct attach_options *options, attach_emit emit, void *co
 		.samples = options->sample_period_ns != 0,
 		.preempt_count_from_rq = options->off_cpu_min_ns ? preempt_count_from_rq() : 0,
 		.off_cpu_min_ns = options->off_cpu_min_ns,
-		.hold_new_files = options->scope == ATTACH_COMMAND,
+		.stop_at_new_files = options->scope == ATTACH_COMMAND,
 	};
 	struct attach *attach = xcalloc(1, sizeof(*attach));
 	int error;
@@ -133,7 +133,7 @@ int attach_open(const struct attach_options *options, attach_emit emit, void *co
 	attach->processes.files = &attach->files;
 	attach->processes.time.share = LOOK_TIME_SHARE;
 	attach->processes.fair = attach->files.fair = options->scope == ATTACH_ALL;
-	attach->files.holds = options->scope == ATTACH_COMMAND;
+	attach->files.stops = options->scope == ATTACH_COMMAND;
 	files_limit(&attach->files);
 	attach->agents = (struct agents){.processes = &attach->processes,
 					 .file_fd = -1,
@@ -163,8 +163,8 @@ int attach_open(const struct attach_options *options, attach_emit emit, void *co
 		snprintf(why, why_size, "cannot start a process: %s", error_text(error));
 		goto fail;
 	}
-	if (config.hold_new_files)
-		error = holder_start(bpf_map__fd(attach->programs.bpf->maps.hold_requests), &attach->holder);
+	if (config.stop_at_new_files)
+		error = stopper_start(bpf_map__fd(attach->programs.bpf->maps.stop_requests), &attach->stopper);
 	if (error) {
 		snprintf(why, why_size, "cannot start the thread that holds what is started: %s", error_text(error));
 		goto fail;
@@ -186,7 +186,7 @@ void attach_close(struct attach *attach)
 	enterings_finish();
 	activity_close(&attach->activity);
 	links_detach(&attach->lifecycle);
-	holder_stop(attach->holder);
+	stopper_end(attach->stopper);
 	awaits_stop(attach->awaits);
 	files_close(&attach->files);
 	processes_close(&attach->processes);
@@ -197,7 +197,7 @@ void attach_close(struct attach *attach)
 	free(attach->join);
 	symbols_free(attach->symbols);
 	generated_files_free(attach->generated);
-	array_free(&attach->holds);
+	array_free(&attach->stops);
 	if (attach->programs.bpf)
 		programs_unload(&attach->programs);
 	guard_stop();
@@ -546,8 +546,8 @@ uint64_t attach_tick(struct attach *attach, uint64_t now_ns, uint64_t heard_ns)
 	}
 	due_ns = processes_look_due(&attach->processes, look_at_due, attach);
 	processes_report_silent(&attach->processes);
-	if (attach_answer_holds(attach) && now_ns + HOLD_LOOK_NS < due_ns)
-		due_ns = now_ns + HOLD_LOOK_NS;
+	if (attach_answer_stops(attach) && now_ns + STOP_CHECK_NS < due_ns)
+		due_ns = now_ns + STOP_CHECK_NS;
 	foreign_reader_tick(&attach->foreign_reader, now_ns);
 	awaits_tick(attach->awaits, &attach->processes, now_ns);
 	agents_tick(&attach->agents, now_ns);

@@ -8,7 +8,7 @@
 #include "attach/attach.h"
 #include "attach/awaits.h"
 #include "attach/generated_files.h"
-#include "attach/hold.h"
+#include "attach/stopper.h"
 #include "attach/probes/files.h"
 #include "attach/processes.h"
 #include "attach/share/shares.h"
@@ -34,8 +34,8 @@ struct attach {
 	attach_emit emit;
 	void *emit_context;
 	struct awaits *awaits;	  /* NULL: no waits are recorded */
-	struct holder *holder;	  /* NULL: no process is held */
-	ARRAY(struct hold) holds; /* threads that did not stop at once */
+	struct stopper *stopper;  /* NULL: no process is held */
+	ARRAY(struct stop) stops; /* threads that did not stop at once */
 	uint64_t missed;	  /* records that attach_notice did not get */
 	uint64_t batches_missed;  /* the same of batches of agents */
 	uint64_t changes_missed;  /* starts, ends and mappings that the kernel did not report, as last read */
@@ -53,7 +53,7 @@ struct attach {
 const struct probed_file *attach_process_agent(const struct attach *attach, const struct followed *process);
 
 /* Checks which threads in `holds` have stopped; true while some have not. */
-bool attach_answer_holds(struct attach *attach);
+bool attach_answer_stops(struct attach *attach);
 
 /* Looks at what the process has mapped, and notes what may have been missed in it. */
 void attach_examine_mapped(struct attach *attach, struct followed *process);

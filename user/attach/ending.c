@@ -256,7 +256,7 @@ void attach_stop(struct attach *attach, unsigned timeout_ms, void (*drain)(void 
 		cupti_client_forget(&attach->processes.list.items[i]->cupti_client);
 	links_detach(&attach->lifecycle);
 	drain(drain_context);
-	while (attach_answer_holds(attach))
+	while (attach_answer_stops(attach))
 		pause_ms(1);
 	for (size_t i = 0; i < attach->processes.list.count; i++)
 		attach_report_late(attach, attach->processes.list.items[i]);

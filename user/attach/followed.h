@@ -7,7 +7,7 @@
 #include "attach/clients/foreign_buffers.h"
 #include "attach/clients/kineto_session.h"
 #include "attach/emit.h"
-#include "attach/hold.h"
+#include "attach/stopper.h"
 #include "attach/inject/entering.h"
 #include "attach/probes/files.h"
 #include "base/user_budget.h"
@@ -51,7 +51,7 @@ struct followed {
 		bool observed;	/* the parent's PyTorch ops were recorded; the child's are not */
 		bool own_agent; /* its agent was loaded after the fork; else the parent's copy is mapped */
 		uint64_t ns;	/* when the fork was noticed; 0: the log has a note that its ops are not seen */
-		bool unsaid;	/* left out without a note yet; one is due once it calls CUDA: entry.last_why */
+		bool not_noted; /* left out without a note yet; one is due once it calls CUDA: entry.last_why */
 	} fork;			/* if forked: forks.h */
 	bool forks_said, forks_without_ops_said; /* about its forked children: one note covers all */
 	bool has_schedule;	  /* its agent counts steps for gputrace: steps reported before were another trace's */
@@ -85,8 +85,8 @@ struct followed {
 	struct agent_entry entry;
 	struct cupti_client cupti_client;
 	struct foreign_buffers foreign_buffers;
-	struct hold mapped;	      /* the library that it mapped last */
-	enum hold_state mapped_state; /* and whether the process was held for it */
+	struct stop mapped;	      /* the library that it mapped last */
+	enum stop_state mapped_state; /* and whether the process was held for it */
 	struct {
 		uint64_t ns; /* how long a library was mapped before its probes were in place; 0: no such library */
 		char name[64];

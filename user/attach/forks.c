@@ -118,17 +118,19 @@ static ssize_t read_pagemap(pid_t pid, const struct mapping *mapping, uint64_t *
  */
 static bool shares_a_page(pid_t child, pid_t parent, const struct mapping *mapping)
 {
-	uint64_t *ours = NULL, *theirs = NULL;
-	ssize_t count = read_pagemap(child, mapping, &ours);
+	uint64_t *child_pages = NULL, *parent_pages = NULL;
+	ssize_t count = read_pagemap(child, mapping, &child_pages);
 	bool shares = false;
 
-	if (read_pagemap(parent, mapping, &theirs) != count)
+	if (read_pagemap(parent, mapping, &parent_pages) != count)
 		count = 0;
 	for (ssize_t i = 0; i < count && !shares; i++)
-		shares = ours[i] & PAGEMAP_PRESENT && !(ours[i] & PAGEMAP_FILE) && ours[i] & PAGEMAP_FRAME &&
-			 (ours[i] & PAGEMAP_FRAME) == (theirs[i] & PAGEMAP_FRAME) && theirs[i] & PAGEMAP_PRESENT;
-	free(ours);
-	free(theirs);
+		shares = child_pages[i] & PAGEMAP_PRESENT && !(child_pages[i] & PAGEMAP_FILE) &&
+			 child_pages[i] & PAGEMAP_FRAME &&
+			 (child_pages[i] & PAGEMAP_FRAME) == (parent_pages[i] & PAGEMAP_FRAME) &&
+			 parent_pages[i] & PAGEMAP_PRESENT;
+	free(child_pages);
+	free(parent_pages);
 	return shares;
 }
 

@@ -16,9 +16,9 @@
 #include "base/path.h"
 #include "attach/forks.h"
 
-/* A stop takes effect within microseconds; other work waits no longer than HOLD_QUICK_NS for one that does not. */
-#define HOLD_QUICK_NS 1000000ULL
-#define HOLD_MAX_NS 500000000ULL
+/* A stop takes effect within microseconds; other work waits no longer than STOP_QUICK_NS for one that does not. */
+#define STOP_QUICK_NS 1000000ULL
+#define STOP_MAX_NS 500000000ULL
 
 static struct followed *follow(struct attach *attach, pid_t pid)
 {
@@ -79,13 +79,13 @@ static unsigned count_probed(const struct attach *attach, const char *name)
 /* Notes the time in which calls may have been made unseen. */
 static void note_late(struct followed *process)
 {
-	const struct hold *mapped = &process->mapped;
-	uint64_t until_ns = process->mapped_state == HOLD_LATE ? mapped->stopped_ns : monotonic_ns();
+	const struct stop *mapped = &process->mapped;
+	uint64_t until_ns = process->mapped_state == STOP_LATE ? mapped->stopped_ns : monotonic_ns();
 
 	if (process->agent_calls || until_ns - mapped->time_ns <= process->late.ns)
 		return;
 	process->late.ns = until_ns - mapped->time_ns;
-	process->late.refused = process->mapped_state == HOLD_REFUSED;
+	process->late.refused = process->mapped_state == STOP_REFUSED;
 	snprintf(process->late.name, sizeof(process->late.name), "%s", mapped->name);
 }
 
@@ -99,10 +99,10 @@ void attach_examine_mapped(struct attach *attach, struct followed *process)
 	unsigned before = count_probed(attach, name), now;
 	bool over = processes_examine(&attach->processes, process) != 0;
 
-	if (process->mapped_state == HOLD_IN_TIME || !process->mapped.time_ns || process->mapped.probed)
+	if (process->mapped_state == STOP_IN_TIME || !process->mapped.time_ns || process->mapped.probed)
 		return;
 	now = count_probed(attach, name);
-	if (now > before || (process->mapped_state != HOLD_NONE &&
+	if (now > before || (process->mapped_state != STOP_NONE &&
 			     (now || (over && library_kind_has_calls(library_kind_of_name(name))))))
 		note_late(process);
 	if (now)
@@ -130,52 +130,52 @@ void attach_report_late(struct attach *attach, struct followed *process)
 }
 
 /* Handles a library that the process has mapped; the process may wait for its probes. */
-static void look_at_mapped(struct attach *attach, const struct hold *hold, enum hold_state state)
+static void look_at_mapped(struct attach *attach, const struct stop *stop, enum stop_state state)
 {
-	struct followed *process = follow(attach, hold->pid);
+	struct followed *process = follow(attach, stop->pid);
 
 	if (!process)
 		return;
-	process->mapped = *hold;
+	process->mapped = *stop;
 	process->mapped_state = state;
-	if (state != HOLD_IN_TIME && state != HOLD_LATE && !processes_may_look(&attach->processes, process))
+	if (state != STOP_IN_TIME && state != STOP_LATE && !processes_may_look(&attach->processes, process))
 		return;
 	attach_examine_mapped(attach, process);
 	/* Without a stop the mapping may not exist yet. */
-	if (state != HOLD_IN_TIME && state != HOLD_LATE)
+	if (state != STOP_IN_TIME && state != STOP_LATE)
 		processes_look_later(process, monotonic_ns() + 1000000);
 	attach->reconcile = true;
 }
 
 /* True if the thread was released, or is given up. */
-static bool answer_hold(struct attach *attach, struct hold *hold, uint64_t patience_ns)
+static bool answer_stop(struct attach *attach, struct stop *stop, uint64_t patience_ns)
 {
-	enum hold_state state = holder_look(attach->holder, hold, patience_ns);
+	enum stop_state state = stopper_check(attach->stopper, stop, patience_ns);
 
-	if (state == HOLD_ASKED && monotonic_ns() - hold->time_ns < HOLD_MAX_NS)
+	if (state == STOP_ASKED && monotonic_ns() - stop->time_ns < STOP_MAX_NS)
 		return false;
-	look_at_mapped(attach, hold, state);
-	holder_release(attach->holder, hold);
+	look_at_mapped(attach, stop, state);
+	stopper_release(attach->stopper, stop);
 	return true;
 }
 
-bool attach_answer_holds(struct attach *attach)
+bool attach_answer_stops(struct attach *attach)
 {
-	for (size_t i = 0; i < attach->holds.count;) {
-		if (answer_hold(attach, &attach->holds.items[i], 0))
-			attach->holds.items[i] = attach->holds.items[--attach->holds.count];
+	for (size_t i = 0; i < attach->stops.count;) {
+		if (answer_stop(attach, &attach->stops.items[i], 0))
+			attach->stops.items[i] = attach->stops.items[--attach->stops.count];
 		else
 			i++;
 	}
-	return attach->holds.count != 0;
+	return attach->stops.count != 0;
 }
 
-static void forget_hold(struct attach *attach, pid_t pid)
+static void forget_stop(struct attach *attach, pid_t pid)
 {
-	for (size_t i = 0; i < attach->holds.count;)
-		if (attach->holds.items[i].pid == pid) {
-			holder_release(attach->holder, &attach->holds.items[i]);
-			attach->holds.items[i] = attach->holds.items[--attach->holds.count];
+	for (size_t i = 0; i < attach->stops.count;)
+		if (attach->stops.items[i].pid == pid) {
+			stopper_release(attach->stopper, &attach->stops.items[i]);
+			attach->stops.items[i] = attach->stops.items[--attach->stops.count];
 		} else {
 			i++;
 		}
@@ -185,7 +185,7 @@ static void notice_exit(struct attach *attach, const struct gpt_process_event *e
 {
 	struct followed *process = processes_find(&attach->processes, (pid_t)event->pid);
 
-	forget_hold(attach, (pid_t)event->pid);
+	forget_stop(attach, (pid_t)event->pid);
 	if (process) {
 		agents_report_waiting(&attach->agents, process);
 		attach_report_late(attach, process);
@@ -197,11 +197,11 @@ static void notice_exit(struct attach *attach, const struct gpt_process_event *e
 
 static void notice_mapped(struct attach *attach, const struct gpt_mapped *event)
 {
-	struct hold hold = {.pid = (pid_t)event->pid,
+	struct stop stop = {.pid = (pid_t)event->pid,
 			    .tid = (pid_t)event->tid,
 			    .time_ns = event->time_ns,
 			    .probed = event->hdr.flags & GPT_MAPPED_PROBED};
-	struct followed *process = processes_find(&attach->processes, hold.pid);
+	struct followed *process = processes_find(&attach->processes, stop.pid);
 
 	/* A runtime or a Python may be linked into a file of any name. The look covers whatever is mapped meanwhile. */
 	if (event->hdr.flags & GPT_MAPPED_OTHER) {
@@ -209,12 +209,12 @@ static void notice_mapped(struct attach *attach, const struct gpt_mapped *event)
 			processes_look_soon(&attach->processes, process);
 		return;
 	}
-	memcpy(hold.name, event->name, sizeof(hold.name) - 1);
-	if (!(event->hdr.flags & GPT_MAPPED_STOPPED) || !attach->holder)
-		look_at_mapped(attach, &hold, HOLD_NONE);
-	else if (!answer_hold(attach, &hold, HOLD_QUICK_NS))
-		array_push(&attach->holds, hold);
-	process = event->hdr.flags & GPT_MAPPED_MORE ? processes_find(&attach->processes, hold.pid) : NULL;
+	memcpy(stop.name, event->name, sizeof(stop.name) - 1);
+	if (!(event->hdr.flags & GPT_MAPPED_STOPPED) || !attach->stopper)
+		look_at_mapped(attach, &stop, STOP_NONE);
+	else if (!answer_stop(attach, &stop, STOP_QUICK_NS))
+		array_push(&attach->stops, stop);
+	process = event->hdr.flags & GPT_MAPPED_MORE ? processes_find(&attach->processes, stop.pid) : NULL;
 	if (process)
 		processes_look_later(process, monotonic_ns() + GPT_MAPPED_WINDOW_NS);
 }
@@ -308,7 +308,7 @@ static void notice_batch(struct attach *attach, const struct gpt_agent_batch *ba
 	if (!process)
 		return;
 	process->agent_heard = true;
-	foreign_buffers_learn(&attach->foreign_reader, &process->foreign_buffers, batch);
+	foreign_buffers_record(&attach->foreign_reader, &process->foreign_buffers, batch);
 	report_calls_unseen(attach, process);
 	note_last_words(process, batch);
 	note_steps(attach, process, batch);

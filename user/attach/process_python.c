@@ -37,7 +37,7 @@ static void set_bpf_python(struct processes *processes, const struct followed *p
 			   const struct gpt_python *python)
 {
 	const struct gputrace_bpf *bpf = processes->files->programs->bpf;
-	struct gpt_python_news news = {
+	struct gpt_python_found found = {
 		.pid = (uint32_t)process->pid,
 		.python_state = python_state,
 		.program = process->program,
@@ -50,10 +50,10 @@ static void set_bpf_python(struct processes *processes, const struct followed *p
 	int error;
 
 	if (python)
-		news.python = *python;
-	error = bpf_map_update_elem(bpf_map__fd(bpf->maps.python_news), &zero, &news, BPF_ANY);
+		found.python = *python;
+	error = bpf_map_update_elem(bpf_map__fd(bpf->maps.python_found), &zero, &found, BPF_ANY);
 	if (!error)
-		error = bpf_prog_test_run_opts(bpf_program__fd(bpf->progs.python_learn), &options);
+		error = bpf_prog_test_run_opts(bpf_program__fd(bpf->progs.python_record), &options);
 	if (error)
 		emit_note(processes->emit, processes->emit_context, (uint32_t)process->pid,
 			  "pid %d: no Python stacks: the BPF side cannot be given its Python: %s", process->pid,

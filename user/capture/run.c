@@ -113,7 +113,7 @@ static size_t hear(struct run *run, size_t most)
 }
 
 /* Hands over what is queued, for HEAR_NS at most; true when there may be more, else sets heard_ns. */
-static bool hear_all(struct run *run)
+static bool receive_all(struct run *run)
 {
 	uint64_t begin_ns = monotonic_ns();
 
@@ -319,7 +319,7 @@ static void record_until_end(struct run *run)
 {
 	while (!run->ended) {
 		struct epoll_event event;
-		bool more = hear_all(run);
+		bool more = receive_all(run);
 		uint64_t now_ns = monotonic_ns();
 		uint64_t due_ns;
 
@@ -352,7 +352,7 @@ static void search_before_end(struct run *run)
 	options->search_begin(options->context);
 	while (!options->search_is_over(options->context) && !run->result->abandoned) {
 		struct epoll_event event;
-		bool more = hear_all(run);
+		bool more = receive_all(run);
 		uint64_t now_ns = monotonic_ns();
 
 		attach_tick(run->attach, now_ns, run->heard_ns);

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "attach/inject/lend.h"
+#include "attach/inject/file_server.h"
 #include "cmd/options/command_line.h"
 #include "cmd/options/subcommands.h"
 #include "cmd/record/command.h"
@@ -51,8 +51,8 @@ int main(int argc, char **argv)
 	int code;
 	char why[512];
 
-	if (argc && !strcmp(argv[0], INJECT_LENDER))
-		return inject_lend_main(argc, argv);
+	if (argc && !strcmp(argv[0], INJECT_FILE_SERVER))
+		return inject_file_server_main(argc, argv);
 	command_keep_statuses();
 	/* Text is measured as the terminal shows it; numbers stay in the C locale, on which every format depends. */
 	setlocale(LC_CTYPE, "C.UTF-8");

@@ -119,7 +119,7 @@ int foreign_trace_open(int fd, const struct trace_division *division, struct tra
 	}
 	row_captures_finish(&foreign->file);
 	owners = row_owners_new(&foreign->file);
-	err = row_owners_learn(owners, &foreign->file.rows);
+	err = row_owners_collect(owners, &foreign->file.rows);
 	foreign->feed = row_feed_new(&foreign->file, owners);
 	if (err) {
 		close_source(&foreign->source);

@@ -66,7 +66,7 @@ static const struct hint silent = {
 	"trace while the program runs; a note says so where it was frozen or stopped",
 };
 
-static const struct hint aside = {
+static const struct hint other_profiler = {
 	"another profiler (torch.profiler) recorded, or might have, and nothing came from its buffers",
 	"trace longer: a quarter of a second of launches shows whether one does, its buffers come when it ends",
 };
@@ -108,7 +108,7 @@ static const struct hint *hint_of(const struct model *model, const struct model_
 	case GPT_AGENT_BORROWING:
 	case GPT_AGENT_STOPPED:
 		if (process->agent_idle && !*process->agent_activity_sets)
-			return &aside;
+			return &other_profiler;
 		return did_not_answer(model, process) ? &silent : &ready;
 	case GPT_AGENT_FAILED:
 		return process->agent_failure < sizeof(failures) / sizeof(failures[0])

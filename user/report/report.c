@@ -31,9 +31,9 @@ static void put_verdict(struct report *report)
 }
 
 /* For programs: what keeps the verdict from saying more.  On a page the verdict says it. */
-static void put_unsaid(struct report *report, const char *id, const char *title)
+static void put_unknown(struct report *report, const char *id, const char *title)
 {
-	char *text = why_unsaid(report->all);
+	char *text = why_unknown(report->all);
 
 	if (report->writer && text) {
 		report_title(report, id, title, NULL);
@@ -48,7 +48,7 @@ static void put_no_gpu(struct report *report)
 	if (!model_is_foreign(report->model))
 		report_no_gpu(report);
 	else if (!report->all->gpu_ops)
-		put_unsaid(report, "no_gpu_times", "No GPU times");
+		put_unknown(report, "no_gpu_times", "No GPU times");
 }
 
 /* For the caller. */
@@ -69,7 +69,7 @@ static void put_parts(struct report *report)
 	if (!report->writer)
 		put_verdict(report);
 	if (!report->all->calls && !report->all->gpu_ops) {
-		put_unsaid(report, "nothing_seen", "Nothing seen");
+		put_unknown(report, "nothing_seen", "Nothing seen");
 		report_steps(report);
 		report_ops(report);
 		report_ranges(report);
@@ -245,7 +245,7 @@ int report_end(struct report *report)
 int report_write_of(FILE *out, struct analyses *all, const struct report_options *options)
 {
 	struct report report;
-	int error = 0, unsaid;
+	int error = 0, end_error;
 
 	report_page(&report, out, all, options);
 	report_begin(&report);
@@ -254,8 +254,8 @@ int report_write_of(FILE *out, struct analyses *all, const struct report_options
 		put_parts(&report);
 	else
 		error = put_page(&report);
-	unsaid = report_end(&report);
-	return error ? error : unsaid;
+	end_error = report_end(&report);
+	return error ? error : end_error;
 }
 
 int report_write(FILE *out, struct trace *trace, const struct report_options *options)

@@ -259,7 +259,7 @@ static bool may_try_by_another(int error, pid_t pid, pid_t *thread)
 static int stat_by_thread(pid_t pid, const struct mapping *mapping, struct stat *out)
 {
 	struct reader *reader;
-	int error = reader_borrow(pid, &reader);
+	int error = reader_share(pid, &reader);
 
 	if (error)
 		return error;
@@ -308,7 +308,7 @@ int mapping_open_file(pid_t pid, const struct mapping *mapping, struct opened_fi
 	if (!mapping->path[0])
 		return -ENOENT;
 	do {
-		error = reader_borrow(thread, &reader);
+		error = reader_share(thread, &reader);
 		if (error)
 			return error;
 		name_mapping(reader_area(reader), thread, mapping);
@@ -334,7 +334,7 @@ int process_open_file(pid_t pid, const char *path)
 {
 	struct opened_file file;
 	struct reader *reader;
-	int error = strlen(path) < READER_PATH ? reader_borrow(pid, &reader) : -ENAMETOOLONG;
+	int error = strlen(path) < READER_PATH ? reader_share(pid, &reader) : -ENAMETOOLONG;
 
 	if (error)
 		return error;

@@ -319,13 +319,13 @@ static void read_status(pid_t pid, struct process_info *out)
 /* Whether the process is in gputrace's own mount namespace or another one. */
 static enum gpt_mounts find_mounts(pid_t pid)
 {
-	struct stat ours, its;
+	struct stat own, its;
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", pid);
-	if (stat(path, &its) < 0 || stat("/proc/self/ns/mnt", &ours) < 0)
+	if (stat(path, &its) < 0 || stat("/proc/self/ns/mnt", &own) < 0)
 		return GPT_MOUNTS_UNKNOWN;
-	return its.st_ino == ours.st_ino && its.st_dev == ours.st_dev ? GPT_MOUNTS_SAME : GPT_MOUNTS_OTHER;
+	return its.st_ino == own.st_ino && its.st_dev == own.st_dev ? GPT_MOUNTS_SAME : GPT_MOUNTS_OTHER;
 }
 
 static char *read_exe(pid_t pid)

@@ -56,7 +56,7 @@ ssize_t process_read_text(pid_t pid, const char *name, uint64_t at, size_t most,
 	struct reader *reader;
 	size_t count = 0, capacity = 0;
 	char *text = NULL;
-	int error = reader_borrow(pid, &reader);
+	int error = reader_share(pid, &reader);
 
 	if (error)
 		return error;
@@ -153,7 +153,7 @@ static void stat_path(struct reader_area *area)
 int process_stat(pid_t pid, const char *path, struct stat *out)
 {
 	struct reader *reader;
-	int error = reader_borrow(pid, &reader);
+	int error = reader_share(pid, &reader);
 
 	if (error)
 		return error;
@@ -203,7 +203,7 @@ static int read_by_thread(pid_t pid, uint64_t address, void *buffer, size_t byte
 {
 	struct reader_area *area;
 	struct reader *reader;
-	int error = reader_borrow(pid, &reader);
+	int error = reader_share(pid, &reader);
 
 	if (error)
 		return error;
@@ -249,7 +249,7 @@ int process_write_memory(pid_t pid, uint64_t address, const void *data, size_t b
 {
 	struct reader_area *area;
 	struct reader *reader;
-	int error = bytes > READER_DATA ? -E2BIG : reader_borrow(pid, &reader);
+	int error = bytes > READER_DATA ? -E2BIG : reader_share(pid, &reader);
 
 	if (error)
 		return error;

@@ -273,7 +273,7 @@ static bool is_copy(void)
 	return owner && owner != getpid();
 }
 
-int reader_borrow(pid_t pid, struct reader **out)
+int reader_share(pid_t pid, struct reader **out)
 {
 	struct reader *reader = NULL;
 	int error = 0;

@@ -42,7 +42,7 @@ typedef void (*reader_job)(struct reader_area *area);
 struct reader;
 
 /* A reader for work on that process; -ETIMEDOUT: the process does not answer, other -errno: there is no reader. */
-int reader_borrow(pid_t pid, struct reader **out);
+int reader_share(pid_t pid, struct reader **out);
 struct reader_area *reader_area(struct reader *reader);
 
 /* 0: the job has run, area->error is its result.  -ETIMEDOUT: the reader was abandoned; -EMFILE: no room for its fd. */

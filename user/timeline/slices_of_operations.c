@@ -12,7 +12,7 @@
 #include "timeline/rows/occupancy.h"
 #include "timeline/placement.h"
 
-static void learn_nature(struct timeline_placement *placement, uint32_t row, const struct model_gpu *op)
+static void collect_nature(struct timeline_placement *placement, uint32_t row, const struct model_gpu *op)
 {
 	while (row >= placement->natures.count)
 		array_push(&placement->natures, ((struct stream_nature){0}));
@@ -43,7 +43,7 @@ void place_gpu(struct timeline *timeline, struct timeline_placement *placement)
 		placement->omitted.gpu += row == ROW_NONE;
 		placement->omitted.unseen += op->call == NONE && !op->before && !gpu_is_migration(op);
 		if (row != ROW_NONE)
-			learn_nature(placement, row, op);
+			collect_nature(placement, row, op);
 	}
 }
 

@@ -377,7 +377,7 @@ static char *rows_text(const struct kept_table *table, const size_t *rows, size_
 	return text;
 }
 
-static void keep_chosen_in_sight(struct top_view *view, size_t count, unsigned room)
+static void scroll_to_chosen(struct top_view *view, size_t count, unsigned room)
 {
 	if (view->row >= count)
 		view->row = count ? count - 1 : 0;
@@ -396,7 +396,7 @@ static void add_rows(struct top_page *page, struct top_view *view, const struct 
 	size_t count, *rows = shown_rows(view, table, &count), title = page->lines.count;
 	char *text;
 
-	keep_chosen_in_sight(view, count, room ? room : 1);
+	scroll_to_chosen(view, count, room ? room : 1);
 	text = rows_text(table, rows + view->first, count - view->first < room ? count - view->first : room, width);
 	add_lines(page, text ? text : "", width, height, TEXT_TRUNCATE_END);
 	if (page->lines.count > title)

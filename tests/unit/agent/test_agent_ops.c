@@ -491,7 +491,7 @@ static void a_forked_child_whose_list_of_callbacks_a_thread_had_that_is_gone_run
 	child = fork();
 	if (!child) {
 		alarm(PATIENCE_MS / 1000);
-		torch->hold_list();
+		torch->stop_list();
 		run("child");
 		run("child");
 		_exit(0);
@@ -550,7 +550,7 @@ static void only_one_fork_waits_for_who_waits_for_ever(void **state)
 	child = fork();
 	if (!child) {
 		alarm(PATIENCE_MS / 1000);
-		torch->hold_list();
+		torch->stop_list();
 		run("child");
 		UNTIL(torch->list_is_held());
 		while (left && !grandchild(nothing))

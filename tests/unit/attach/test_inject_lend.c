@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The loan of a file: what the lender is, what can be done to it, and when it ends. */
+/* The request of a file: what the file server is, what can be done to it, and when it ends. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,18 +26,18 @@
 #include <unistd.h>
 
 #include "attach/inject/inject.h"
-#include "attach/inject/lend.h"
+#include "attach/inject/file_server.h"
 #include "attach/inject/read_only.h"
 #include "process_state.h"
 
 #define STRANGER 200000 /* a user without any rights */
 #define LOOKS 90000	/* of 1 ms each: the limit for programs that hang */
 
-static char lent[] = "/tmp/gputrace-lent-XXXXXX";
+static char served[] = "/tmp/gputrace-lent-XXXXXX";
 
-struct loan {
-	struct lender lender;
-	pid_t borrower, pid; /* pid: of the lender */
+struct request {
+	struct file_server file_server;
+	pid_t target, pid; /* pid: of the file server */
 	int file;
 	char path[64], why[192];
 };
@@ -97,54 +97,56 @@ static void wait_gone(pid_t pid)
 	assert_int_equal(kill(pid, 0), -1);
 }
 
-static bool leads_to_the_file(const struct loan *loan)
+static bool leads_to_the_file(const struct request *request)
 {
 	struct stat there, file;
 
-	return !stat(loan->path, &there) && !stat(lent, &file) && there.st_ino == file.st_ino &&
+	return !stat(request->path, &there) && !stat(served, &file) && there.st_ino == file.st_ino &&
 	       there.st_dev == file.st_dev;
 }
 
 static int begin(void **state)
 {
-	struct loan *loan = calloc(1, sizeof(*loan));
+	struct request *request = calloc(1, sizeof(*request));
 
-	*state = loan;
+	*state = request;
 	if (geteuid())
 		return 0;
-	loan->borrower = start_borrower();
-	loan->file = read_only_open(lent);
-	wait_state(loan->borrower, "S"); /* it has set its ids */
-	assert_int_equal(lender_start(&loan->lender, loan->borrower, loan->file, loan->why, sizeof(loan->why)), 0);
-	snprintf(loan->path, sizeof(loan->path), "%s", loan->lender.path);
-	assert_int_equal(sscanf(loan->path, "/proc/%d/", &loan->pid), 1);
+	request->target = start_borrower();
+	request->file = read_only_open(served);
+	wait_state(request->target, "S"); /* it has set its ids */
+	assert_int_equal(file_server_start(&request->file_server, request->target, request->file, request->why,
+					   sizeof(request->why)),
+			 0);
+	snprintf(request->path, sizeof(request->path), "%s", request->file_server.path);
+	assert_int_equal(sscanf(request->path, "/proc/%d/", &request->pid), 1);
 	return 0;
 }
 
 static int end(void **state)
 {
-	struct loan *loan = *state;
+	struct request *request = *state;
 
-	if (loan->borrower > 0) {
-		kill(loan->borrower, SIGKILL);
-		waitpid(loan->borrower, NULL, 0);
-		close(loan->file);
+	if (request->target > 0) {
+		kill(request->target, SIGKILL);
+		waitpid(request->target, NULL, 0);
+		close(request->file);
 	}
-	free(loan);
+	free(request);
 	return 0;
 }
 
-#define AS_ROOT(loan)                                                                                                  \
-	struct loan *loan = *state;                                                                                    \
+#define AS_ROOT(request)                                                                                               \
+	struct request *request = *state;                                                                              \
 	if (geteuid())                                                                                                 \
 	skip() /* taking on another user's rights needs root */
 
 static void the_path_leads_to_the_file_until_the_end(void **state)
 {
-	AS_ROOT(loan);
-	assert_true(leads_to_the_file(loan));
-	assert_int_equal(lender_stop(&loan->lender), 0);
-	assert_int_equal(kill(loan->pid, 0), -1);
+	AS_ROOT(request);
+	assert_true(leads_to_the_file(request));
+	assert_int_equal(file_server_stop(&request->file_server), 0);
+	assert_int_equal(kill(request->pid, 0), -1);
 }
 
 static void it_has_no_rights_and_does_nothing(void **state)
@@ -164,41 +166,41 @@ static void it_has_no_rights_and_does_nothing(void **state)
 			{"Uid:\t", "200000\t200000\t200000\t200000"}};
 	char line[256];
 
-	AS_ROOT(loan);
+	AS_ROOT(request);
 	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++)
-		assert_string_equal(status_of(loan->pid, expected[i].key, line), expected[i].value);
-	lender_stop(&loan->lender);
+		assert_string_equal(status_of(request->pid, expected[i].key, line), expected[i].value);
+	file_server_stop(&request->file_server);
 }
 
 static void its_namespaces_are_the_borrowers(void **state)
 {
 	static const char *const names[] = {"cgroup", "ipc", "mnt", "net", "pid", "user", "uts"};
 
-	AS_ROOT(loan);
+	AS_ROOT(request);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		char of_lender[64], of_borrower[64];
-		struct stat lender, borrower;
+		char of_server[64], of_borrower[64];
+		struct stat file_server, target;
 
-		snprintf(of_lender, sizeof(of_lender), "/proc/%d/ns/%s", loan->pid, names[i]);
-		snprintf(of_borrower, sizeof(of_borrower), "/proc/%d/ns/%s", loan->borrower, names[i]);
-		assert_int_equal(stat(of_lender, &lender), 0);
-		assert_int_equal(stat(of_borrower, &borrower), 0);
-		assert_int_equal(lender.st_ino, borrower.st_ino);
+		snprintf(of_server, sizeof(of_server), "/proc/%d/ns/%s", request->pid, names[i]);
+		snprintf(of_borrower, sizeof(of_borrower), "/proc/%d/ns/%s", request->target, names[i]);
+		assert_int_equal(stat(of_server, &file_server), 0);
+		assert_int_equal(stat(of_borrower, &target), 0);
+		assert_int_equal(file_server.st_ino, target.st_ino);
 	}
-	lender_stop(&loan->lender);
+	file_server_stop(&request->file_server);
 }
 
 static void its_root_and_its_folder_lead_nowhere(void **state)
 {
 	static const char *const names[] = {"root", "cwd", "root/..", "cwd/../.."};
 
-	AS_ROOT(loan);
+	AS_ROOT(request);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		const struct dirent *entry;
 		char path[64];
 		DIR *folder;
 
-		snprintf(path, sizeof(path), "/proc/%d/%s", loan->pid, names[i]);
+		snprintf(path, sizeof(path), "/proc/%d/%s", request->pid, names[i]);
 		folder = opendir(path);
 		assert_non_null(folder);
 		while ((entry = readdir(folder)))
@@ -206,103 +208,104 @@ static void its_root_and_its_folder_lead_nowhere(void **state)
 				assert_string_equal(entry->d_name, READ_ONLY_PROGRAM);
 		closedir(folder);
 	}
-	lender_stop(&loan->lender);
+	file_server_stop(&request->file_server);
 }
 
 static void no_one_else_can_trace_it(void **state)
 {
-	AS_ROOT(loan);
-	assert_int_equal(ptrace(PTRACE_SEIZE, loan->pid, NULL, NULL), -1);
+	AS_ROOT(request);
+	assert_int_equal(ptrace(PTRACE_SEIZE, request->pid, NULL, NULL), -1);
 	assert_int_equal(errno, EPERM);
-	lender_stop(&loan->lender);
+	file_server_stop(&request->file_server);
 }
 
 static void signals_do_not_wake_it(void **state)
 {
 	char line[256];
 
-	AS_ROOT(loan);
-	kill(loan->pid, SIGSTOP);
-	kill(loan->pid, SIGCONT);
-	kill(loan->pid, SIGTERM);
-	assert_string_equal(status_of(loan->pid, "State:\t", line), "t (tracing stop)");
-	assert_true(leads_to_the_file(loan));
-	assert_int_equal(lender_stop(&loan->lender), 0);
+	AS_ROOT(request);
+	kill(request->pid, SIGSTOP);
+	kill(request->pid, SIGCONT);
+	kill(request->pid, SIGTERM);
+	assert_string_equal(status_of(request->pid, "State:\t", line), "t (tracing stop)");
+	assert_true(leads_to_the_file(request));
+	assert_int_equal(file_server_stop(&request->file_server), 0);
 }
 
 /* Otherwise another process could get its pid, and a descriptor with that number. */
 static void its_pid_is_no_ones_when_it_has_been_killed(void **state)
 {
-	AS_ROOT(loan);
-	kill(loan->pid, SIGKILL);
-	wait_state(loan->pid, "Z");
-	assert_false(leads_to_the_file(loan));
-	assert_int_equal(kill(loan->pid, 0), 0);
-	assert_int_equal(lender_stop(&loan->lender), -EOWNERDEAD);
-	assert_int_equal(kill(loan->pid, 0), -1);
+	AS_ROOT(request);
+	kill(request->pid, SIGKILL);
+	wait_state(request->pid, "Z");
+	assert_false(leads_to_the_file(request));
+	assert_int_equal(kill(request->pid, 0), 0);
+	assert_int_equal(file_server_stop(&request->file_server), -EOWNERDEAD);
+	assert_int_equal(kill(request->pid, 0), -1);
 }
 
 static void it_goes_with_the_tracer(void **state)
 {
-	AS_ROOT(loan);
-	lender_leave(&loan->lender);
-	wait_gone(loan->pid);
+	AS_ROOT(request);
+	file_server_leave(&request->file_server);
+	wait_gone(request->pid);
 }
 
-/* Waits until the keeper has looked at the borrower several times and waits again. */
-static void wait_kept(pid_t keeper)
+/* Waits until the parent has looked at the target several times and waits again. */
+static void wait_kept(pid_t parent)
 {
-	unsigned long waits = waits_of(keeper);
+	unsigned long waits = waits_of(parent);
 
-	while (blocked_in(keeper) != SYS_poll || waits_of(keeper) < waits + 5) {
-		assert_true(state_of(keeper) && state_of(keeper) != 'Z');
+	while (blocked_in(parent) != SYS_poll || waits_of(parent) < waits + 5) {
+		assert_true(state_of(parent) && state_of(parent) != 'Z');
 		pause_a_little();
 	}
 }
 
-/* The borrower may open the path later. */
+/* The target may open the path later. */
 static void a_path_in_use_is_kept_until_the_borrower_ends(void **state)
 {
-	pid_t keeper;
+	pid_t parent;
 
-	AS_ROOT(loan);
-	keeper = loan->lender.pid;
-	lender_use(&loan->lender);
-	lender_leave(&loan->lender);
-	wait_kept(keeper);
-	assert_true(leads_to_the_file(loan));
-	kill(loan->borrower, SIGKILL);
-	waitpid(loan->borrower, NULL, 0);
-	loan->borrower = 0;
-	wait_gone(loan->pid);
+	AS_ROOT(request);
+	parent = request->file_server.pid;
+	file_server_use(&request->file_server);
+	file_server_leave(&request->file_server);
+	wait_kept(parent);
+	assert_true(leads_to_the_file(request));
+	kill(request->target, SIGKILL);
+	waitpid(request->target, NULL, 0);
+	request->target = 0;
+	wait_gone(request->pid);
 }
 
 static void a_file_that_the_borrower_could_write_to_is_not_lent(void **state)
 {
-	int file = open(lent, O_RDONLY | O_CLOEXEC);
-	struct lender second;
+	int file = open(served, O_RDONLY | O_CLOEXEC);
+	struct file_server second;
 
-	AS_ROOT(loan);
-	lender_stop(&loan->lender);
+	AS_ROOT(request);
+	file_server_stop(&request->file_server);
 	assert_int_equal(fchown(file, STRANGER, STRANGER), 0);
-	assert_int_equal(lender_start(&second, loan->borrower, file, loan->why, sizeof(loan->why)), -EROFS);
-	assert_non_null(strstr(loan->why, "might write to the agent's file"));
-	assert_int_equal(lender_start(&second, loan->borrower, loan->file, loan->why, sizeof(loan->why)), 0);
-	lender_stop(&second);
+	assert_int_equal(file_server_start(&second, request->target, file, request->why, sizeof(request->why)), -EROFS);
+	assert_non_null(strstr(request->why, "might write to the agent's file"));
+	assert_int_equal(file_server_start(&second, request->target, request->file, request->why, sizeof(request->why)),
+			 0);
+	file_server_stop(&second);
 	close(file);
 }
 
-/* Starts a borrower that changes something of itself, and asks for a loan to it. */
-static void assert_not_lent(const struct loan *loan, void (*change)(void), int error, const char *why)
+/* Starts a target that changes something of itself, and asks for a request to it. */
+static void assert_not_lent(const struct request *request, void (*change)(void), int error, const char *why)
 {
 	char said[192] = "";
-	struct lender lender;
+	struct file_server file_server;
 	int pipe[2], lent_to;
-	pid_t borrower;
+	pid_t target;
 
 	assert_int_equal(pipe2(pipe, O_CLOEXEC), 0);
-	borrower = fork();
-	if (!borrower) {
+	target = fork();
+	if (!target) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		change();
 		(void)!write(pipe[1], "", 1);
@@ -312,9 +315,9 @@ static void assert_not_lent(const struct loan *loan, void (*change)(void), int e
 	close(pipe[1]);
 	assert_int_equal(read(pipe[0], said, 1), 1);
 	close(pipe[0]);
-	lent_to = lender_start(&lender, borrower, loan->file, said, sizeof(said));
-	kill(borrower, SIGKILL);
-	waitpid(borrower, NULL, 0);
+	lent_to = file_server_start(&file_server, target, request->file, said, sizeof(said));
+	kill(target, SIGKILL);
+	waitpid(target, NULL, 0);
 	assert_int_equal(lent_to, error);
 	assert_string_equal(said, why);
 }
@@ -335,10 +338,10 @@ static void cover_proc(void)
 
 static void a_borrower_of_no_user_or_without_proc_gets_none(void **state)
 {
-	AS_ROOT(loan);
-	lender_stop(&loan->lender);
-	assert_not_lent(loan, be_of_no_user, -EINVAL, "its user's rights cannot be taken on: Invalid argument");
-	assert_not_lent(loan, cover_proc, -ENOTSUP,
+	AS_ROOT(request);
+	file_server_stop(&request->file_server);
+	assert_not_lent(request, be_of_no_user, -EINVAL, "its user's rights cannot be taken on: Invalid argument");
+	assert_not_lent(request, cover_proc, -ENOTSUP,
 			"it has no /proc of its own pid namespace, through which the agent would come");
 }
 
@@ -346,14 +349,14 @@ static void what_is_opened_read_only_cannot_be_opened_for_writing(void **state)
 {
 	char path[64];
 
-	AS_ROOT(loan);
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", loan->file);
-	assert_true(read_only_is(loan->file));
+	AS_ROOT(request);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", request->file);
+	assert_true(read_only_is(request->file));
 	assert_int_equal(open(path, O_WRONLY | O_CLOEXEC), -1);
 	assert_int_equal(errno, EROFS);
 	assert_int_equal(chmod(path, 0777), -1);
 	assert_int_equal(errno, EROFS);
-	lender_stop(&loan->lender);
+	file_server_stop(&request->file_server);
 }
 
 int main(int argc, char **argv)
@@ -375,12 +378,12 @@ int main(int argc, char **argv)
 	};
 	int failed, file;
 
-	if (argc && !strcmp(argv[0], INJECT_LENDER))
-		return inject_lend_main(argc, argv);
-	file = mkstemp(lent);
+	if (argc && !strcmp(argv[0], INJECT_FILE_SERVER))
+		return inject_file_server_main(argc, argv);
+	file = mkstemp(served);
 	(void)fchmod(file, 0644);
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	unlink(lent);
+	unlink(served);
 	close(file);
 	return failed;
 }

@@ -304,7 +304,7 @@ static int enter_once(pid_t pid, struct safe_codes *codes)
 	if (!error)
 		error = remote_call(&thread, &call, &result);
 	if (error == -EAGAIN && codes)
-		thread_code_learn(&process, thread.call.pc);
+		thread_code_record(&process, thread.call.pc);
 	mappings_free(&mappings);
 	if (error && error != -EAGAIN && error != -EINPROGRESS)
 		fprintf(stderr, "%s: %s%s\n", strerror(-error), text, why);

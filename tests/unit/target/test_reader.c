@@ -120,7 +120,7 @@ static uint64_t run_once(reader_job job)
 	struct reader *reader;
 	uint64_t bytes;
 
-	assert_int_equal(reader_borrow(getpid(), &reader), 0);
+	assert_int_equal(reader_share(getpid(), &reader), 0);
 	assert_int_equal(reader_run(reader, job), 0);
 	assert_int_equal(reader_area(reader)->error, 0);
 	bytes = reader_area(reader)->bytes;
@@ -158,7 +158,7 @@ static unsigned give_up_reader_of(pid_t pid)
 
 	while (reader_next_silent(&silent)) /* left by other tests */
 		;
-	assert_int_equal(reader_borrow(pid, &reader), 0);
+	assert_int_equal(reader_share(pid, &reader), 0);
 	assert_int_equal(reader_run(reader, wait_for_ever), -ETIMEDOUT);
 	reader_return(reader);
 	while (reader_next_silent(&silent))

@@ -13,7 +13,7 @@ bool recording_enable(struct session *session)
 	session->recorded = true;
 	for (i = 0; i < RECORDS_KINDS; i++) {
 		if (!session->records.sizes[records_kinds[i].kind] || !session_wants(session, records_kinds[i].set) ||
-		    (records_kinds[i].of_calls && !session->borrowed) || (session->enabled_kinds & (1u << i)))
+		    (records_kinds[i].of_calls && !session->shares_subscriber) || (session->enabled_kinds & (1u << i)))
 			continue;
 		result = session->cupti.enable(records_kinds[i].kind);
 		if (result == CUPTI_OK) {

@@ -27,7 +27,7 @@ bool session_wants(const struct session *session, unsigned set)
 
 uint32_t session_state(const struct session *session)
 {
-	return session->borrowed ? GPT_AGENT_BORROWING : GPT_AGENT_READY;
+	return session->shares_subscriber ? GPT_AGENT_BORROWING : GPT_AGENT_READY;
 }
 
 /* "kernels,cuda,sync"; returns its length. */

@@ -20,8 +20,9 @@
 struct session {
 	struct cupti cupti;
 	struct found_cuda cuda;
-	void *subscriber; /* NULL: borrowed */
-	bool borrowed;	  /* torch.profiler holds the subscriber and is idle: calls come as records, not as callbacks */
+	void *subscriber;	/* NULL: borrowed */
+	bool shares_subscriber; /* torch.profiler holds the subscriber and is idle: calls come as records, not as
+				   callbacks */
 	struct batch batch;
 	struct names names;
 	struct records records;

@@ -51,17 +51,17 @@ static void ask_owner(const struct session *session, char *name, size_t size)
  * Kineto of PyTorch 2.11 to 2.14 keeps the subscriber after its first use, and registers its buffers and enables its
  * kinds again for each session. Between two sessions, when the collector lets the agent in, the activity API is free.
  */
-static void borrow(struct session *session)
+static void share_subscriber(struct session *session)
 {
 	session->failure = GPT_AGENT_OK;
 	session->result = CUPTI_OK;
 	session->detail[0] = '\0';
 	session->subscriber = NULL;
-	session->borrowed = true;
+	session->shares_subscriber = true;
 }
 
 /* Kineto gives no name. If another tool may be the owner, nothing is touched. */
-static bool borrow_from_owner(struct session *session)
+static bool share_with_owner(struct session *session)
 {
 	char owner[CUPTI_OLD_NAME_SIZE + 1];
 
@@ -72,7 +72,7 @@ static bool borrow_from_owner(struct session *session)
 		snprintf(session->detail, sizeof(session->detail), "%s", owner);
 	if (owner[0] || !owner_kineto_subscribes())
 		return false;
-	borrow(session);
+	share_subscriber(session);
 	return true;
 }
 
@@ -85,11 +85,11 @@ bool subscriber_take(struct session *session)
 		if (!owner_kineto_subscribes() || intercept_has_kineto_subscribe())
 			return true;
 		session->cupti.unsubscribe(session->subscriber); /* it is free, and is left to Kineto */
-		borrow(session);
+		share_subscriber(session);
 		return true;
 	case CUPTI_MULTIPLE_SUBSCRIBERS:
 		session_fail(session, GPT_AGENT_OCCUPIED, result, "cuptiSubscribe");
-		return borrow_from_owner(session);
+		return share_with_owner(session);
 	case CUPTI_NOT_INITIALIZED:
 	case CUPTI_UNKNOWN:
 		return session_fail(session, GPT_AGENT_NO_CUDA, result, "cuptiSubscribe");
@@ -147,7 +147,7 @@ static bool enable_callbacks(struct session *session)
 
 bool subscriber_report_calls(struct session *session)
 {
-	if (!session->borrowed)
+	if (!session->shares_subscriber)
 		return enable_callbacks(session);
 	session->records.call_classes |= apis_classes(session->wanted);
 	return true;
@@ -167,7 +167,7 @@ void subscriber_end_calls(struct session *session)
 {
 	const struct cupti *cupti = &session->cupti;
 
-	if (session->borrowed) {
+	if (session->shares_subscriber) {
 		callbacks_stop();
 		fork_gate_pause(OPEN_CALLS_NS); /* which calls are open is unknown */
 		return;
@@ -201,11 +201,11 @@ void subscriber_give_up(struct session *session)
 	bool records = !session->rests && !session->away && !session->expected_ns;
 	void *subscriber = session->subscriber;
 
-	if (session->borrowed || !subscriber)
+	if (session->shares_subscriber || !subscriber)
 		return;
 	await_probes(session);
 	await_returns();
-	borrow(session);
+	share_subscriber(session);
 	if (!session->rests)
 		subscriber_report_calls(session);
 	if (records)
@@ -224,6 +224,6 @@ void subscriber_give_up(struct session *session)
 
 void subscriber_leave(struct session *session)
 {
-	if (!session->borrowed)
+	if (!session->shares_subscriber)
 		session->cupti.unsubscribe(session->subscriber);
 }

@@ -19,7 +19,7 @@ bool subscriber_report_calls(struct session *session);
 void subscriber_end_calls(struct session *session);
 
 /*
- * Under yield_hold (yield.h), on a thread of the program that is about to subscribe: no client is subscribed on return.
+ * Under yield_lock (yield.h), on a thread of the program that is about to subscribe: no client is subscribed on return.
  */
 void subscriber_give_up(struct session *session);
 

@@ -109,14 +109,14 @@ struct segments {
 	bool full;
 };
 
-static bool is_ours(const struct dl_phdr_info *info)
+static bool is_own_library(const struct dl_phdr_info *info)
 {
-	uintptr_t ours = (uintptr_t)recorder;
+	uintptr_t own = (uintptr_t)recorder;
 	size_t i;
 
 	for (i = 0; i < info->dlpi_phnum; i++)
 		if (info->dlpi_phdr[i].p_type == PT_LOAD &&
-		    ours - info->dlpi_addr - info->dlpi_phdr[i].p_vaddr < info->dlpi_phdr[i].p_memsz)
+		    own - info->dlpi_addr - info->dlpi_phdr[i].p_vaddr < info->dlpi_phdr[i].p_memsz)
 			return true;
 	return false;
 }
@@ -130,7 +130,7 @@ static int note_segments(struct dl_phdr_info *info, size_t size, void *context)
 	for (i = 0; i < sizeof(passed_over) / sizeof(passed_over[0]); i++)
 		if (path_names(info->dlpi_name, passed_over[i]))
 			return 0;
-	if (is_ours(info)) /* by whatever name it was loaded */
+	if (is_own_library(info)) /* by whatever name it was loaded */
 		return 0;
 	for (i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *header = &info->dlpi_phdr[i];

@@ -20,7 +20,7 @@
  */
 #define ASKED_NS 250000000ull
 /* How long another client waits for the agent's thread; its ticks take microseconds, its end longer. */
-#define HOLD_NS 1000000000ull
+#define LOCK_NS 1000000000ull
 /* A buffer is returned when its records are complete: the limit of the wait for work that is on the GPU. */
 #define CALL_IN_NS 10000000ull
 #define CALL_IN_PAUSE_NS 500000u
@@ -46,12 +46,12 @@
 /* Kineto registers a clock of its own (the time stamp counter), and a clock cannot be taken away, only replaced. */
 void yield_own_clock(const struct cupti *cupti)
 {
-	uint64_t cuptis, ours;
+	uint64_t cupti_ns, own_ns;
 
-	if (!cupti->timestamp || !cupti->register_timestamp || cupti->timestamp(&cuptis) != CUPTI_OK)
+	if (!cupti->timestamp || !cupti->register_timestamp || cupti->timestamp(&cupti_ns) != CUPTI_OK)
 		return;
-	ours = clock_wall_ns();
-	if ((cuptis > ours ? cuptis - ours : ours - cuptis) > SAME_CLOCK_NS)
+	own_ns = clock_wall_ns();
+	if ((cupti_ns > own_ns ? cupti_ns - own_ns : own_ns - cupti_ns) > SAME_CLOCK_NS)
 		cupti->register_timestamp(clock_wall_ns);
 }
 
@@ -136,7 +136,7 @@ static struct {
 	struct session *_Atomic session; /* NULL: no session, or other clients are not detected early */
 } watch = {.busy = ATOMIC_FLAG_INIT};
 
-static bool hold_until(uint64_t end)
+static bool lock_until(uint64_t end)
 {
 	while (atomic_flag_test_and_set(&watch.busy)) {
 		if (clock_now_ns() >= end)
@@ -146,12 +146,12 @@ static bool hold_until(uint64_t end)
 	return true;
 }
 
-void yield_hold(void)
+void yield_lock(void)
 {
-	hold_until(UINT64_MAX);
+	lock_until(UINT64_MAX);
 }
 
-void yield_let_go(void)
+void yield_unlock(void)
 {
 	atomic_flag_clear(&watch.busy);
 }
@@ -172,11 +172,11 @@ static void expect(struct session *session)
 	session->expected_ns = clock_now_ns();
 }
 
-static void give_way(struct session *session)
+static void yield_to_others(struct session *session)
 {
 	uint64_t end;
 
-	points_give_way();
+	points_yield();
 	if (session->away)
 		return;
 	call_in(session);
@@ -195,11 +195,11 @@ static void before(void (*what)(struct session *session))
 	struct session *session;
 
 	fork_gate_enter();
-	if (hold_until(clock_now_ns() + HOLD_NS)) {
+	if (lock_until(clock_now_ns() + LOCK_NS)) {
 		session = atomic_load(&watch.session);
 		if (session)
 			what(session);
-		yield_let_go();
+		yield_unlock();
 	}
 	fork_gate_leave();
 }
@@ -211,7 +211,7 @@ static void before_clock(void)
 
 static void before_buffers(void)
 {
-	before(give_way);
+	before(yield_to_others);
 }
 
 static void before_subscriber(void)
@@ -219,7 +219,7 @@ static void before_subscriber(void)
 	before(subscriber_give_up);
 }
 
-void yield_hear(const struct session *session)
+void yield_intercept(const struct session *session)
 {
 	static const struct intercept_before callers = {before_buffers, before_clock, before_subscriber};
 
@@ -229,7 +229,7 @@ void yield_hear(const struct session *session)
 void yield_watch(struct session *session)
 {
 	if (session)
-		yield_hear(session);
+		yield_intercept(session);
 	else
 		intercept_end();
 	atomic_store(&watch.session, session);
@@ -269,7 +269,7 @@ static void take_up(struct session *session)
 	session->away = !recording_begin(session);
 	session->refused = session->away;
 	if (session->away)
-		points_give_way(); /* do not retry at each tick */
+		points_yield(); /* do not retry at each tick */
 	else
 		points_take_up();
 	/* why it was refused, or what is recorded from now on */

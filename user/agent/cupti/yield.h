@@ -18,17 +18,17 @@
  * A lock around a session's start and all work of the agent's thread on it. Another client that is about to register or
  * to subscribe waits for it, up to a second.
  */
-void yield_hold(void);
-void yield_let_go(void);
+void yield_lock(void);
+void yield_unlock(void);
 
 /*
- * Under yield_hold, before CUPTI is used: from now on another client that is about to register or to subscribe waits
+ * Under yield_lock, before CUPTI is used: from now on another client that is about to register or to subscribe waits
  * until the session has begun. yield_watch ends this.
  */
-void yield_hear(const struct session *session);
+void yield_intercept(const struct session *session);
 
 /*
- * Under yield_hold, at every tick: from now on other clients are detected before they register or subscribe. NULL: ends
+ * Under yield_lock, at every tick: from now on other clients are detected before they register or subscribe. NULL: ends
  * this.
  */
 void yield_watch(struct session *session);

@@ -154,9 +154,9 @@ static inline bool points_may_resume(void)
 }
 
 /* Another CUPTI client is about to register its buffers; points_take_up: the agent registered again. */
-static inline void points_give_way(void)
+static inline void points_yield(void)
 {
-	share_give_way();
+	share_yield();
 }
 
 static inline void points_take_up(void)

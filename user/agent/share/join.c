@@ -85,7 +85,7 @@ static bool say(int connection, const void *data, size_t bytes)
 }
 
 /* Receives the next message; the caller owns its descriptors, if it has any. */
-static bool hear(int connection, struct gpt_share_message *message, int descriptors[DESCRIPTORS])
+static bool receive_answer(int connection, struct gpt_share_message *message, int descriptors[DESCRIPTORS])
 {
 	union {
 		char bytes[CMSG_SPACE(DESCRIPTORS * sizeof(int))];
@@ -134,7 +134,7 @@ static bool talk(int connection, unsigned answer_s, int descriptors[DESCRIPTORS]
 
 	if (!say(connection, &hello, sizeof(hello)))
 		return false;
-	while (clock_now_ns() < end_ns && hear(connection, &message, descriptors)) {
+	while (clock_now_ns() < end_ns && receive_answer(connection, &message, descriptors)) {
 		own_memory_begin(message.by_call);
 		if (message.what != GPT_SHARE_READ)
 			return message.what == GPT_SHARE_JOIN && descriptors[RING] >= 0;

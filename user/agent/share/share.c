@@ -31,7 +31,7 @@ static void join_now(const char *name, bool patient)
 	fork_registered = true;
 	if (join(name, patient, &joined) && stacks_open(joined.ring->shared.reader.pid)) {
 		ring_open(joined.ring);
-		stacks_look(); /* before a thread launches: of several threads only one takes news */
+		stacks_look(); /* before a thread launches: of several threads only one takes an update */
 		__atomic_store_n(&share_control, joined.control, __ATOMIC_RELEASE);
 	}
 	atomic_store(&state, DONE);
@@ -68,7 +68,7 @@ void share_leave(void)
 
 static _Atomic uint32_t given_way;
 
-void share_give_way(void)
+void share_yield(void)
 {
 	ring_given_way(atomic_fetch_add(&given_way, 1) + 1);
 }

@@ -35,7 +35,7 @@ void share_inherit(uint64_t (*inherited)(void));
  * Another profiler is about to register its buffers: the collector watches for its end, and only the latest report
  * counts. share_may_resume: it has finished, and the agent may register again. share_take_up: the agent has registered.
  */
-void share_give_way(void);
+void share_yield(void);
 bool share_may_resume(void);
 void share_take_up(void);
 

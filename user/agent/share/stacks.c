@@ -190,9 +190,9 @@ static struct own_pages *pages; /* one for each slot */
 
 static struct {
 	uint32_t pid;			     /* the process's id as the collector sees it */
-	uint32_t news;			     /* the latest news taken over */
+	uint32_t updates;		     /* the latest one taken over */
 	uint64_t head;			     /* head of the list of interpreters, as last seen; 0: none */
-	atomic_flag busy;		     /* a thread is taking over news */
+	atomic_flag busy;		     /* a thread takes one over */
 	void (*_Atomic dealloc)(void *code); /* the tp_dealloc that code_dealloc replaced; NULL: none */
 } python = {.busy = ATOMIC_FLAG_INIT};
 
@@ -249,25 +249,25 @@ static bool watch_deaths(uint64_t code_type)
 }
 
 /* True if the copy is consistent: the collector may write meanwhile. */
-static bool copy_news(const volatile struct gpt_share_reader *reader, uint32_t news, struct gpt_share_reader *copy)
+static bool copy_update(const volatile struct gpt_share_reader *reader, uint32_t updates, struct gpt_share_reader *copy)
 {
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	copy->python_state = reader->python_state;
 	copy->several = reader->several;
 	memcpy(&copy->python, (const void *)&reader->python, sizeof(copy->python));
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	return reader->news == news;
+	return reader->updates == updates;
 }
 
-static void take_news(const volatile struct gpt_share_reader *reader)
+static void take_update(const volatile struct gpt_share_reader *reader)
 {
-	uint32_t news = __atomic_load_n(&reader->news, __ATOMIC_ACQUIRE);
+	uint32_t updates = __atomic_load_n(&reader->updates, __ATOMIC_ACQUIRE);
 	struct gpt_share_reader copy;
 	bool unsure;
 
-	if (news == python.news || news & 1 || atomic_flag_test_and_set(&python.busy))
+	if (updates == python.updates || updates & 1 || atomic_flag_test_and_set(&python.busy))
 		return;
-	if (copy_news(reader, news, &copy)) {
+	if (copy_update(reader, updates, &copy)) {
 		unsure = !watch_deaths(copy.python.code_type);
 		own_process.python = copy.python;
 		own_process.several |= copy.several;
@@ -275,7 +275,7 @@ static void take_news(const volatile struct gpt_share_reader *reader)
 			forget_descriptions();
 		own_process.unsure = unsure;
 		__atomic_store_n(&own_process.python_state, copy.python_state, __ATOMIC_RELEASE);
-		python.news = news;
+		python.updates = updates;
 	}
 	atomic_flag_clear(&python.busy);
 }
@@ -310,7 +310,7 @@ bool stacks_open(uint32_t pid)
 	tables = (struct tables *)(memory + SLOTS * (sizeof(*slots) + sizeof(*pages)));
 	stacks_release();
 	python.pid = pid;
-	python.news = 0;
+	python.updates = 0;
 	python.head = 0;
 	own_process.python_state = GPT_STACK_UNKNOWN_LAYOUT;
 	own_process.unsure = 1;
@@ -327,7 +327,7 @@ void stacks_forget(void)
 		munmap((void *)slots, WALKER_BYTES);
 	slots = NULL;
 	tables = NULL;
-	python.news = 0;
+	python.updates = 0;
 	python.head = 0;
 	atomic_flag_clear(&python.busy);
 }
@@ -391,7 +391,7 @@ static void slot_release(struct walk_slot *slot)
 
 void stacks_look(void)
 {
-	take_news(ring_reader());
+	take_update(ring_reader());
 }
 
 uint32_t stacks_take(uint64_t *id, uint32_t lost)
@@ -406,7 +406,7 @@ uint32_t stacks_take(uint64_t *id, uint32_t lost)
 	long state;
 
 	*id = 0;
-	take_news(ring_reader());
+	take_update(ring_reader());
 	if (__atomic_load_n(&own_process.python_state, __ATOMIC_ACQUIRE) != GPT_STACK_OK)
 		return own_process.python_state;
 	watch_interpreters();

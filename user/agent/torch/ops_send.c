@@ -13,7 +13,7 @@
 #include "agent/torch/op_names.h"
 #include "agent/torch/ops_memory.h"
 
-static void learn_inputs(struct ops_sender *sender, const struct op_entry_inputs *entry)
+static void keep_inputs(struct ops_sender *sender, const struct op_entry_inputs *entry)
 {
 	static char text[OP_NAME_MAX];
 	size_t bytes;
@@ -25,12 +25,12 @@ static void learn_inputs(struct ops_sender *sender, const struct op_entry_inputs
 		observer_repeat_names();
 }
 
-static void learn(struct ops_sender *sender, const struct op_entry *entry)
+static void keep_entry(struct ops_sender *sender, const struct op_entry *entry)
 {
 	const struct op_entry_name *name = (const struct op_entry_name *)entry;
 
 	if (entry->kind == OP_ENTRY_INPUTS)
-		learn_inputs(sender, (const struct op_entry_inputs *)entry);
+		keep_inputs(sender, (const struct op_entry_inputs *)entry);
 	else if (entry->kind == OP_ENTRY_NAME &&
 		 !op_names_add(&sender->batch, name->hash, name->text, name->bytes, name->is_longer))
 		observer_repeat_names();
@@ -53,7 +53,7 @@ static void look_ahead(struct ops_sender *sender)
 		position = atomic_load(&op_buffer_at(i)->head);
 		end = atomic_load(&op_buffer_at(i)->tail);
 		while ((entry = op_buffer_next(op_buffer_at(i), &position, end)))
-			learn(sender, entry);
+			keep_entry(sender, entry);
 	}
 }
 
@@ -141,7 +141,7 @@ static uint64_t send_buffer(struct ops_sender *sender, struct op_buffer *buffer)
 		else if (entry->kind == OP_ENTRY_MEMORY_SHORT)
 			ops_memory_send_short(&sender->batch, (const struct op_entry_memory_short *)entry, buffer->tid);
 		else
-			learn(sender, entry);
+			keep_entry(sender, entry);
 	}
 	op_buffer_read_to(buffer, position);
 	op_buffer_recycle(buffer);

@@ -173,7 +173,7 @@ static bool is_of_all(const struct collective *collective)
 }
 
 /* The largest group determines the rank of the process. */
-static void learn_rank(struct taken *taken, const struct collective *collective)
+static void collect_rank(struct taken *taken, const struct collective *collective)
 {
 	int64_t size = collective->numbers[GPT_COLLECTIVE_GROUP_SIZE];
 
@@ -305,7 +305,7 @@ static void begin_arrival(struct arrival_collector *taker, struct taken *taken, 
 
 	if (!collective_read(&collective, part->strings[reported->params]) || !is_met(&collective))
 		return;
-	learn_rank(taken, &collective);
+	collect_rank(taken, &collective);
 	if (reported->sequence < 0 && step == NO_STEP) {
 		taken->rank.unnumbered++;
 		return;

@@ -25,7 +25,7 @@
 							NONE */                                                        \
 	X(NATIVE, native, false, WHY_HAS_LINE) /* the same without Python */                                           \
 	/* From here to WAIT: detail: enum gpt_wait_reason with WHY_AWAIT_*, extra: ran_others, NONE; if another       \
-	   thread was waited for, they say what that thread did (idle_charge.inner). */                                                 \
+	   thread was waited for, they say what that thread did (idle_charge.inner). */                                \
 	X(LOCK, lock, false, WHY_HAS_LINE)                                                                             \
 	X(ITEM, item, false, WHY_HAS_LINE) /* a lock of a queue: an item is waited for */                              \
 	X(RESULT, result, false, WHY_HAS_LINE)                                                                         \

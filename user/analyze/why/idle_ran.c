@@ -289,7 +289,7 @@ struct ran_awaited ran_find_awaited(const struct ran_threads *ran, const struct 
 /* ---- places ------------------------------------------------------------------------------------------------------ */
 
 /* A time at which the place of a thread is known. */
-struct sight {
+struct seen {
 	uint64_t time_ns;
 	uint32_t place; /* CALLER_UNSEEN: not found */
 };
@@ -298,44 +298,44 @@ struct sight {
  * The latest sight before that time: a sample, or an end of a wait; and the first from it on: a sample, or a start of a
  * wait.
  */
-static struct sight sight_before(const struct ran_thread *thread, uint64_t time_ns)
+static struct seen last_seen_before(const struct ran_thread *thread, uint64_t time_ns)
 {
 	size_t sample = sample_from(thread, time_ns), wait = wait_beyond(thread, time_ns);
-	struct sight sight = {.place = CALLER_UNSEEN};
+	struct seen seen = {.place = CALLER_UNSEEN};
 
 	if (sample)
-		sight = (struct sight){thread->samples.items[sample - 1].time_ns,
-				       thread->samples.items[sample - 1].place};
-	if (wait && thread->waits.items[wait - 1].end_ns >= sight.time_ns)
-		sight = (struct sight){thread->waits.items[wait - 1].end_ns, thread->waits.items[wait - 1].place};
-	return sight;
+		seen = (struct seen){thread->samples.items[sample - 1].time_ns,
+				     thread->samples.items[sample - 1].place};
+	if (wait && thread->waits.items[wait - 1].end_ns >= seen.time_ns)
+		seen = (struct seen){thread->waits.items[wait - 1].end_ns, thread->waits.items[wait - 1].place};
+	return seen;
 }
 
-static struct sight sight_after(const struct ran_thread *thread, uint64_t time_ns)
+static struct seen first_seen_after(const struct ran_thread *thread, uint64_t time_ns)
 {
 	size_t sample = sample_from(thread, time_ns), wait = wait_beyond(thread, time_ns);
-	struct sight sight = {.time_ns = UINT64_MAX, .place = CALLER_UNSEEN};
+	struct seen seen = {.time_ns = UINT64_MAX, .place = CALLER_UNSEEN};
 
 	if (sample < thread->samples.count)
-		sight = (struct sight){thread->samples.items[sample].time_ns, thread->samples.items[sample].place};
-	if (wait < thread->waits.count && thread->waits.items[wait].start_ns < sight.time_ns)
-		sight = (struct sight){later(thread->waits.items[wait].start_ns, time_ns),
-				       thread->waits.items[wait].place};
-	return sight;
+		seen = (struct seen){thread->samples.items[sample].time_ns, thread->samples.items[sample].place};
+	if (wait < thread->waits.count && thread->waits.items[wait].start_ns < seen.time_ns)
+		seen = (struct seen){later(thread->waits.items[wait].start_ns, time_ns),
+				     thread->waits.items[wait].place};
+	return seen;
 }
 
 uint32_t ran_nearest_place(const struct ran_threads *ran, uint32_t number, const struct ran_span *span)
 {
 	const struct ran_thread *thread = ran->all[number];
 	uint64_t far_ns = ran->period_ns ? ran->period_ns : 1, before_ns, after_ns;
-	struct sight before, after;
+	struct seen before, after;
 
 	if (!thread)
 		return CALLER_UNSEEN;
-	after = sight_after(thread, span->from_ns);
+	after = first_seen_after(thread, span->from_ns);
 	if (after.time_ns < span->to_ns)
 		return after.place;
-	before = sight_before(thread, span->from_ns);
+	before = last_seen_before(thread, span->from_ns);
 	before_ns = before.place != CALLER_UNSEEN && before.time_ns >= span->least_ns ? span->from_ns - before.time_ns
 										      : UINT64_MAX;
 	after_ns = after.time_ns < span->most_ns ? after.time_ns - span->to_ns : UINT64_MAX;

@@ -70,8 +70,8 @@ void foreign_reader_tick(struct foreign_reader *reader, uint64_t now_ns)
 /* ---- processes -----------------------------------------------------------------------------------------------------
  */
 
-static void learn_sizes(const struct foreign_reader *reader, struct foreign_buffers *buffers,
-			const struct gpt_agent_sizes *sizes)
+static void keep_sizes(const struct foreign_reader *reader, struct foreign_buffers *buffers,
+		       const struct gpt_agent_sizes *sizes)
 {
 	if (!buffers->records)
 		buffers->records = foreign_records_new();
@@ -81,8 +81,8 @@ static void learn_sizes(const struct foreign_reader *reader, struct foreign_buff
 	foreign_records_calls(buffers->records, buffers->borrowed ? apis_classes(reader->activity_sets) : 0);
 }
 
-void foreign_buffers_learn(const struct foreign_reader *reader, struct foreign_buffers *buffers,
-			   const struct gpt_agent_batch *batch)
+void foreign_buffers_record(const struct foreign_reader *reader, struct foreign_buffers *buffers,
+			    const struct gpt_agent_batch *batch)
 {
 	const struct gpt_record *record;
 	size_t at = 0;
@@ -91,7 +91,7 @@ void foreign_buffers_learn(const struct foreign_reader *reader, struct foreign_b
 		if (record->type == GPT_AGENT_HELLO && record->size >= sizeof(struct gpt_agent_hello))
 			buffers->borrowed = ((const struct gpt_agent_hello *)record)->state == GPT_AGENT_BORROWING;
 		if (record->type == GPT_AGENT_SIZES && record->size >= sizeof(struct gpt_agent_sizes))
-			learn_sizes(reader, buffers, (const struct gpt_agent_sizes *)record);
+			keep_sizes(reader, buffers, (const struct gpt_agent_sizes *)record);
 	}
 }
 

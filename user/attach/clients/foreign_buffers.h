@@ -35,8 +35,8 @@ void foreign_reader_close(struct foreign_reader *reader);
 void foreign_reader_tick(struct foreign_reader *reader, uint64_t now_ns);
 
 /* Takes what a batch of the process's agent says about record sizes and calls. */
-void foreign_buffers_learn(const struct foreign_reader *reader, struct foreign_buffers *buffers,
-			   const struct gpt_agent_batch *batch);
+void foreign_buffers_record(const struct foreign_reader *reader, struct foreign_buffers *buffers,
+			    const struct gpt_agent_batch *batch);
 
 /* Copies the buffer and puts its records into the log. */
 void foreign_buffers_take(struct foreign_reader *reader, struct foreign_buffers *buffers,

@@ -17,7 +17,7 @@
 #include <gputrace/agent.h>
 
 #include "attach/inject/frame.h"
-#include "attach/inject/lend.h"
+#include "attach/inject/file_server.h"
 #include "attach/inject/remote_call.h"
 #include "attach/inject/seccomp.h"
 #include "attach/inject/seccomp_trial.h"
@@ -54,7 +54,7 @@ static int refuse(struct injection *injection, int error, const char *why)
 
 static pid_t own_holder;
 
-void inject_know_holder(pid_t process)
+void inject_know_stopper(pid_t process)
 {
 	own_holder = process;
 }
@@ -178,7 +178,7 @@ static int try_call(struct injection *injection, struct remote_call *call)
 	if (error == -EPERM && is_held_by_gputrace(injection, &thread))
 		error = -EAGAIN;
 	if (error == -EAGAIN && thread.call.number == SYSCALL_RUNNING) {
-		thread_code_learn(&injection->process, thread.call.pc);
+		thread_code_record(&injection->process, thread.call.pc);
 		wait_a_little();
 	}
 	if (error == -EAGAIN)
@@ -230,27 +230,27 @@ static int wait_mapped(struct injection *injection, int agent_fd, bool slow)
 /* asleep: the agent does not start a session by itself. */
 static int load(struct injection *injection, int agent_fd, bool asleep)
 {
-	struct lender lender;
-	char path[sizeof(lender.path) + 1];
+	struct file_server file_server;
+	char path[sizeof(file_server.path) + 1];
 	struct remote_call call = {.addresses = &injection->addresses,
 				   .function = injection->addresses.dlopen,
 				   .path = path,
 				   .loads = true};
-	int error =
-		lender_start(&lender, injection->pid, agent_fd, injection->result->why, sizeof(injection->result->why));
+	int error = file_server_start(&file_server, injection->pid, agent_fd, injection->result->why,
+				      sizeof(injection->result->why));
 
 	if (error)
 		return error;
 	/* GPUTRACE_AGENT_ASLEEP */
-	snprintf(path, sizeof(path), "%s%s", asleep ? "/" : "", lender.path);
-	lender_use(&lender);
+	snprintf(path, sizeof(path), "%s%s", asleep ? "/" : "", file_server.path);
+	file_server_use(&file_server);
 	error = make_call(injection, &call);
 	if (!error || error == -EINPROGRESS)
 		error = wait_mapped(injection, agent_fd, error == -EINPROGRESS);
 	if (error == -ETIMEDOUT)
-		lender_leave(&lender); /* the path will still be opened: its pid must not be reused */
-	else if (lender_stop(&lender) == -EOWNERDEAD && error)
-		error = refuse(injection, -EAGAIN, LENDER_KILLED);
+		file_server_leave(&file_server); /* the path will still be opened: its pid must not be reused */
+	else if (file_server_stop(&file_server) == -EOWNERDEAD && error)
+		error = refuse(injection, -EAGAIN, FILE_SERVER_KILLED);
 	return error;
 }
 
@@ -410,7 +410,7 @@ int inject_check(pid_t pid, int agent_fd, struct inject_result *result)
 {
 	struct injection injection;
 	struct safe_thread thread = {0};
-	struct lender lender;
+	struct file_server file_server;
 	int error = open_injection(&injection, pid, agent_fd, result);
 
 	if (!error)
@@ -420,9 +420,9 @@ int inject_check(pid_t pid, int agent_fd, struct inject_result *result)
 	if (!error && injection.addresses.agent_start)
 		error = check_alive(&injection);
 	if (!error && !injection.addresses.agent_start) {
-		error = lender_start(&lender, pid, agent_fd, result->why, sizeof(result->why));
+		error = file_server_start(&file_server, pid, agent_fd, result->why, sizeof(result->why));
 		if (!error)
-			lender_stop(&lender);
+			file_server_stop(&file_server);
 	}
 	if (!error)
 		error = check_thread(&injection, &thread);

@@ -50,8 +50,9 @@ int inject_check(pid_t pid, int agent_fd, struct inject_result *result);
  */
 void inject_wait_late_stop(pid_t pid, const struct inject_result *result);
 
-/* gputrace's process that stops threads (hold.h), 0: none.  What it holds is held by gputrace, and by no debugger. */
-void inject_know_holder(pid_t process);
+/* gputrace's process that stops threads (stopper.h), 0: none.  What it holds is held by gputrace, and by no debugger.
+ */
+void inject_know_stopper(pid_t process);
 
 /* Called when gputrace is about to end: callers of inject_agent return soon, and no thread is borrowed any more. */
 void inject_hurry(void);

@@ -297,7 +297,7 @@ static int come_back(struct remote *remote, uint64_t *back_ns)
 	return leave_alone(remote);
 }
 
-static int borrow(struct safe_thread *thread, const struct remote_call *call, struct remote *remote)
+static int run_on_thread(struct safe_thread *thread, const struct remote_call *call, struct remote *remote)
 {
 	struct inject_result *result = remote->result;
 	uint64_t begin, gone, back = 0;
@@ -345,7 +345,7 @@ int remote_call(struct safe_thread *thread, const struct remote_call *call, stru
 	remote->result = result;
 	pthread_once(&prepared, frame_prepare);
 	(void)setpriority(PRIO_PROCESS, 0, -20);
-	error = borrow(thread, call, remote);
+	error = run_on_thread(thread, call, remote);
 	(void)setpriority(PRIO_PROCESS, 0, before);
 	free(remote);
 	return error;

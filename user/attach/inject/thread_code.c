@@ -59,7 +59,7 @@ static bool has_allocator(pid_t pid, const struct mapping *mapping)
 	return has;
 }
 
-void thread_code_learn(const struct entered_process *process, uint64_t pc)
+void thread_code_record(const struct entered_process *process, uint64_t pc)
 {
 	const struct mapping *mapping = mappings_at(process->mappings, pc);
 
@@ -87,7 +87,7 @@ bool thread_code_sleeps_in_allocator(const struct entered_process *process, cons
 		if (!mapping || !mapping->executable || !mapping->inode ||
 		    thread_code_in_runtime(process->mappings, words[i]))
 			continue;
-		thread_code_learn(process, words[i]);
+		thread_code_record(process, words[i]);
 		if (!thread_code_is_safe(process, words[i]))
 			return true;
 	}

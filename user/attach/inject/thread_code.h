@@ -38,7 +38,7 @@ struct entered_process {
  * Examines the file whose code is at pc, while nothing is stopped: code is not safe before that. A file with an
  * allocator in it never is.
  */
-void thread_code_learn(const struct entered_process *process, uint64_t pc);
+void thread_code_record(const struct entered_process *process, uint64_t pc);
 
 /* Whether the code at pc was examined and is safe. */
 bool thread_code_is_safe(const struct entered_process *process, uint64_t pc);

@@ -126,7 +126,7 @@ static bool may_detach(struct files *files, struct probed_file *file, uint64_t h
 		files_mark_known(files, file, false);
 		file->unwanted_ns = monotonic_ns();
 	}
-	return !files->holds || heard_ns > file->unwanted_ns + UNHEARD_NS;
+	return !files->stops || heard_ns > file->unwanted_ns + UNHEARD_NS;
 }
 
 bool file_detach_calls(struct files *files, struct probed_file *file, uint64_t heard_ns)

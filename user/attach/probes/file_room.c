@@ -35,7 +35,7 @@ bool file_may_stay_open(const struct files *files, const struct probed_file *fil
 {
 	size_t count = 0, of_user = 0;
 
-	if (file->kind == LIBRARY_OTHER && !files->holds)
+	if (file->kind == LIBRARY_OTHER && !files->stops)
 		return false;
 	for (size_t i = 0; i < files->list.count; i++) {
 		const struct probed_file *other = files->list.items[i];

@@ -118,7 +118,7 @@ struct files {
 	enum files_apart apart;
 	struct links left;	    /* of processes that have ended; detached many at a time */
 	bool fair;		    /* files are shared among users: one user cannot use up what others need */
-	bool holds;		    /* processes are held when they map new files */
+	bool stops;		    /* processes are held when they map new files */
 	size_t open_most;	    /* maximum of files kept open at a time */
 	uint64_t left_out;	    /* files with CUDA calls that could not be probed and were forgotten */
 	struct user_counts crowded; /* users with too many files, of whom the log has a note */

@@ -395,12 +395,12 @@ void shares_set_python(struct shares *shares, pid_t pid, uint32_t python_state, 
 	if (!reader)
 		return;
 	/* the stores below stay after this */
-	(void)__atomic_exchange_n(&reader->news, (reader->news & ~1u) + 1, __ATOMIC_ACQ_REL);
+	(void)__atomic_exchange_n(&reader->updates, (reader->updates & ~1u) + 1, __ATOMIC_ACQ_REL);
 	reader->python_state = python_state;
 	reader->several |= several;
 	if (python)
 		reader->python = *python;
-	__atomic_store_n(&reader->news, reader->news + 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&reader->updates, reader->updates + 1, __ATOMIC_RELEASE);
 }
 
 static void add_counters(const struct share *share, uint64_t counters[GPT_COUNTER_COUNT])

@@ -55,8 +55,8 @@ static bool check_lending(void)
 	uint64_t effective = privileges_effective();
 	char own[128], all[128];
 
-	privileges_missing_to_lend(effective, false, own, sizeof(own));
-	privileges_missing_to_lend(effective, true, all, sizeof(all));
+	privileges_missing_to_serve(effective, false, own, sizeof(own));
+	privileges_missing_to_serve(effective, true, all, sizeof(all));
 	if (*own)
 		doctor_say(HEALTH_LIMITED, "running ones",
 			   "by BPF no GPU times of processes that run already: %s missing: %s", all,

@@ -43,8 +43,9 @@ static const struct needed_capability needed[] = {
 	{"CAP_SYS_PTRACE", CAP_SYS_PTRACE, false},
 };
 
-/* To let the agent into a running process (attach/inject/lend.h): the lender needs mounts and a root of its own. */
-static const struct needed_capability needed_to_lend[] = {
+/* To let the agent into a running process (attach/inject/file_server.h): the lender needs mounts and a root of its own.
+ */
+static const struct needed_capability needed_to_serve[] = {
 	{"CAP_SYS_ADMIN", CAP_SYS_ADMIN, false},
 	{"CAP_SYS_CHROOT", CAP_SYS_CHROOT, false},
 };
@@ -94,10 +95,10 @@ const char *privileges_missing(uint64_t effective, char *buffer, size_t size)
 	return buffer;
 }
 
-const char *privileges_missing_to_lend(uint64_t effective, bool others, char *buffer, size_t size)
+const char *privileges_missing_to_serve(uint64_t effective, bool others, char *buffer, size_t size)
 {
 	buffer[0] = 0;
-	add_missing(effective, needed_to_lend, COUNT(needed_to_lend), buffer, size);
+	add_missing(effective, needed_to_serve, COUNT(needed_to_serve), buffer, size);
 	if (others)
 		add_missing(effective, needed_for_others, COUNT(needed_for_others), buffer, size);
 	return buffer;

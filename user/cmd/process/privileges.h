@@ -17,7 +17,7 @@ const char *privileges_missing(uint64_t effective, char *buffer, size_t size);
  * The same for GPU times of processes that run already, which the agent must enter.  others: also processes of other
  * users.
  */
-const char *privileges_missing_to_lend(uint64_t effective, bool others, char *buffer, size_t size);
+const char *privileges_missing_to_serve(uint64_t effective, bool others, char *buffer, size_t size);
 
 /* Whether Yama, if there is one, lets gputrace stop a thread of a process of its own user; *scope: its ptrace_scope. */
 bool privileges_may_stop_own(int *scope);

@@ -77,21 +77,21 @@ int command_check(const char *name, const char *path)
 
 void command_set_injection(const char *agent_path)
 {
-	const char *theirs = getenv(COMMAND_INJECTION);
+	const char *inherited = getenv(COMMAND_INJECTION);
 
 	/* `gputrace env` has named the agent there, and the user's library in COMMAND_CHAINED. */
-	if (!theirs || !*theirs)
+	if (!inherited || !*inherited)
 		unsetenv(COMMAND_CHAINED);
-	else if (strcmp(path_base(theirs), GPUTRACE_AGENT_FILE) != 0)
-		setenv(COMMAND_CHAINED, theirs, 1);
+	else if (strcmp(path_base(inherited), GPUTRACE_AGENT_FILE) != 0)
+		setenv(COMMAND_CHAINED, inherited, 1);
 	setenv(COMMAND_INJECTION, agent_path, 1);
 }
 
 const char *command_other_ranges(const char *agent_path)
 {
-	const char *theirs = getenv(RANGES);
+	const char *inherited = getenv(RANGES);
 
-	return theirs && *theirs && strcmp(theirs, agent_path) != 0 ? theirs : NULL;
+	return inherited && *inherited && strcmp(inherited, agent_path) != 0 ? inherited : NULL;
 }
 
 static void set_agent(const struct command_options *options)

@@ -299,11 +299,11 @@ static void say_missing_rights(struct recording *recording)
 
 	if (recording->options->command || !recording->agent_path || recording->share_name)
 		return;
-	privileges_missing_to_lend(effective, has_others(recording->options), missing, sizeof(missing));
+	privileges_missing_to_serve(effective, has_others(recording->options), missing, sizeof(missing));
 	if (!*missing)
 		return;
 	snprintf(note, sizeof(note), "no GPU times of %sprocesses that run already: %s missing",
-		 *privileges_missing_to_lend(effective, false, own, sizeof(own)) ? "" : "other users' ", missing);
+		 *privileges_missing_to_serve(effective, false, own, sizeof(own)) ? "" : "other users' ", missing);
 	emit_text(recording_emit, recording, GPT_NOTE, 0, note);
 	msg_warn("%s; gputrace doctor says more", note);
 }

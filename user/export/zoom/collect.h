@@ -74,7 +74,7 @@ void zoom_end_memory(struct collect *collect, uint64_t end_ns);
 /* ---- tracks.c --------------------------------------------------------------------------------------------------- */
 
 /* Adds the tracks that the timeline has so far; the caller holds the lock. */
-void zoom_learn_tracks(struct collect *collect);
+void zoom_add_tracks(struct collect *collect);
 
 /* The row for the memory of a GPU, or of the host (device TIMELINE_NONE); kind distinguishes rows of one GPU. */
 uint32_t zoom_memory_track(struct collect *collect, uint32_t kind, uint32_t device, const char *label);

@@ -67,7 +67,7 @@ static void begin_part(void *context)
 	zoom->progress.start_ns = timeline->start_ns;
 	if (timeline->end_ns > zoom->progress.end_ns)
 		zoom->progress.end_ns = timeline->end_ns;
-	zoom_learn_tracks(collect);
+	zoom_add_tracks(collect);
 	pthread_mutex_unlock(&zoom->lock);
 }
 
@@ -140,7 +140,7 @@ int zoom_read(struct zoom *zoom, struct trace *trace, int process)
 	zoom_end_memory(&collect, collect.timeline->end_ns);
 	add_waiting(&collect);
 	pthread_mutex_lock(&zoom->lock);
-	zoom_learn_tracks(&collect);
+	zoom_add_tracks(&collect);
 	if (!error && atomic_load(&zoom->stopped))
 		error = -ECANCELED;
 	if (!error) {

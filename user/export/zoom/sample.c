@@ -31,7 +31,7 @@ static void begin_part(void *context)
 	struct collect *collect = context;
 
 	pthread_mutex_lock(&collect->zoom->lock);
-	zoom_learn_tracks(collect);
+	zoom_add_tracks(collect);
 	pthread_mutex_unlock(&collect->zoom->lock);
 }
 

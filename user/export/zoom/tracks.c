@@ -119,7 +119,7 @@ static char *thread_name(const struct timeline *timeline, const struct timeline_
 	return track->kind == TIMELINE_TRACK_THREAD && track->name ? xstrdup(track->name) : NULL;
 }
 
-void zoom_learn_tracks(struct collect *collect)
+void zoom_add_tracks(struct collect *collect)
 {
 	const struct timeline *timeline = collect->timeline;
 	struct zoom *zoom = collect->zoom;

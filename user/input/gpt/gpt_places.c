@@ -153,7 +153,7 @@ static bool knows(const struct known *known, uint32_t pid)
 }
 
 /* Whether a place has something unknown; adds that to what is known. */
-static bool learn(struct known *known, const struct gpt_places *places, const struct gpt_place *place)
+static bool add_known(struct known *known, const struct gpt_places *places, const struct gpt_place *place)
 {
 	bool is_new = (place->kinds[0] & ~known->kinds[0]) || (place->kinds[1] & ~known->kinds[1]);
 
@@ -176,9 +176,9 @@ static void choose_others(struct gpt_places *places)
 	unsigned others = 0;
 
 	for (size_t i = 0; i < places->chosen.count; i++)
-		learn(&known, places, &places->list.items[places->chosen.items[i]]);
+		add_known(&known, places, &places->list.items[places->chosen.items[i]]);
 	for (size_t i = 0; i < places->list.count && others < OTHERS; i++)
-		if (is_free(&places->list.items[i]) && learn(&known, places, &places->list.items[i])) {
+		if (is_free(&places->list.items[i]) && add_known(&known, places, &places->list.items[i])) {
 			choose(places, i);
 			others++;
 		}

@@ -27,7 +27,7 @@ struct row_owners {
 	struct lookup of_process; /* (pid + 1, 0) to processes */
 	struct lookup of_device;  /* (1, device) to its process's pid, SEVERAL */
 	uint32_t *latest;	  /* by correlation id: the process (index) that called last, NONE */
-	bool learns;
+	bool collects;
 };
 
 struct row_owners *row_owners_new(const struct foreign_file *file)
@@ -151,7 +151,7 @@ static struct candidates candidates_for(const struct row_owners *owners, const s
 	return found;
 }
 
-static void learn(struct row_owners *owners, uint32_t device, uint32_t pid)
+static void collect_owner(struct row_owners *owners, uint32_t device, uint32_t pid)
 {
 	uint32_t *known = lookup_put(&owners->of_device, 1, device, pid);
 
@@ -177,7 +177,7 @@ static const struct owner *choose(const struct row_owners *owners, const struct 
 		return found.last;
 	if (found.near && !owners->file->is_mixed)
 		return found.near;
-	if (found.of_device && !owners->learns)
+	if (found.of_device && !owners->collects)
 		return found.of_device;
 	*is_sure = found.count == 0;
 	return NULL;
@@ -218,14 +218,14 @@ uint32_t row_owners_take(struct row_owners *owners, const struct row_gpu *gpu, b
 	owner = choose(owners, &wanted, is_sure);
 	if (!owner)
 		return latest_pid(owners, gpu->row.corr);
-	if (owners->learns)
-		learn(owners, gpu->work.device, owner->pid);
+	if (owners->collects)
+		collect_owner(owners, gpu->work.device, owner->pid);
 	call = call_of(owner, gpu->row.corr);
 	call->taken = call->class == GPT_CLASS_LAUNCH;
 	return owner->pid;
 }
 
-int row_owners_learn(struct row_owners *owners, struct rows *rows)
+int row_owners_collect(struct row_owners *owners, struct rows *rows)
 {
 	const struct row *row;
 	bool is_sure;
@@ -234,12 +234,12 @@ int row_owners_learn(struct row_owners *owners, struct rows *rows)
 	if (!owners || !rows->has_ownerless)
 		return 0;
 	err = rows_again(rows);
-	owners->learns = true;
+	owners->collects = true;
 	while (!err && (row = rows_next(rows)))
 		if (row->kind == ROW_CALL)
 			row_owners_add_call(owners, row, ((const struct row_call *)row)->api);
 		else if (row->kind == ROW_GPU && !row->pid)
 			row_owners_take(owners, (const struct row_gpu *)row, &is_sure);
-	owners->learns = false;
+	owners->collects = false;
 	return err ? err : rows->error;
 }

@@ -30,6 +30,6 @@ uint32_t row_owners_take(struct row_owners *owners, const struct row_gpu *gpu, b
 uint32_t row_owners_find(const struct row_owners *owners, const struct row_sync *sync, bool *is_sure);
 
 /* Learns from all rows; 0 or -errno. */
-int row_owners_learn(struct row_owners *owners, struct rows *rows);
+int row_owners_collect(struct row_owners *owners, struct rows *rows);
 
 #endif

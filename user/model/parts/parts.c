@@ -46,7 +46,7 @@ static uint32_t copy_string(struct builder *second, uint32_t string)
 }
 
 /* Takes the tables of the whole trace from pass 1, which owns or copies them. */
-static void borrow(struct builder *second)
+static void copy_whole_tables(struct builder *second)
 {
 	struct builder *first = second->first;
 	struct model *model = second->model;
@@ -97,7 +97,7 @@ struct builder *builder_new_second(struct builder *first)
 
 	builder->pass = PASS_SECOND;
 	builder->first = first;
-	borrow(builder);
+	copy_whole_tables(builder);
 	read_spans_again(builder);
 	return builder;
 }

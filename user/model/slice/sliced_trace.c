@@ -7,16 +7,16 @@
 /* ---- own arrays ------------------------------------------------------------------------------------------------- */
 
 /* Copies an array of the part into reused memory. */
-static void *own(size_t *room, void *ours, const void *theirs, size_t bytes)
+static void *own(size_t *room, void *copy, const void *source, size_t bytes)
 {
-	if (!ours || *room < bytes) {
-		free(ours);
+	if (!copy || *room < bytes) {
+		free(copy);
 		*room = bytes + bytes / 4 + 64;
-		ours = xmalloc(*room);
+		copy = xmalloc(*room);
 	}
 	if (bytes)
-		memcpy(ours, theirs, bytes);
-	return ours;
+		memcpy(copy, source, bytes);
+	return copy;
 }
 
 /* The arrays that the sliced trace owns: X(one, many, ...) as in MODEL_EVENTS. */
@@ -61,12 +61,12 @@ static void take_tables(struct sliced_trace *sliced, const struct model *inner)
 
 static void take_part(struct sliced_trace *sliced, const struct model *inner)
 {
-	struct model ours = sliced->part;
+	struct model copy = sliced->part;
 
 	sliced->part = *inner;
 #define TAKE(one, many, ...)                                                                                           \
 	sliced->part.many =                                                                                            \
-		own(&sliced->many##_room, ours.many, inner->many, (size_t)inner->one##_count * sizeof(*inner->many));
+		own(&sliced->many##_room, copy.many, inner->many, (size_t)inner->one##_count * sizeof(*inner->many));
 	OWN_ARRAYS(TAKE)
 #undef TAKE
 	take_tables(sliced, inner);

@@ -230,30 +230,31 @@ static uint64_t around_function(struct step_marks *all, const struct model *part
 }
 
 /* A Python stack of a thread at some time: from a CUDA call, a sample or a wait. */
-struct sight {
+struct seen_stack {
 	uint64_t start_ns, end_ns;
 	uint32_t thread, stack;
 	uint8_t stack_state;
 };
 
-static void add_sight(struct step_marks *all, const struct model *part, const struct sight *sight)
+static void add_seen(struct step_marks *all, const struct model *part, const struct seen_stack *seen_stack)
 {
-	const struct model_thread *thread = &part->threads[sight->thread];
-	uint64_t *under = &all->under.items[sight->thread];
+	const struct model_thread *thread = &part->threads[seen_stack->thread];
+	uint64_t *under = &all->under.items[seen_stack->thread];
 	uint64_t around, start_ns, end_ns;
 	struct step_candidate *candidate;
 
 	/* frames of an inherited stack run on another thread */
-	if (thread->pycalls || thread->pycalls_elsewhere || sight->stack == NONE ||
-	    sight->stack_state == GPT_STACK_BACKWARD)
+	if (thread->pycalls || thread->pycalls_elsewhere || seen_stack->stack == NONE ||
+	    seen_stack->stack_state == GPT_STACK_BACKWARD)
 		return;
-	around = around_function(all, part, sight->stack);
+	around = around_function(all, part, seen_stack->stack);
 	if (around) {
-		candidate = step_candidate_at(all->candidates, STEP_FUNCTION, part, sight->thread);
+		candidate = step_candidate_at(all->candidates, STEP_FUNCTION, part, seen_stack->thread);
 		candidate->from_stacks = true;
 		/* a wait or a sample in a call ends before it */
-		start_ns = sight->start_ns > candidate->last_end_ns ? sight->start_ns : candidate->last_end_ns;
-		end_ns = sight->end_ns > candidate->last_end_ns ? sight->end_ns : candidate->last_end_ns;
+		start_ns =
+			seen_stack->start_ns > candidate->last_end_ns ? seen_stack->start_ns : candidate->last_end_ns;
+		end_ns = seen_stack->end_ns > candidate->last_end_ns ? seen_stack->end_ns : candidate->last_end_ns;
 		if (around == *under)
 			step_lasts(candidate, end_ns);
 		else
@@ -262,13 +263,13 @@ static void add_sight(struct step_marks *all, const struct model *part, const st
 	*under = around;
 }
 
-static struct sight sight_of_call(const struct model_call *call)
+static struct seen_stack seen_in_call(const struct model_call *call)
 {
-	return (struct sight){.start_ns = call->start_ns,
-			      .end_ns = call->end_ns > call->start_ns ? call->end_ns : call->start_ns,
-			      .thread = call->thread,
-			      .stack = call->stack,
-			      .stack_state = call->stack_state};
+	return (struct seen_stack){.start_ns = call->start_ns,
+				   .end_ns = call->end_ns > call->start_ns ? call->end_ns : call->start_ns,
+				   .thread = call->thread,
+				   .stack = call->stack,
+				   .stack_state = call->stack_state};
 }
 
 /* The next sample and wait of a part. */
@@ -291,20 +292,20 @@ static void add_activity(struct step_marks *all, const struct model *part, struc
 
 		if (sample && sample->time_ns < until_ns && (!wait || sample->time_ns <= wait->end_ns)) {
 			seen->sample++;
-			add_sight(all, part,
-				  &(struct sight){.start_ns = sample->time_ns,
-						  .end_ns = sample->time_ns,
-						  .thread = sample->thread,
-						  .stack = sample->stack,
-						  .stack_state = sample->stack_state});
+			add_seen(all, part,
+				 &(struct seen_stack){.start_ns = sample->time_ns,
+						      .end_ns = sample->time_ns,
+						      .thread = sample->thread,
+						      .stack = sample->stack,
+						      .stack_state = sample->stack_state});
 		} else if (wait && wait->end_ns <= until_ns) {
 			seen->wait++;
-			add_sight(all, part,
-				  &(struct sight){.start_ns = wait->start_ns,
-						  .end_ns = wait->end_ns,
-						  .thread = wait->thread,
-						  .stack = wait->stack,
-						  .stack_state = wait->stack_state});
+			add_seen(all, part,
+				 &(struct seen_stack){.start_ns = wait->start_ns,
+						      .end_ns = wait->end_ns,
+						      .thread = wait->thread,
+						      .stack = wait->stack,
+						      .stack_state = wait->stack_state});
 		} else {
 			return;
 		}
@@ -320,12 +321,12 @@ static void add_calls(struct step_marks *all, const struct model *part)
 
 	for (uint32_t i = part->calls_in_part.from; i < in_part_end(&part->calls_in_part, part->call_count); i++) {
 		const struct model_call *call = &part->calls[i];
-		struct sight sight = sight_of_call(call);
+		struct seen_stack seen_stack = seen_in_call(call);
 
 		step_candidates_saw(all->candidates, part->threads[call->thread].process, call->start_ns);
 		if (functions) {
 			add_activity(all, part, &seen, call->start_ns);
-			add_sight(all, part, &sight);
+			add_seen(all, part, &seen_stack);
 		}
 		if (backward)
 			step_backwards_add_call(all->backwards, part, call);

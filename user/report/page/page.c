@@ -22,12 +22,12 @@ void report_carries(struct report *report, uint64_t part, uint64_t whole)
 		sections_carry(report->sections, part, whole);
 }
 
-void report_title(struct report *report, const char *id, const char *title, const char *aside)
+void report_title(struct report *report, const char *id, const char *title, const char *remark)
 {
 	unsigned used;
 
 	if (report->writer) {
-		table_writer_title(report->writer, id, title, aside);
+		table_writer_title(report->writer, id, title, remark);
 		return;
 	}
 	report_section(report, id);
@@ -36,9 +36,9 @@ void report_title(struct report *report, const char *id, const char *title, cons
 	fputs(report->color ? "\033[1m" : "", report->out);
 	used = report_put(report, title, report->width, TEXT_TRUNCATE_END);
 	fputs(report->color ? "\033[0m" : "", report->out);
-	if (aside && (!report->truncates || used + 3 < report->width)) {
+	if (remark && (!report->truncates || used + 3 < report->width)) {
 		fputs("   ", report->out);
-		report_put(report, aside, report->width - used - 3, TEXT_TRUNCATE_END);
+		report_put(report, remark, report->width - used - 3, TEXT_TRUNCATE_END);
 	}
 	fputc('\n', report->out);
 }

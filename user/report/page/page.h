@@ -49,7 +49,7 @@ void report_section(struct report *report, const char *id);
 void report_carries(struct report *report, uint64_t part, uint64_t whole);
 
 /* A blank line, then the title; `aside`: plain text after it, NULL: none.  id: the table's id for programs. */
-void report_title(struct report *report, const char *id, const char *title, const char *aside);
+void report_title(struct report *report, const char *id, const char *title, const char *remark);
 
 /* Writes the rows of that table; frees it. */
 void report_table(struct report *report, struct table *table);

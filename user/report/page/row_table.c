@@ -185,7 +185,7 @@ static void put_rest(struct report *report, const struct row_table *table, const
 static void put_title(struct report *report, const struct row_table *table, const struct row_list *list)
 {
 	report_title(report, table->id, list->title ? list->title : table->title,
-		     list->aside ? list->aside : table->aside);
+		     list->remark ? list->remark : table->remark);
 	if (table->carries != ROW_CARRIES_ALL)
 		report_carries(report, list->sum,
 			       table->carries == ROW_CARRIES_OF_WHOLE ? list->whole : report_ns(report));

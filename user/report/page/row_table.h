@@ -66,7 +66,7 @@ struct row_column {
 	}
 
 struct row_table {
-	const char *id, *title, *aside; /* report_title; id NULL: the caller has printed it */
+	const char *id, *title, *remark; /* report_title; id NULL: the caller has printed it */
 	const struct row_column *columns;
 	bool unit_of_first; /* times are in the unit of the first row, and the rest in its own; else all in the sum's */
 	enum row_carries {
@@ -87,7 +87,7 @@ struct row_list {
 	uint64_t sum;	  /* of which rows are percents, and whose unit of time they have */
 	uint64_t unit_ns; /* in the place of the sum; 0 */
 	uint64_t whole;
-	const char *title, *aside; /* in the place of the table's; NULL */
+	const char *title, *remark; /* in the place of the table's; NULL */
 	enum row_process {
 		ROW_PROCESS_IF_SEVERAL, /* processes of the trace are active */
 		ROW_PROCESS_SHOWN,

@@ -29,7 +29,7 @@ static const struct row_table timed_table = {
 static const struct row_table counted_table = {
 	.id = "calls",
 	.title = "CPU in CUDA calls",
-	.aside = "returns were not seen: calls only",
+	.remark = "returns were not seen: calls only",
 	.columns =
 		(const struct row_column[]){
 			ROW_COUNT("calls", "calls", GROUP_ROW, count),
@@ -50,7 +50,7 @@ void report_calls(struct report *report)
 
 	report_rows(report, times->more ? &timed_table : &counted_table,
 		    &(struct row_list){ROWS(times->rows, times->count), .sum = times->ns,
-				       .aside = times->more ? of : NULL});
+				       .remark = times->more ? of : NULL});
 	if (times->count > shown)
 		report_line(report, "  ... and %zu more kinds of calls%s%s", times->count - shown,
 			    report->table ? ": --table " : "", report->table ? report->table : "");

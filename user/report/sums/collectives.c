@@ -40,7 +40,7 @@ static void add_parameters(struct report *report, struct table *table, const voi
 static const struct row_table collectives = {
 	.id = "collectives",
 	.title = "GPU time by collective",
-	.aside = "of torch.distributed and NCCL; bytes: of one, in or out of this rank, GB/s: of these",
+	.remark = "of torch.distributed and NCCL; bytes: of one, in or out of this rank, GB/s: of these",
 	.unit_of_first = true,
 	.more = "collectives",
 	.columns =

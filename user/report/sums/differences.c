@@ -329,7 +329,7 @@ static void put_rows(struct report *report, const struct differences *all, const
 
 /* A table of costs of lines other than GPU time. */
 struct costs {
-	const char *id, *title, *aside;
+	const char *id, *title, *remark;
 	enum measure measure;
 	const char *kind; /* name of the column that says more than the line */
 	const char *call; /* for programs: name of a column with the call of losses; NULL: none */
@@ -380,7 +380,7 @@ static void put_costs(struct report *report, const struct differences *all, cons
 	struct table table;
 
 	if (rows->list.count) {
-		report_title(report, costs->id, costs->title, costs->aside);
+		report_title(report, costs->id, costs->title, costs->remark);
 		table_begin(&table, columns);
 		for (size_t i = 0; i < shown; i++) {
 			const struct difference_row *row = &rows->list.items[i];
@@ -405,7 +405,7 @@ static void put_all_costs(struct report *report, const struct differences *all)
 {
 	static const struct costs losses = {.id = "diff_losses",
 					    .title = "Time that GPUs lost by cause and line",
-					    .aside = "as gputrace why has it",
+					    .remark = "as gputrace why has it",
 					    .kind = "cause",
 					    .call = "call",
 					    .add_kind = add_cause};

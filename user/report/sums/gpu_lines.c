@@ -92,7 +92,7 @@ static void add_notes(struct report *report, struct table *table, const void *it
 static const struct row_table gpu_table = {
 	.id = "gpu_lines",
 	.title = "GPU time by Python line",
-	.aside = "% of GPU time",
+	.remark = "% of GPU time",
 	.more = "lines",
 	.add_notes = add_notes,
 	.columns =
@@ -135,7 +135,7 @@ static void put_gpu_own(struct report *report, const struct line_sums *sums)
 		COLUMN_END,
 	};
 	struct table table;
-	bool news = false;
+	bool differs = false;
 
 	snprintf(total, sizeof(total), "total %s", unit.name);
 	table_begin(&table, columns);
@@ -144,13 +144,13 @@ static void put_gpu_own(struct report *report, const struct line_sums *sums)
 
 		if (line_is_library(&report->all->lines, row->line))
 			continue;
-		news |= row->self != row->total;
+		differs |= row->self != row->total;
 		table_add_ns(&table, row->total, unit);
 		table_add_percent(&table, (double)row->total, (double)sums->sum);
 		report_add_line(report, &table, row->line, row->process);
 		shown++;
 	}
-	if (!news && !report->writer) {
+	if (!differs && !report->writer) {
 		table_free(&table);
 		return;
 	}
@@ -168,7 +168,7 @@ void report_gpu_by_line(struct report *report)
 static const struct row_table calls_table = {
 	.id = "call_lines",
 	.title = "CUDA calls by Python line",
-	.aside = "kernel and graph launches, copies, fills",
+	.remark = "kernel and graph launches, copies, fills",
 	.more = "lines",
 	.counted = "calls",
 	.add_notes = add_notes,
@@ -199,7 +199,7 @@ void report_calls_by_line(struct report *report)
 static const struct row_table untimed_table = {
 	.id = "untimed_lines",
 	.title = "Launches without GPU times by Python line",
-	.aside = "not in the tables of GPU time; why: the last lines",
+	.remark = "not in the tables of GPU time; why: the last lines",
 	.carries = ROW_CARRIES_OF_WHOLE,
 	.more = "lines",
 	.counted = "launches",

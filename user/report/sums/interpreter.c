@@ -35,7 +35,7 @@ static void add_idle(struct report *report, struct table *table, const void *ite
 static const struct row_table table = {
 	.id = "python",
 	.title = "Python itself",
-	.aside = "garbage collection and imports; GPU idle: the part without GPU work",
+	.remark = "garbage collection and imports; GPU idle: the part without GPU work",
 	.carries = ROW_CARRIES_OF_RECORDING,
 	.more = "rows",
 	.columns =

@@ -13,7 +13,7 @@ static char *what_text(const struct report *report, const void *row)
 static const struct row_table jit = {
 	.id = "jit",
 	.title = "JIT compilation by Python line",
-	.aside = "by the driver, inside the call that needed the code",
+	.remark = "by the driver, inside the call that needed the code",
 	.unit_of_first = true,
 	.carries = ROW_CARRIES_OF_RECORDING,
 	.more = "rows",

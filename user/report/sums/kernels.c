@@ -19,7 +19,7 @@ static void add_name(struct report *report, struct table *table, const void *row
 static const struct row_table kernels = {
 	.id = "kernels",
 	.title = "GPU time by kernel",
-	.aside = "% of GPU time",
+	.remark = "% of GPU time",
 	.more = "kernels",
 	.columns =
 		(const struct row_column[]){

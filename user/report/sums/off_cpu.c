@@ -26,7 +26,7 @@ static char *waker_text(const struct report *report, const void *row)
 static const struct row_table table = {
 	.id = "off_cpu",
 	.title = "Waits off the CPU by Python line",
-	.aside = "% of the time of all waits that were recorded",
+	.remark = "% of the time of all waits that were recorded",
 	.carries = ROW_CARRIES_OF_RECORDING,
 	.more = "rows",
 	.columns =

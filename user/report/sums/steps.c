@@ -216,14 +216,14 @@ void report_steps(struct report *report)
 		const struct step_table *steps = &all->list.items[i];
 		char *label = process_label(&report->model->processes[steps->process]);
 		char *title = all->list.count + all->left_out > 1 ? xasprintf("Steps of %s", label) : xstrdup("Steps");
-		char *aside = found_by(steps->track);
+		char *remark = found_by(steps->track);
 
-		report_title(report, "steps", title, aside);
+		report_title(report, "steps", title, remark);
 		put_table(report, steps);
 		put_outside(report, steps);
 		free(label);
 		free(title);
-		free(aside);
+		free(remark);
 	}
 	if (all->left_out)
 		report_line(report, "  ... and steps of %zu more processes", all->left_out);

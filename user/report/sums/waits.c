@@ -45,7 +45,7 @@ static char *waited_for(const struct report *report, const void *item)
 static const struct row_table table = {
 	.id = "waits",
 	.title = "CPU waiting for the GPU by Python line",
-	.aside = "% of the time of all waits",
+	.remark = "% of the time of all waits",
 	.carries = ROW_CARRIES_OF_RECORDING,
 	.more = "kinds of waits",
 	.columns =

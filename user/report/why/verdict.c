@@ -342,14 +342,14 @@ static void add_answer(struct verdict *verdict, const struct analyses *all, unsi
 
 void verdict_make(struct verdict *verdict, const struct analyses *all, unsigned width)
 {
-	char *unsaid = why_unsaid(all);
+	char *unknown = why_unknown(all);
 
 	*verdict = (struct verdict){0};
-	if (!unsaid) {
+	if (!unknown) {
 		add_answer(verdict, all, width);
 		return;
 	}
-	add_wrapped(verdict, unsaid, width, VERDICT_LINES - 2);
+	add_wrapped(verdict, unknown, width, VERDICT_LINES - 2);
 	add_owners(verdict, all, width);
 	add(verdict, report_joined(all));
 }
@@ -416,11 +416,11 @@ static void add_brief_answer(struct verdict *verdict, const struct analyses *all
 
 void verdict_make_brief(struct verdict *verdict, const struct analyses *all, unsigned width)
 {
-	char *unsaid = why_unsaid(all);
+	char *unknown = why_unknown(all);
 
 	*verdict = (struct verdict){0};
-	if (unsaid)
-		add_wrapped(verdict, unsaid, width, LOSSES_SHOWN);
+	if (unknown)
+		add_wrapped(verdict, unknown, width, LOSSES_SHOWN);
 	else
 		add_brief_answer(verdict, all, width);
 }

@@ -197,17 +197,17 @@ static void put_growth(struct report *report)
 static void put_why(struct report *report)
 {
 	size_t shown = why_worth(report->all);
-	char *unsaid = why_unsaid(report->all);
+	char *unknown = why_unknown(report->all);
 
 	report_processes(report);
-	if (unsaid) {
-		char *text = xasprintf("That cannot be said. %s", unsaid);
+	if (unknown) {
+		char *text = xasprintf("That cannot be said. %s", unknown);
 
 		fputc('\n', report->out);
 		report_text(report, 2, text);
 		put_growth(report);
 		free(text);
-		free(unsaid);
+		free(unknown);
 		return;
 	}
 	if (shown > LOSSES_SHOWN)

@@ -77,7 +77,7 @@ static char *nothing_timed(const struct analyses *all)
 			       number_count(all->calls).text, all->calls == 1 ? " was" : "s were"));
 }
 
-char *why_unsaid(const struct analyses *all)
+char *why_unknown(const struct analyses *all)
 {
 	const struct why *why = &all->why;
 

@@ -7,9 +7,9 @@
 
 #define LOSSES_SHOWN 3u /* in notes, in formats for people */
 
-static const char *verdict_of(const struct analyses *all, bool unsaid)
+static const char *verdict_of(const struct analyses *all, bool unknown)
 {
-	if (unsaid)
+	if (unknown)
 		return "cannot_be_said";
 	return why_worth(all) ? "losses" : "nothing_to_mend";
 }
@@ -29,26 +29,26 @@ static void put_answer(struct report *report)
 		COLUMN_DATA("before_ns", UNIT_NS),
 		COLUMN_END,
 	};
-	char *unsaid = why_unsaid(all), *caution;
+	char *unknown = why_unknown(all), *caution;
 	struct table table;
 
 	snprintf(looked, sizeof(looked), "looked at, %s", unit.name);
 	report_title(report, "why", "Why the GPU stood still", NULL);
 	table_begin(&table, columns);
-	table_add(&table, verdict_of(all, unsaid));
+	table_add(&table, verdict_of(all, unknown));
 	table_add_ns(&table, why->looked_ns, unit);
 	table_add_percent(&table, (double)(why->looked_ns - why->idle_ns), (double)why->looked_ns);
 	table_add_percent(&table, (double)why->lost_ns, (double)why->looked_ns);
 	table_add_count(&table, why->step_count);
 	table_add_integer(&table, number_time(why->before_ns), why->before_ns);
 	report_table(report, &table);
-	if (unsaid)
-		report_text(report, 0, unsaid);
-	for (unsigned i = 0; !unsaid && (caution = why_caution(all, i)); i++) {
+	if (unknown)
+		report_text(report, 0, unknown);
+	for (unsigned i = 0; !unknown && (caution = why_caution(all, i)); i++) {
 		report_text(report, 0, caution);
 		free(caution);
 	}
-	free(unsaid);
+	free(unknown);
 }
 
 /* Writes a loss as a note: in pasted tables, cells are too narrow for sentences. */

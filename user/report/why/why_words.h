@@ -57,7 +57,7 @@ char *why_busy(const struct analyses *all);
 char *why_nothing(const struct analyses *all);
 
 /* Why nothing can be said, and what to record; NULL: something can be said. */
-char *why_unsaid(const struct analyses *all);
+char *why_unknown(const struct analyses *all);
 
 /* What makes the answer less certain: one sentence per index; NULL: no more. */
 char *why_caution(const struct analyses *all, unsigned index);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * One thread per CPU takes the BPF side's requests there: it stops the target's thread, looks at it and lets it go. It
+ * One thread per CPU takes the BPF side's requests there: it stops the target's thread, checks it and lets it go on. It
  * is woken in the middle of the target's system call and has a higher priority: it runs before the target is back. That
  * needs memory of its own: in gputrace's, a fork by another thread makes every page fault wait until that thread, which
  * has no such priority, has copied all of it.
  */
-#include "attach/hold_process.h"
+#include "attach/stopper_process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -41,23 +41,23 @@
 
 static struct perf_buffer *requests;
 
-void holder_lock(struct holder *holder)
+void stopper_lock(struct stopper *stopper)
 {
-	if (pthread_mutex_lock(&holder->lock) == EOWNERDEAD)
-		pthread_mutex_consistent(&holder->lock);
+	if (pthread_mutex_lock(&stopper->lock) == EOWNERDEAD)
+		pthread_mutex_consistent(&stopper->lock);
 }
 
-void holder_unlock(struct holder *holder)
+void stopper_unlock(struct stopper *stopper)
 {
-	pthread_mutex_unlock(&holder->lock);
+	pthread_mutex_unlock(&stopper->lock);
 }
 
 /* ---- the thread of a CPU ---------------------------------------------------------------------------------------- */
 
-/* Requests the stop before anything else: the holder of the lock may not be running. */
-static void take_request(struct holder *holder, int cpu, const struct gpt_hold *request)
+/* Requests the stop before anything else: the owner of the lock may not be running. */
+static void take_request(struct stopper *stopper, int cpu, const struct gpt_stop_request *request)
 {
-	struct held held = {
+	struct stopped_thread stopped_thread = {
 		.pid = (pid_t)request->pid,
 		.tid = (pid_t)request->tid,
 		.time_ns = request->time_ns,
@@ -67,20 +67,20 @@ static void take_request(struct holder *holder, int cpu, const struct gpt_hold *
 	};
 	int error;
 
-	if (atomic_fetch_add(&holder->places, 1) >= HELD_MOST) {
-		atomic_fetch_sub(&holder->places, 1);
+	if (atomic_fetch_add(&stopper->places, 1) >= STOPPED_MOST) {
+		atomic_fetch_sub(&stopper->places, 1);
 		return;
 	}
-	error = stop_ptrace(PTRACE_SEIZE, held.tid, NULL, NULL);
+	error = stop_ptrace(PTRACE_SEIZE, stopped_thread.tid, NULL, NULL);
 	if (!error)
-		error = stop_ptrace(PTRACE_INTERRUPT, held.tid, NULL, NULL);
-	held.state = !error ? HOLD_ASKED : error == -ESRCH ? HOLD_OVER : HOLD_REFUSED;
-	holder_lock(holder);
-	holder->list[holder->held_count++] = held;
-	holder_unlock(holder);
+		error = stop_ptrace(PTRACE_INTERRUPT, stopped_thread.tid, NULL, NULL);
+	stopped_thread.state = !error ? STOP_ASKED : error == -ESRCH ? STOP_OVER : STOP_REFUSED;
+	stopper_lock(stopper);
+	stopper->list[stopper->stopped_count++] = stopped_thread;
+	stopper_unlock(stopper);
 }
 
-/* PERF_RECORD_SAMPLE with PERF_SAMPLE_RAW, perf_event_open(2). A lost event means a missing hold. */
+/* PERF_RECORD_SAMPLE with PERF_SAMPLE_RAW, perf_event_open(2). A lost event means a missing stop. */
 static enum bpf_perf_event_ret take_event(void *context, int cpu, struct perf_event_header *header)
 {
 	const struct {
@@ -88,7 +88,7 @@ static enum bpf_perf_event_ret take_event(void *context, int cpu, struct perf_ev
 		uint32_t bytes;
 		char request[];
 	} *event = (const void *)header;
-	struct gpt_hold request;
+	struct gpt_stop_request request;
 
 	if (header->type == PERF_RECORD_SAMPLE && event->bytes >= sizeof(request)) {
 		memcpy(&request, event->request, sizeof(request));
@@ -98,12 +98,12 @@ static enum bpf_perf_event_ret take_event(void *context, int cpu, struct perf_ev
 }
 
 /* Whether the thread is stopped at the return of the call that mapped the library, and not later. */
-static bool is_in_time(const struct held *held)
+static bool is_in_time(const struct stopped_thread *stopped_thread)
 {
 	struct user_regs_struct regs;
 
-	return !stop_ptrace(PTRACE_GETREGS, held->tid, NULL, &regs) && regs.orig_rax == SYS_mmap &&
-	       regs.rdx & PROT_EXEC && (uint32_t)regs.r8 == held->fd && regs.r9 == held->offset;
+	return !stop_ptrace(PTRACE_GETREGS, stopped_thread->tid, NULL, &regs) && regs.orig_rax == SYS_mmap &&
+	       regs.rdx & PROT_EXEC && (uint32_t)regs.r8 == stopped_thread->fd && regs.r9 == stopped_thread->offset;
 }
 
 /* A parent does not see a process's end before its tracer has. */
@@ -115,74 +115,75 @@ static void reap(pid_t tid)
 }
 
 /* True if the state has changed. */
-static bool look_at(struct held *held)
+static bool look_at(struct stopped_thread *stopped_thread)
 {
 	int error;
 
-	if (held->state != HOLD_ASKED)
+	if (stopped_thread->state != STOP_ASKED)
 		return false;
-	error = stop_wait(held->tid, 0, &held->status);
+	error = stop_wait(stopped_thread->tid, 0, &stopped_thread->status);
 	if (error == -ETIMEDOUT)
 		return false;
-	held->stopped_ns = monotonic_ns();
+	stopped_thread->stopped_ns = monotonic_ns();
 	if (!error) {
-		held->state = is_in_time(held) ? HOLD_IN_TIME : HOLD_LATE;
+		stopped_thread->state = is_in_time(stopped_thread) ? STOP_IN_TIME : STOP_LATE;
 	} else {
-		held->state = HOLD_OVER;
-		reap(held->tid);
+		stopped_thread->state = STOP_OVER;
+		reap(stopped_thread->tid);
 	}
 	return true;
 }
 
 /* Lets the thread run if the caller has released it; true: nothing is left to do for it. */
-static bool release(const struct held *held)
+static bool release(const struct stopped_thread *stopped_thread)
 {
-	const struct stopped thread = {.pid = held->pid, .tid = held->tid};
+	const struct stopped thread = {.pid = stopped_thread->pid, .tid = stopped_thread->tid};
 
-	if (!held->released || held->state == HOLD_ASKED)
+	if (!stopped_thread->released || stopped_thread->state == STOP_ASKED)
 		return false;
 	/* -ESRCH: the thread has been killed meanwhile. */
-	if ((held->state == HOLD_IN_TIME || held->state == HOLD_LATE) && stop_leave(&thread, held->status) == -ESRCH)
-		reap(held->tid);
+	if ((stopped_thread->state == STOP_IN_TIME || stopped_thread->state == STOP_LATE) &&
+	    stop_leave(&thread, stopped_thread->status) == -ESRCH)
+		reap(stopped_thread->tid);
 	return true;
 }
 
-/* Looks at the threads that this one has stopped; returns in how many ns to look again, -1: nothing is expected. */
-static int64_t look_at_own(const struct holder_cpu *thread)
+/* Checks the threads that this one has stopped; returns in how many ns to check again, -1: nothing is expected. */
+static int64_t look_at_own(const struct stopper_cpu *thread)
 {
-	struct holder *holder = thread->holder;
+	struct stopper *stopper = thread->stopper;
 	uint64_t now_ns = monotonic_ns(), pause_ns = UINT64_MAX;
 	bool changed = false;
 
-	holder_lock(holder);
-	for (size_t i = 0; i < holder->held_count; i++) {
-		struct held *held = &holder->list[i];
+	stopper_lock(stopper);
+	for (size_t i = 0; i < stopper->stopped_count; i++) {
+		struct stopped_thread *stopped_thread = &stopper->list[i];
 
-		if (held->cpu != thread->cpu)
+		if (stopped_thread->cpu != thread->cpu)
 			continue;
-		changed |= look_at(held);
-		if (held->state == HOLD_ASKED && (now_ns - held->time_ns) / 8 < pause_ns)
-			pause_ns = (now_ns - held->time_ns) / 8;
-		if (release(held)) {
-			holder->list[i--] = holder->list[--holder->held_count];
-			atomic_fetch_sub(&holder->places, 1);
+		changed |= look_at(stopped_thread);
+		if (stopped_thread->state == STOP_ASKED && (now_ns - stopped_thread->time_ns) / 8 < pause_ns)
+			pause_ns = (now_ns - stopped_thread->time_ns) / 8;
+		if (release(stopped_thread)) {
+			stopper->list[i--] = stopper->list[--stopper->stopped_count];
+			atomic_fetch_sub(&stopper->places, 1);
 		}
 	}
 	if (changed)
-		pthread_cond_broadcast(&holder->changed);
-	holder_unlock(holder);
+		pthread_cond_broadcast(&stopper->changed);
+	stopper_unlock(stopper);
 	if (pause_ns == UINT64_MAX)
 		return -1;
 	return (int64_t)(pause_ns < LOOK_MIN_NS ? LOOK_MIN_NS : pause_ns > LOOK_MAX_NS ? LOOK_MAX_NS : pause_ns);
 }
 
-static bool finishes(struct holder *holder)
+static bool finishes(struct stopper *stopper)
 {
 	bool finish;
 
-	holder_lock(holder);
-	finish = holder->finish;
-	holder_unlock(holder);
+	stopper_lock(stopper);
+	finish = stopper->finish;
+	stopper_unlock(stopper);
 	return finish;
 }
 
@@ -208,14 +209,14 @@ static void go_first(int cpu)
 
 static void *thread_main(void *context)
 {
-	struct holder_cpu *thread = context;
-	struct holder *holder = thread->holder;
+	struct stopper_cpu *thread = context;
+	struct stopper *stopper = thread->stopper;
 	struct pollfd fds[] = {{.fd = perf_buffer__buffer_fd(requests, thread->buffer), .events = POLLIN},
 			       {.fd = thread->wake, .events = POLLIN}};
 	uint64_t count;
 
 	go_first(thread->cpu);
-	while (!finishes(holder)) {
+	while (!finishes(stopper)) {
 		int64_t pause_ns;
 		struct timespec pause;
 
@@ -233,7 +234,7 @@ static void *thread_main(void *context)
 
 /* ---- the process ------------------------------------------------------------------------------------------------ */
 
-static int open_requests(struct holder *holder, int map)
+static int open_requests(struct stopper *stopper, int map)
 {
 	struct perf_event_attr attributes = {
 		.size = sizeof(attributes),
@@ -243,56 +244,56 @@ static int open_requests(struct holder *holder, int map)
 		.sample_period = 1,
 		.wakeup_events = 1,
 	};
-	int *cpus = xcalloc(holder->cpu_count, sizeof(*cpus)), error;
-	LIBBPF_OPTS(perf_buffer_raw_opts, options, .cpu_cnt = (int)holder->cpu_count, .cpus = cpus, .map_keys = cpus);
+	int *cpus = xcalloc(stopper->cpu_count, sizeof(*cpus)), error;
+	LIBBPF_OPTS(perf_buffer_raw_opts, options, .cpu_cnt = (int)stopper->cpu_count, .cpus = cpus, .map_keys = cpus);
 
-	for (size_t i = 0; i < holder->cpu_count; i++)
-		cpus[i] = holder->cpus[i].cpu;
-	requests = perf_buffer__new_raw(map, 1, &attributes, take_event, holder, &options);
+	for (size_t i = 0; i < stopper->cpu_count; i++)
+		cpus[i] = stopper->cpus[i].cpu;
+	requests = perf_buffer__new_raw(map, 1, &attributes, take_event, stopper, &options);
 	error = requests ? 0 : -errno;
 	free(cpus);
 	return error;
 }
 
-static int start_threads(struct holder *holder)
+static int start_threads(struct stopper *stopper)
 {
 	int error = 0;
 
-	for (size_t i = 0; i < holder->cpu_count && !error; i++) {
-		error = thread_start(thread_main, &holder->cpus[i], STACK_BYTES, &holder->cpus[i].thread);
-		holder->cpus[i].started = !error;
+	for (size_t i = 0; i < stopper->cpu_count && !error; i++) {
+		error = thread_start(thread_main, &stopper->cpus[i], STACK_BYTES, &stopper->cpus[i].thread);
+		stopper->cpus[i].started = !error;
 	}
 	return error;
 }
 
-static void report_life(struct holder *holder, int error)
+static void report_life(struct stopper *stopper, int error)
 {
-	holder_lock(holder);
-	holder->error = error;
-	holder->life = error ? HOLDER_FAILED : HOLDER_READY;
-	holder->finish |= error != 0;
-	pthread_cond_broadcast(&holder->changed);
-	holder_unlock(holder);
+	stopper_lock(stopper);
+	stopper->error = error;
+	stopper->life = error ? STOPPER_FAILED : STOPPER_READY;
+	stopper->finish |= error != 0;
+	pthread_cond_broadcast(&stopper->changed);
+	stopper_unlock(stopper);
 }
 
-static bool is_needed(const struct holder *holder, int requests_map, int fd)
+static bool is_needed(const struct stopper *stopper, int requests_map, int fd)
 {
 	bool needed = fd == requests_map || fd < 3;
 
-	for (size_t i = 0; i < holder->cpu_count; i++)
-		needed |= holder->cpus[i].wake == fd;
+	for (size_t i = 0; i < stopper->cpu_count; i++)
+		needed |= stopper->cpus[i].wake == fd;
 	return needed;
 }
 
 /* Descriptors of others would stay open with this process: links, sockets at whose other end someone waits. */
-static void close_others(const struct holder *holder, int requests_map)
+static void close_others(const struct stopper *stopper, int requests_map)
 {
 	int last = requests_map;
 
-	for (size_t i = 0; i < holder->cpu_count; i++)
-		last = holder->cpus[i].wake > last ? holder->cpus[i].wake : last;
+	for (size_t i = 0; i < stopper->cpu_count; i++)
+		last = stopper->cpus[i].wake > last ? stopper->cpus[i].wake : last;
 	for (int fd = 0; fd < last; fd++)
-		if (!is_needed(holder, requests_map, fd))
+		if (!is_needed(stopper, requests_map, fd))
 			close(fd);
 	syscall(SYS_close_range, last + 1, ~0U, 0); /* Linux 5.9 */
 }
@@ -310,21 +311,21 @@ static void leave_standard_streams(void)
 }
 
 /* Until gputrace has ended, in any way, or wants the end: both are a SIGTERM. */
-static void wait_for_end(struct holder *holder)
+static void wait_for_end(struct stopper *stopper)
 {
 	sigset_t end;
 	int number;
 
 	sigemptyset(&end);
 	sigaddset(&end, SIGTERM);
-	while (!finishes(holder)) {
+	while (!finishes(stopper)) {
 		sigwait(&end, &number);
-		if (getppid() != holder->owner)
+		if (getppid() != stopper->owner)
 			_exit(0);
 	}
 }
 
-void holder_serve(struct holder *holder, int requests_map)
+void stopper_serve(struct stopper *stopper, int requests_map)
 {
 	sigset_t every;
 	int error;
@@ -332,18 +333,18 @@ void holder_serve(struct holder *holder, int requests_map)
 	sigfillset(&every); /* Ctrl-C must not end it */
 	sigprocmask(SIG_SETMASK, &every, NULL);
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	if (getppid() != holder->owner)
+	if (getppid() != stopper->owner)
 		_exit(0);
 	prctl(PR_SET_NAME, "gputrace-holder");
-	close_others(holder, requests_map);
+	close_others(stopper, requests_map);
 	leave_standard_streams();
-	error = open_requests(holder, requests_map);
+	error = open_requests(stopper, requests_map);
 	if (!error)
-		error = start_threads(holder);
-	report_life(holder, error);
-	wait_for_end(holder);
-	for (size_t i = 0; i < holder->cpu_count; i++)
-		if (holder->cpus[i].started)
-			pthread_join(holder->cpus[i].thread, NULL);
+		error = start_threads(stopper);
+	report_life(stopper, error);
+	wait_for_end(stopper);
+	for (size_t i = 0; i < stopper->cpu_count; i++)
+		if (stopper->cpus[i].started)
+			pthread_join(stopper->cpus[i].thread, NULL);
 	_exit(0);
 }
