@@ -429,7 +429,9 @@ void tasks_find(struct python_look *look, struct dump_process *process, struct t
 void tasks_read(struct python_look *look, struct dump_process *process, const struct task_places *places)
 {
 	struct task_reader tasks = {
-		.look = look, .reader = {look->pid, &look->info.walk.layout, memory_read}, .process = process};
+		.look = look,
+		.reader = {.pid = look->pid, .layout = &look->info.walk.layout, .read = memory_read},
+		.process = process};
 
 	lookup_init(&tasks.places, hash_seed());
 	lookup_init(&tasks.threads, hash_seed());
