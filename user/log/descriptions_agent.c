@@ -126,13 +126,13 @@ static void look_at_record(const struct inner *inner)
 /* The bytes of the shortest record of a type; UINT32_MAX: an unknown type. */
 static uint32_t least_of(uint16_t type)
 {
-#define LEAST(type, number, name, record, bytes, least, ...)                                                           \
-	case type:                                                                                                     \
-		return least;
-	switch (type) {
+	static const uint32_t sizes[] = {
+#define LEAST(type, number, name, record, bytes, least, ...) [type] = (least),
 		GPT_AGENT_RECORDS(LEAST)
-	}
-	return UINT32_MAX;
+#undef LEAST
+	};
+
+	return type < sizeof(sizes) / sizeof(sizes[0]) && sizes[type] ? sizes[type] : UINT32_MAX;
 }
 
 void descriptions_look_at_batch(struct descriptions *descriptions, const struct gpt_record *record)
