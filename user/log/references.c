@@ -18,23 +18,36 @@ struct reference {
 	uint8_t to;
 };
 
-/* NULL: a type that refers to nothing, or a record that is too short. */
-static const struct reference *references_of(const struct gpt_record *record)
-{
+/* references_of_call and so on: a list for each type. */
 #define NOTHING_HERE(...)
 #define REFERENCE(type, name, packing, to) {offsetof(recorded, name), sizeof(type), DESCRIPTION_##to},
-#define REFERENCES(type, number, name, record_name, bytes, least, ...)                                                 \
-	case type: {                                                                                                   \
+#define REFERENCES(type, number, name, record_name, ...)                                                               \
+	static const struct reference *references_of_##name(void)                                                      \
+	{                                                                                                              \
 		typedef struct gpt_##record_name recorded __attribute__((unused));                                     \
 		static const struct reference list[] = {                                                               \
 			GPT_ROWS_##record_name(NOTHING_HERE, REFERENCE, NOTHING_HERE){0, 0, 0}};                       \
-		return record->size >= (least) ? list : NULL;                                                          \
+		return list;                                                                                           \
 	}
-	switch (record->type) {
-		GPT_RECORDS(REFERENCES)
-		GPT_AGENT_RECORDS(REFERENCES)
-	}
-	return NULL;
+GPT_RECORDS(REFERENCES)
+GPT_AGENT_RECORDS(REFERENCES)
+
+static const struct {
+	uint32_t least;
+	const struct reference *(*list)(void);
+} kinds[] = {
+#define KIND(type, number, name, record_name, bytes, least, ...) [type] = {least, references_of_##name},
+	GPT_RECORDS(KIND) GPT_AGENT_RECORDS(KIND)
+#undef KIND
+};
+
+/* NULL: a type that refers to nothing, or a record that is too short. */
+static const struct reference *references_of(const struct gpt_record *record)
+{
+	if (record->type >= sizeof(kinds) / sizeof(kinds[0]) || !kinds[record->type].list ||
+	    record->size < kinds[record->type].least)
+		return NULL;
+	return kinds[record->type].list();
 }
 
 static uint64_t load(const struct gpt_record *record, const struct reference *reference)
