@@ -14,15 +14,13 @@ enum kind {
 
 bool why_is_culprit(enum why_cause cause, const struct why_line *line)
 {
-	switch (cause) {
-#define CAUSE(cause, name, of_program, is_culprit)                                                                     \
-	case WHY_##cause:                                                                                              \
-		return is_culprit;
+	const bool culprits[WHY_LOSSES] = {
+#define CAUSE(cause, name, of_program, is_culprit) [WHY_##cause] = (is_culprit),
 		WHY_LOSS_ROWS(CAUSE)
 #undef CAUSE
-	default:
-		return line->line != NONE;
-	}
+	};
+
+	return cause < WHY_LOSSES ? culprits[cause] : WHY_HAS_LINE;
 }
 
 static bool is_of_program(enum why_cause cause)
