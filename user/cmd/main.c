@@ -33,15 +33,12 @@ static int why_command(const struct options *options)
 
 static int run(const struct options *options)
 {
-	switch (options->subcommand) {
 #define SUBCOMMAND(name, command)                                                                                      \
-	case SUBCOMMAND_##name:                                                                                        \
+	if (options->subcommand == SUBCOMMAND_##name)                                                                  \
 		return command(options);
-		SUBCOMMANDS(SUBCOMMAND)
+	SUBCOMMANDS(SUBCOMMAND)
 #undef SUBCOMMAND
-	default:
-		return EXIT_FAILED; /* not reached */
-	}
+	return EXIT_FAILED; /* not reached */
 }
 
 int main(int argc, char **argv)
