@@ -240,7 +240,7 @@ def memory(ts, size, device_type, total):
 def test_memory_of_every_kind_of_gpu_is_gpu_memory(tmp_path, device_type):
     events = [event("cpu_op", "aten::empty", 10, 50), *launched("k", 100, 5, 1)]
     path = write(tmp_path, events + [memory(12, 4096, device_type, 4096), memory(14, 8192, device_type, 12288)])
-    assert "GPU 0: 12.3 KB at most" in tracing.gputrace(tmp_path, "report", path).must_be(0).stdout
+    assert "GPU 0: 12.0 KiB at most" in tracing.gputrace(tmp_path, "report", path).must_be(0).stdout
     tracing.gputrace(tmp_path, "export", path, "-o", tmp_path / "x.pickle").must_be(0)
     segments = pickle.loads((tmp_path / "x.pickle").read_bytes())["segments"]
     assert sum(b["size"] for s in segments for b in s["blocks"] if b["state"] == "active_allocated") == 12288

@@ -107,7 +107,7 @@ def test_nothing_can_be_had_through_a_process_of_ours(public, tmp_path, place):
     assert met >= FEWEST_MET
 
 
-FILE_SERVER_KILLED = "the process that lends it the agent's file was killed"
+FILE_SERVER_KILLED = "the process that serves it the agent's file was killed"
 
 
 @pytest.mark.alone

@@ -149,7 +149,7 @@ def test_symbols_of_native_frames_take_bounded_memory_and_what_has_no_room_is_sa
 def test_native_frames_are_never_those_of_the_agent(tmp_path):
     """libcudart keeps no frame pointers, so the call that led to the agent's frames may be missing from the stack."""
     program = [machine.any_python(), machine.WORKLOADS / "train.py", "--steps", "2"]
-    tracing.trace(tmp_path, tracing.on_simgpu(tmp_path / "gpu.json", *program), "--native", "--no-cpu", names=["trace.folded", "trace.json"])
+    tracing.trace(tmp_path, tracing.on_simgpu(tmp_path / "gpu.json", *program), "--native", "--no-cpu", "--no-off-cpu", names=["trace.folded", "trace.json"])
     assert "cudaLaunchKernel" in (tmp_path / "trace.folded").read_text()
     for name in ("trace.folded", "trace.json"):
         assert not re.search("gputrace_agent|gputrace-agent", (tmp_path / name).read_text()), name

@@ -107,7 +107,7 @@ def test_a_leak_that_was_mended_is_shown_as_that(runs):
 
 def test_a_data_loader_that_was_mended_is_shown_as_that(runs):
     lost = changed(runs, "slow", "diff_losses")
-    line = f"torch_mended.py:{runs.truth['slow']['lines']['data']}"
+    line = f"torch_mended.py:{runs.truth['slow']['lines']['sleep']}"
     (row,) = [row for row in lost if row["cause"] == "data" and row["line_before"] == line]
     assert row["before_ns"] > 75e6 and row["change_ns"] < 0  # each batch slept for 100 ms
     step = {row["what"]: row for row in runs.tables("diff", runs.log("slow"), runs.log("none"))["diff_step"]}

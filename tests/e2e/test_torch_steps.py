@@ -44,7 +44,7 @@ class Run:
         program = [PYTHONS[version](), machine.PROGRAMS / "torch_steps.py", device, folder / "profiled.json"]
         command = tracing.on_simgpu(folder / "gpu.json", *program) if device == "cuda" else program
         self.folder, self.device = folder, device
-        self.done = tracing.trace(folder, command, "--ops", names=("trace.gpt",))
+        self.done = tracing.trace(folder, command, "--ops", "--no-cpu", "--no-off-cpu", names=("trace.gpt",))
 
     def report(self, *options):
         return tracing.gputrace(self.folder, "report", self.folder / "trace.gpt", *options).must_be(0).stdout

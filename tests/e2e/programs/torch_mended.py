@@ -25,7 +25,7 @@ class Numbers(torch.utils.data.Dataset):
 
     def __getitem__(self, index):
         if FAULT == "slow":
-            time.sleep(0.1)
+            time.sleep(0.1)  # sleep
         return torch.ones(64)
 
 
@@ -50,12 +50,12 @@ def main():
     optimizer = torch.optim.SGD(model.parameters())
     held = []
     for batch in torch.utils.data.DataLoader(Numbers(), batch_size=1):
-        x = batch.cuda()  # data
+        x = batch.cuda()
         step(model, optimizer, x)
         held.append(torch.cuda.memory_allocated())
     torch.cuda.synchronize()
     text = pathlib.Path(__file__).read_text().splitlines()
-    lines = {mark: next(i for i, line in enumerate(text, 1) if line.endswith("# " + mark)) for mark in ("leak", "data")}
+    lines = {mark: next(i for i, line in enumerate(text, 1) if line.endswith("# " + mark)) for mark in ("leak", "sleep")}
     pathlib.Path(sys.argv[2]).write_text(json.dumps({"lines": lines, "bytes": (held[-1] - held[0]) / (STEPS - 1)}))
 
 
