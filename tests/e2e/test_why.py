@@ -100,7 +100,7 @@ def test_a_report_begins_with_what_the_program_loses_as_why_counts_it(tmp_path, 
     smaller = sum(row["ns"] for row in why["why_lost"]["rows"] if row["what"] == "smaller losses") / 1e6  # in none of the rows
     largest, whole, printed = max(row["ns"] for row in rows) / 1e6, sum(row["ns"] for row in rows) / 1e6, 0.06 * UNITS[unit]
     assert largest - printed <= in_ms(lost, unit) <= whole + smaller + printed, (lines, rows)
-    assert lines[-2].startswith("Complete: ") and ", 0 lost; " in lines[-2] and lines[-1].startswith("Next: gputrace "), lines
+    assert lines[-2].startswith("Complete: ") and ", 0 lost; " in lines[-2] and lines[-1].startswith(("Next: gputrace ", "Next: sudo gputrace ")), lines
 
 
 def test_a_report_of_a_program_that_keeps_the_gpu_busy_begins_with_its_lines(tmp_path):
