@@ -142,7 +142,8 @@ def test_prof_has_it_by_function_as_cprofile_does(busy):
     for name, ns in truth["cpu"].items():
         for seconds in found[name]:
             assert abs(seconds * 1e9 - ns) <= TOLERANCE * ns, (name, found, truth["cpu"])
-    assert found["burn"][1] >= (1 - TOLERANCE) * sum(truth["cpu"].values()) / 1e9 > 0 == found["burn"][0]
+    whole = sum(truth["cpu"].values()) / 1e9
+    assert found["burn"][1] >= (1 - TOLERANCE) * whole and found["burn"][0] <= 0.01 * whole  # it only calls
     assert list(marshal.loads((folder / "gpu.prof").read_bytes())) == [("~", 0, "<no GPU work>")]
 
 

@@ -186,6 +186,18 @@ def test_a_click_says_what_a_slice_is_and_two_show_it_alone(page, view):
     assert length(alone) == 72000
 
 
+def test_a_click_leaves_the_page_where_it_is(chromium, view):
+    """Also where the timeline is not all in the window: the slice that is pressed stays below the pointer."""
+    low = chromium.open(view.address, height=650)
+    low.until("verdict", "Complete")
+    left, top, _ = at_kernels(low, view)
+    assert low.box("tl-view")[1] + low.box("tl-view")[3] > 650 > top
+    low.click(left + 10, top)
+    low.until("tl-detail", "60.000 us, from")
+    assert low.evaluate("scrollY") == 0
+    low.close()
+
+
 def test_a_click_says_the_launch_of_a_kernel_and_its_stack(page, view):
     left, top, _ = at_kernels(page, view)
 

@@ -608,10 +608,11 @@ static int put_idle_stacks(struct sink *out, struct trace *trace, const struct e
 	int error = profile_make(&profile, trace, options);
 
 	for (uint32_t i = 0; !error && i < profile.nodes.count; i++) {
-		char *text = xstrdup("");
+		char *text;
 
 		if (!profile.nodes.items[i].values[PROFILE_IDLE_NS])
 			continue;
+		text = xstrdup("");
 		for (uint32_t at = i; at != PROFILE_ROOT; at = profile.nodes.items[at].parent) {
 			const struct profile_frame *frame = &profile.frames.items[profile.nodes.items[at].frame];
 			char *outer = frame->line ? xasprintf("%s:%u", profile_text(&profile, frame->name), frame->line)

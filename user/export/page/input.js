@@ -26,7 +26,7 @@ function gputraceListen({view, canvas, search, next, state, source, info, show, 
 	canvas.addEventListener("pointerdown", (event) => {
 		drag = {x: event.clientX, from: state.from, to: state.to, moved: false, measures: event.shiftKey};
 		canvas.setPointerCapture(event.pointerId);
-		view.focus();
+		view.focus({preventScroll: true}); // the slice that is pressed stays below the pointer
 	});
 	canvas.addEventListener("pointermove", (event) => {
 		if (!drag)
