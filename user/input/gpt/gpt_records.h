@@ -24,7 +24,7 @@
 #define GPT_ADD_TABLE(...)
 #define GPT_ADD_TABLE_PARTS(name)                                                                                      \
 	bool gpt_add_##name(struct builder *builder, const struct sender *sender, const struct gpt_record *record);
-#define GPT_ADD_EVENT_PARTS GPT_ADD_TABLE_PARTS
+#define GPT_ADD_EVENT_PARTS(name) GPT_ADD_TABLE_PARTS(name)
 #define GPT_ADD(type, number, name, record, bytes, least, tail, takes) GPT_ADD_##takes(name)
 GPT_RECORDS(GPT_ADD)
 GPT_AGENT_RECORDS(GPT_ADD)
@@ -54,7 +54,7 @@ struct gpt_kind {
 	{                                                                                                              \
 		return builder_add_##name(builder, sender, (const struct gpt_##type *)record);                         \
 	}
-#define GPT_PASS_TABLE GPT_PASS_EVENT
+#define GPT_PASS_TABLE(name, type) GPT_PASS_EVENT(name, type)
 #define GPT_PASS(type, number, name, record, bytes, least, tail, takes) GPT_PASS_##takes(name, record)
 
 /* Adds a record of a type that has a row, unless it is too short or makes no sense. */
