@@ -2,10 +2,12 @@
 """The user of a traced process can reach nothing through gputrace's processes: no file of the host, nothing to write to
 or to control."""
 
+import contextlib
 import os
 import pathlib
 import shutil
 import tempfile
+import threading
 
 import logfile
 import machine
@@ -49,6 +51,29 @@ def descendants(pid):
     return [pid, *(found for child in children for found in descendants(int(child)))]
 
 
+@contextlib.contextmanager
+def orphans_reaped(name):
+    """This process inherits what gputrace leaves behind.  A pid namespace in which such a process was does not end before
+    that has been waited for."""
+    over = threading.Event()
+
+    def reap():
+        while not over.wait(0.1):
+            for children in pathlib.Path("/proc/self/task").glob("*/children"):
+                for pid in children.read_text().split():
+                    with contextlib.suppress(OSError):  # another thread has waited for it
+                        if f"({name}) Z" in pathlib.Path(f"/proc/{pid}/stat").read_text():
+                            os.waitpid(int(pid), 0)
+
+    reaper = threading.Thread(target=reap)
+    reaper.start()
+    try:
+        yield
+    finally:
+        over.set()
+        reaper.join()
+
+
 class Prowler:
     """programs/prowler.c in a place, and the processes that it starts as targets."""
 
@@ -82,7 +107,8 @@ class Prowler:
 
     def end(self):
         """(number of processes with the agent's file that it met, what it got from them)"""
-        lines = self.running.end().must_be(0).stdout.splitlines()
+        with orphans_reaped("gputrace-lend"):
+            lines = self.running.end().must_be(0).stdout.splitlines()
         return int(lines[-1].split()[1]), lines[:-1]
 
 
