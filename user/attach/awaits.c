@@ -268,20 +268,12 @@ static struct loops_process *find_listed(const struct awaits *awaits, uint32_t p
 	return NULL;
 }
 
-static const struct followed *find_followed(const struct processes *processes, uint32_t pid)
-{
-	for (size_t i = 0; i < processes->list.count; i++)
-		if ((uint32_t)processes->list.items[i]->pid == pid)
-			return processes->list.items[i];
-	return NULL;
-}
-
-static void list_processes(const struct awaits *awaits, const struct processes *processes)
+static void list_processes(const struct awaits *awaits, struct processes *processes)
 {
 	for (size_t i = 0; i < LOOPS_PROCESSES; i++) {
 		struct loops_process *listed = &awaits->shared->processes[i];
 
-		if (listed->pid && !find_followed(processes, listed->pid))
+		if (listed->pid && !processes_find(processes, (pid_t)listed->pid))
 			listed->pid = 0;
 	}
 	for (size_t i = 0; i < processes->list.count; i++) {
@@ -330,7 +322,7 @@ static void give_up_stuck(struct awaits *awaits, uint64_t now_ns)
 	}
 }
 
-void awaits_tick(struct awaits *awaits, const struct processes *processes, uint64_t now_ns)
+void awaits_tick(struct awaits *awaits, struct processes *processes, uint64_t now_ns)
 {
 	if (!awaits || !awaits->reader)
 		return;

@@ -15,7 +15,7 @@ struct awaits;
 int awaits_start(attach_emit emit, void *context, struct awaits **out);
 
 /* Says which processes are to be read, and puts what was read into the log. */
-void awaits_tick(struct awaits *awaits, const struct processes *processes, uint64_t now_ns);
+void awaits_tick(struct awaits *awaits, struct processes *processes, uint64_t now_ns);
 
 /* Also NULL. */
 void awaits_stop(struct awaits *awaits);

@@ -214,7 +214,7 @@ void holders_start(struct holders_look *look, pid_t pid)
 	}
 	look->holders->begun_ns = monotonic_ns();
 	look->look.child = fork();
-	if (!look->holders || !look->look.child)
+	if (!look->look.child)
 		work(look);
 	if (look->look.child < 0) {
 		look->holders->why = "no child that reads it can be started";
