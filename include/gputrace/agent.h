@@ -517,10 +517,7 @@ struct gpt_agent_context GPT_RECORD(agent_context);
 	F(__u32, flags, "delta")    /* enum gpt_agent_stream_flag */
 struct gpt_agent_stream GPT_RECORD(agent_stream);
 
-#define GPT_ROWS_agent_clock(F, R, A) \
-	F(__u64, mono_ns, "time") \
-	F(__s64, wall_offset_ns, "delta") /* CLOCK_REALTIME - CLOCK_MONOTONIC at mono_ns */ \
-	F(__u64, error_ns, "delta")       /* half the width of the sample */
+#define GPT_ROWS_agent_clock(F, R, A) GPT_ROWS_clock(F, R, A)
 struct gpt_agent_clock GPT_RECORD(agent_clock);
 
 #define GPT_ROWS_agent_stats(F, R, A) \
