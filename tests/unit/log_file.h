@@ -11,8 +11,8 @@
  *	log_file_finish(&file);
  *	fd = log_file_fd(&file); log_file_free(&file);
  */
-#ifndef GPUTRACE_LOG_FILE_H
-#define GPUTRACE_LOG_FILE_H
+#ifndef GPUTRACE_TEST_LOG_FILE_H
+#define GPUTRACE_TEST_LOG_FILE_H
 
 #include <gputrace/log.h>
 #include <zlib.h>

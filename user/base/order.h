@@ -4,8 +4,8 @@
  *
  *	return most_first(a->ns, b->ns) ?: most_first(a->count, b->count) ?: least_first(a->line, b->line);
  */
-#ifndef GPUTRACE_ORDER_H
-#define GPUTRACE_ORDER_H
+#ifndef GPUTRACE_BASE_ORDER_H
+#define GPUTRACE_BASE_ORDER_H
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Sorting of large, nearly sorted arrays by time, and moving their elements into that order. */
-#ifndef GPUTRACE_ORDER_H
-#define GPUTRACE_ORDER_H
+#ifndef GPUTRACE_MODEL_ORDER_H
+#define GPUTRACE_MODEL_ORDER_H
 
 #include <stddef.h>
 #include <stdint.h>

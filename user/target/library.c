@@ -12,6 +12,7 @@
 #include <gputrace/agent.h>
 #include <gputrace/cuda_api.h>
 
+#include "base/order.h"
 #include "base/path.h"
 
 #define CONSTANTS_SEARCHED (64u << 20)
@@ -162,9 +163,7 @@ static int found_by_table_order(const void *left, const void *right)
 {
 	const struct found_call *a = left, *b = right;
 
-	if (a->call != b->call)
-		return a->call < b->call ? -1 : 1;
-	return a->address < b->address ? -1 : a->address > b->address;
+	return least_first(a->call, b->call) ?: least_first(a->address, b->address);
 }
 
 static int take_symbol(const struct image_symbol *symbol, void *context)

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
+
 void torch_held_init(struct torch_held *all, const struct torch_memory_sums *memory)
 {
 	*all = (struct torch_held){.memory = memory};
@@ -142,15 +144,11 @@ static int by_bytes(const void *left, const void *right)
 {
 	const struct torch_held_row *a = left, *b = right;
 
-	if (a->bytes != b->bytes)
-		return a->bytes > b->bytes ? -1 : 1;
-	if (a->line != b->line)
-		return a->line < b->line ? -1 : 1;
-	if (a->user_line != b->user_line)
-		return a->user_line < b->user_line ? -1 : 1;
-	if (a->caller != b->caller)
-		return a->caller < b->caller ? -1 : 1;
-	return (a->space > b->space) - (a->space < b->space);
+	return most_first(a->bytes, b->bytes) ?:
+	       least_first(a->line, b->line) ?:
+	       least_first(a->user_line, b->user_line) ?:
+	       least_first(a->caller, b->caller) ?:
+	       least_first(a->space, b->space);
 }
 
 /* ---- by holder ----------------------------------------------------------------------------------------------------
@@ -233,13 +231,10 @@ static int by_holder_bytes(const void *left, const void *right)
 {
 	const struct torch_holder_row *a = left, *b = right;
 
-	if (a->bytes != b->bytes)
-		return a->bytes > b->bytes ? -1 : 1;
-	if (a->by != b->by)
-		return a->by < b->by ? -1 : 1;
-	if (a->holder != b->holder)
-		return a->holder < b->holder ? -1 : 1;
-	return (a->process > b->process) - (a->process < b->process);
+	return most_first(a->bytes, b->bytes) ?:
+	       least_first(a->by, b->by) ?:
+	       least_first(a->holder, b->holder) ?:
+	       least_first(a->process, b->process);
 }
 
 static void make_holder_rows(struct holder_maker *maker)

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/order.h"
+
 void torch_memory_sums_init(struct torch_memory_sums *all, struct step_blocks *blocks)
 {
 	*all = (struct torch_memory_sums){.blocks = blocks};
@@ -168,15 +170,11 @@ static int by_held(const void *left, const void *right)
 {
 	const struct torch_memory_row *a = left, *b = right;
 
-	if (a->at_peak != b->at_peak)
-		return a->at_peak > b->at_peak ? -1 : 1;
-	if (a->held != b->held)
-		return a->held > b->held ? -1 : 1;
-	if (a->space != b->space)
-		return a->space < b->space ? -1 : 1;
-	if (a->line != b->line)
-		return a->line < b->line ? -1 : 1;
-	return (a->op_name > b->op_name) - (a->op_name < b->op_name);
+	return most_first(a->at_peak, b->at_peak) ?:
+	       most_first(a->held, b->held) ?:
+	       least_first(a->space, b->space) ?:
+	       least_first(a->line, b->line) ?:
+	       least_first(a->op_name, b->op_name);
 }
 
 /* Makes rows of holders: those with the same line, op and space share a row; in the order of the tally's entries. */

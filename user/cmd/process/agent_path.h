@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Finds the agent's library. */
-#ifndef GPUTRACE_AGENT_PATH_H
-#define GPUTRACE_AGENT_PATH_H
+#ifndef GPUTRACE_CMD_AGENT_PATH_H
+#define GPUTRACE_CMD_AGENT_PATH_H
 
 /*
  * Looks at $GPUTRACE_AGENT, else beside the executable (build tree), then in ../lib/gputrace from it (installed).

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "log/segment.h"
 
 #define FIRST 7u  /* at each eighth of the time range */
@@ -47,9 +48,7 @@ static int by_begin(const void *left, const void *right)
 {
 	const struct gpt_place *a = left, *b = right;
 
-	if (a->from_ns != b->from_ns)
-		return a->from_ns < b->from_ns ? -1 : 1;
-	return a->segment < b->segment ? -1 : a->segment > b->segment;
+	return least_first(a->from_ns, b->from_ns) ?: least_first(a->segment, b->segment);
 }
 
 bool gpt_places_find(int fd, struct gpt_places *places)

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "model/join/tables.h"
 
 bool builder_add_agent_sync(struct builder *builder, const struct sender *sender, const struct gpt_agent_sync *sync)
@@ -124,11 +125,9 @@ static int compare_starts(const void *left, const void *right)
 {
 	const struct model_sync *a = left, *b = right;
 
-	if (a->start_ns != b->start_ns)
-		return a->start_ns < b->start_ns ? -1 : 1;
-	if (a->end_ns != b->end_ns)
-		return a->end_ns > b->end_ns ? -1 : 1;
-	return (a->corr > b->corr) - (a->corr < b->corr);
+	return least_first(a->start_ns, b->start_ns) ?:
+	       most_first(a->end_ns, b->end_ns) ?:
+	       least_first(a->corr, b->corr);
 }
 
 void prepare_syncs(struct builder *builder)

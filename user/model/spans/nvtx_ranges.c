@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "model/order.h"
 
 void ranges_init(struct ranges *ranges, struct process_table *processes, struct string_pool *strings, uint64_t seed)
@@ -242,9 +243,7 @@ static int by_epoch(const void *left, const void *right)
 {
 	const struct range_loss *a = left, *b = right;
 
-	if (a->epoch != b->epoch)
-		return a->epoch < b->epoch ? -1 : 1;
-	return (a->to_ns > b->to_ns) - (a->to_ns < b->to_ns);
+	return least_first(a->epoch, b->epoch) ?: least_first(a->to_ns, b->to_ns);
 }
 
 /*

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/distance.h"
+#include "base/order.h"
 #include "model/spans/nvtx_ranges.h"
 
 /* The end of the owner's program, or of the trace. */
@@ -151,15 +152,14 @@ void ranges_know_begin(struct ranges *ranges, const struct range_owner *owner, s
 	span->end_ns = earlier(span->end_ns, loss->from_ns);
 }
 
+/* Enclosing ranges come first. */
 static int by_nesting(const void *left, const void *right)
 {
 	const struct model_span *a = left, *b = right;
 
-	if (a->start_ns != b->start_ns)
-		return a->start_ns < b->start_ns ? -1 : 1;
-	if (a->end_ns != b->end_ns) /* enclosing ranges come first */
-		return a->end_ns > b->end_ns ? -1 : 1;
-	return (a->number > b->number) - (a->number < b->number);
+	return least_first(a->start_ns, b->start_ns) ?:
+	       most_first(a->end_ns, b->end_ns) ?:
+	       least_first(a->number, b->number);
 }
 
 /* The order of starts is mostly right already. */

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
+
 /*
  * Between the probe and CUPTI's start are the stack walk and the function's prologue: 2 to 30 us, or longer if the
  * thread was preempted.  Up to NEAR_NS the latest earlier call matches; up to FAR_NS only if neither side has another
@@ -238,13 +240,10 @@ static int compare_seen(const void *left, const void *right)
 {
 	const struct seen *a = left, *b = right;
 
-	if (a->process != b->process)
-		return a->process < b->process ? -1 : 1;
-	if (a->key != b->key)
-		return a->key < b->key ? -1 : 1;
-	if (a->time_ns != b->time_ns)
-		return a->time_ns < b->time_ns ? -1 : 1;
-	return a->call < b->call ? -1 : a->call > b->call;
+	return least_first(a->process, b->process) ?:
+	       least_first(a->key, b->key) ?:
+	       least_first(a->time_ns, b->time_ns) ?:
+	       least_first(a->call, b->call);
 }
 
 /* Outer records come before those inside them. */
@@ -254,15 +253,11 @@ static int compare_activities(const void *left, const void *right)
 
 	if (a->by_pointer != b->by_pointer)
 		return a->by_pointer ? 1 : -1;
-	if (a->process != b->process)
-		return a->process < b->process ? -1 : 1;
-	if (a->key != b->key)
-		return a->key < b->key ? -1 : 1;
-	if (a->start_ns != b->start_ns)
-		return a->start_ns < b->start_ns ? -1 : 1;
-	if (a->end_ns != b->end_ns)
-		return a->end_ns > b->end_ns ? -1 : 1;
-	return a->corr < b->corr ? -1 : a->corr > b->corr;
+	return least_first(a->process, b->process) ?:
+	       least_first(a->key, b->key) ?:
+	       least_first(a->start_ns, b->start_ns) ?:
+	       most_first(a->end_ns, b->end_ns) ?:
+	       least_first(a->corr, b->corr);
 }
 
 /* Collects calls without a correlation id, with CUPTI's key of their thread; returns their number. */

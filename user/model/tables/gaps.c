@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
+
 void gaps_init(struct gaps *gaps, struct process_table *processes)
 {
 	memset(gaps, 0, sizeof(*gaps));
@@ -72,9 +74,7 @@ static int compare_gaps(const void *left, const void *right)
 {
 	const struct model_gap *a = left, *b = right;
 
-	if (a->process != b->process)
-		return a->process < b->process ? -1 : 1;
-	return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+	return least_first(a->process, b->process) ?: least_first(a->start_ns, b->start_ns);
 }
 
 /* Adds gaps of agents that began without buffers: until the agent, or another client, registered some. */

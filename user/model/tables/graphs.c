@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
+
 /*
  * A node that runs is a clone, made by instantiation, of a captured node; or of another clone, if a graph is a node of
  * another graph.  A hostile target could make a cycle.
@@ -137,9 +139,7 @@ static int compare_nodes(const void *left, const void *right)
 {
 	const struct graph_node *a = left, *b = right;
 
-	if (a->graph != b->graph)
-		return a->graph < b->graph ? -1 : 1;
-	return (a->node > b->node) - (a->node < b->node);
+	return least_first(a->graph, b->graph) ?: least_first(a->node, b->node);
 }
 
 /* Counts missing nodes of all graphs that the call launched: a graph within a graph has its own nodes. */

@@ -3,15 +3,14 @@
 
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "model/collectives.h"
 
 static int by_time(const void *left, const void *right)
 {
 	const struct model_collective *a = left, *b = right;
 
-	if (a->launch_ns != b->launch_ns)
-		return a->launch_ns < b->launch_ns ? -1 : 1;
-	return (a->thread > b->thread) - (a->thread < b->thread);
+	return least_first(a->launch_ns, b->launch_ns) ?: least_first(a->thread, b->thread);
 }
 
 void nccl_calls_add(struct nccl_calls *calls, const struct model_collective *call)

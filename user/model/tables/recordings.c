@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "model/model.h"
 
 void recordings_init(struct recordings *recordings, uint64_t seed)
@@ -44,13 +45,10 @@ void recordings_add(struct recordings *recordings, const struct recording *recor
 
 static int compare_recordings(const struct recording *a, const struct recording *b)
 {
-	if (a->process != b->process)
-		return a->process < b->process ? -1 : 1;
-	if (a->context != b->context)
-		return a->context < b->context ? -1 : 1;
-	if (a->event != b->event)
-		return a->event < b->event ? -1 : 1;
-	return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
+	return least_first(a->process, b->process) ?:
+	       least_first(a->context, b->context) ?:
+	       least_first(a->event, b->event) ?:
+	       least_first(a->time_ns, b->time_ns);
 }
 
 static int compare(const void *left, const void *right, void *list)
