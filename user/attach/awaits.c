@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -37,14 +36,6 @@ struct awaits {
 
 /* ---- the process ------------------------------------------------------------------------------------------------- */
 
-static void serve(struct awaits *awaits, pid_t parent, int socket)
-{
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(0);
-	loops_serve(awaits->shared, socket);
-}
-
 int awaits_start(attach_emit emit, void *context, struct awaits **out)
 {
 	struct awaits *awaits = xcalloc(1, sizeof(*awaits));
@@ -67,7 +58,7 @@ int awaits_start(attach_emit emit, void *context, struct awaits **out)
 		return error;
 	}
 	if (!awaits->reader)
-		serve(awaits, parent, ends[1]);
+		loops_serve(awaits->shared, parent, ends[1]);
 	close(ends[1]);
 	awaits->answers = ends[0];
 	*out = awaits;

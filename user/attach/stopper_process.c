@@ -8,7 +8,6 @@
 #include "attach/stopper_process.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <poll.h>
 #include <sched.h>
@@ -32,6 +31,7 @@
 #include "attach/inject/stop.h"
 #include "base/array.h"
 #include "base/monotonic.h"
+#include "base/standard_streams.h"
 #include "base/thread.h"
 
 #define STACK_BYTES (256u << 10)
@@ -278,7 +278,7 @@ static void report_life(struct stopper *stopper, int error)
 
 static bool is_needed(const struct stopper *stopper, int requests_map, int fd)
 {
-	bool needed = fd == requests_map || fd < 3;
+	bool needed = fd == requests_map || fd < STANDARD_STREAMS;
 
 	for (size_t i = 0; i < stopper->cpu_count; i++)
 		needed |= stopper->cpus[i].wake == fd;
@@ -296,18 +296,6 @@ static void close_others(const struct stopper *stopper, int requests_map)
 		if (!is_needed(stopper, requests_map, fd))
 			close(fd);
 	syscall(SYS_close_range, last + 1, ~0U, 0); /* Linux 5.9 */
-}
-
-/* Who reads gputrace's output waits for its end, which may be before this process's. */
-static void leave_standard_streams(void)
-{
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-	for (int fd = 0; fd < 3; fd++)
-		if (null < 0 || dup2(null, fd) < 0)
-			close(fd);
-	if (null > 2)
-		close(null);
 }
 
 /* Until gputrace has ended, in any way, or wants the end: both are a SIGTERM. */
@@ -337,7 +325,7 @@ void stopper_serve(struct stopper *stopper, int requests_map)
 		_exit(0);
 	prctl(PR_SET_NAME, "gputrace-holder");
 	close_others(stopper, requests_map);
-	leave_standard_streams();
+	standard_streams_leave();
 	error = open_requests(stopper, requests_map);
 	if (!error)
 		error = start_threads(stopper);

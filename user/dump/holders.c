@@ -175,7 +175,7 @@ static void __attribute__((noreturn)) work(struct holders_look *look)
 {
 	struct finder finder = {.holders = look->holders, .arena = look->look.arena, .seed = hash_seed()};
 
-	look_child_begin("gputrace-look");
+	look_child_begin("gputrace-look", -1);
 	(void)setpriority(PRIO_PROCESS, 0, 0);
 	lookup_init(&finder.of_slot, finder.seed);
 	lookup_init(&finder.of_text, finder.seed);

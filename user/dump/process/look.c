@@ -15,6 +15,7 @@
 #include "base/monotonic.h"
 #include "base/msg.h"
 #include "base/safe_text.h"
+#include "base/standard_streams.h"
 #include "dump/process/flight_recorder.h"
 #include "dump/process/kernel.h"
 #include "dump/process/tasks.h"
@@ -309,22 +310,29 @@ static void look_twice(struct looker *looker)
 	array_free(&before.list);
 }
 
-/* An abandoned child may live long: a reader of gputrace's output must not wait for it. */
-static void close_files(void)
+/* An abandoned child may live long: whoever waits for the last copy of a descriptor must not wait for it. */
+static int close_files(int keep)
 {
-	int null = open("/dev/null", O_RDWR);
-
-	for (int fd = 0; fd < 3 && null >= 0; fd++)
-		dup2(null, fd);
-	syscall(SYS_close_range, 3, ~0U, 0); /* Linux 5.9 */
+	if (keep >= 0 && keep < STANDARD_STREAMS)
+		keep = fcntl(keep, F_DUPFD, STANDARD_STREAMS);
+	standard_streams_leave();
+	if (keep > STANDARD_STREAMS)
+		syscall(SYS_close_range, STANDARD_STREAMS, keep - 1, 0); /* Linux 5.9 */
+	syscall(SYS_close_range, keep < 0 ? STANDARD_STREAMS : keep + 1, ~0U, 0);
+	return keep;
 }
 
-void look_child_begin(const char *name)
+int look_child_begin(const char *name, int keep)
 {
+	sigset_t every;
+
+	sigfillset(&every); /* Ctrl-C must not end it */
+	sigprocmask(SIG_SETMASK, &every, NULL);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	close_files();
+	keep = close_files(keep);
 	prctl(PR_SET_NAME, name);
 	readers_work_here();
+	return keep;
 }
 
 static void __attribute__((noreturn)) work(struct look *look, enum look_depth depth)
@@ -332,7 +340,7 @@ static void __attribute__((noreturn)) work(struct look *look, enum look_depth de
 	struct looker looker = {.process = look->process, .arena = look->arena};
 
 	looker.wants_locals = depth == LOOK_LOCALS;
-	look_child_begin("gputrace-look");
+	look_child_begin("gputrace-look", -1);
 	if (depth == LOOK_STACKS)
 		look_once_only(&looker);
 	else

@@ -29,8 +29,11 @@ enum look_depth {
 	LOOK_LOCALS, /* with the values of local variables */
 };
 
-/* What a child does first that looks at a process, with a name for ps: it has no files, and ends with gputrace. */
-void look_child_begin(const char *name);
+/*
+ * What a child does first that looks at a process, with a name for ps: it ends with gputrace, and has no files but
+ * `keep` (-1: none).  Returns the number that this one has from then on.
+ */
+int look_child_begin(const char *name, int keep);
 
 /* Whether the child of a look does not go on: it waits for the process, or has run for too long. */
 bool look_is_stuck(struct look *look);

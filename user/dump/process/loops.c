@@ -2,23 +2,20 @@
 #include "dump/process/loops.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/monotonic.h"
 #include "dump/process/kernel.h"
+#include "dump/process/look.h"
 #include "dump/process/memory.h"
 #include "dump/process/tasks.h"
 #include "target/process.h"
-#include "target/reader.h"
 
 #define MS 1000000ull
 #define LOOK_NS (5 * MS)	    /* between two looks at the threads of loops */
@@ -399,31 +396,14 @@ static bool look_at_all(struct reader_of_loops *reader)
 	return any;
 }
 
-/* Of other descriptors of gputrace someone may wait for the last copy to be closed.  Returns the socket's new number.
- */
-static int close_others(int socket)
-{
-	int null = open("/dev/null", O_RDWR);
-
-	dup2(socket, 3);
-	for (int fd = 0; fd < 3; fd++)
-		if (null < 0 || dup2(null, fd) < 0)
-			close(fd);
-	syscall(SYS_close_range, 4, ~0U, 0); /* Linux 5.9 */
-	return 3;
-}
-
-void loops_serve(struct loops_shared *shared, int socket)
+void loops_serve(struct loops_shared *shared, pid_t parent, int socket)
 {
 	struct reader_of_loops *reader = xcalloc(1, sizeof(*reader));
-	sigset_t every;
 
-	sigfillset(&every); /* Ctrl-C must not end it */
-	sigprocmask(SIG_SETMASK, &every, NULL);
-	prctl(PR_SET_NAME, "gputrace-tasks");
 	reader->shared = shared;
-	reader->socket = close_others(socket);
-	readers_work_here();
+	reader->socket = look_child_begin("gputrace-tasks", socket);
+	if (getppid() != parent) /* it ended before */
+		_exit(0);
 	for (;;) {
 		struct timespec pause = {.tv_nsec = look_at_all(reader) ? LOOK_NS : NO_LOOP_NS};
 

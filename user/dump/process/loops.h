@@ -9,6 +9,7 @@
 
 #include <stdatomic.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define LOOPS_PROCESSES 64u
 #define LOOPS_FRAMES 32u /* innermost coroutines of a task; the last one is the outermost */
@@ -39,7 +40,7 @@ struct loops_await {
 	char text[LOOPS_TEXT]; /* of which no more is sent than is used */
 };
 
-/* The reader: sends a struct loops_await in each message, until it is killed. */
-void __attribute__((noreturn)) loops_serve(struct loops_shared *shared, int socket);
+/* The reader: sends a struct loops_await in each message, until it is killed or its parent ends. */
+void __attribute__((noreturn)) loops_serve(struct loops_shared *shared, pid_t parent, int socket);
 
 #endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef GPUTRACE_BASE_STANDARD_STREAMS_H
+#define GPUTRACE_BASE_STANDARD_STREAMS_H
+
+#define STANDARD_STREAMS 3
+
+/*
+ * Leaves /dev/null in place of the standard streams, for a child that may outlive gputrace: a reader of gputrace's
+ * output waits until the last copy of them is closed.
+ */
+void standard_streams_leave(void);
+
+#endif
