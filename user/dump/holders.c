@@ -12,7 +12,6 @@
 #include "base/monotonic.h"
 #include "dump/process/kernel.h"
 #include "dump/process/memory.h"
-#include "dump/process/memory_cache.h"
 #include "dump/process/object_lists.h"
 #include "dump/process/object_names.h"
 #include "dump/process/tensors.h"
@@ -139,7 +138,6 @@ static const char *find(struct finder *finder, pid_t pid, struct dump_process *p
 	struct holders *holders = finder->holders;
 	struct mappings mappings = {0};
 	struct python_look python;
-	struct memory_cache *cache;
 	char why[512] = "";
 	uint64_t interpreter;
 	int error = mappings_read(pid, &mappings);
@@ -156,14 +154,14 @@ static const char *find(struct finder *finder, pid_t pid, struct dump_process *p
 	holders->begun_ns = monotonic_ns();
 	interpreter = interpreter_of(&python);
 	python_look_threads(&python, process);
-	cache = memory_cache_new(python.pid);
-	if (!cache || !object_graph_begin(&finder->graph, &python, HOLDERS_OBJECTS_MAX, HOLDERS_CPU_NS))
+	if (!memory_keep_pages(python.pid, MEMORY_LARGE) ||
+	    !object_graph_begin(&finder->graph, &python, HOLDERS_OBJECTS_MAX, HOLDERS_CPU_NS))
 		return "there is no memory to search its objects";
-	process_read_by(python.pid, memory_cache_read, cache);
 	object_graph_read(&finder->graph, process->thread_count);
 	object_lists_read(&finder->graph);
 	find_tensors(finder, true);
 	find_tensors(finder, false);
+	memory_forget_pages();
 	if (!interpreter || interpreter_of(&python) != interpreter)
 		return "it ended during the search";
 	holders->objects = finder->graph.count;

@@ -145,7 +145,7 @@ static uint64_t variable_at(struct python_look *look, const struct raw_frame *ra
 uint64_t locals_find(struct python_look *look, const struct raw_frame *raw, const char *name)
 {
 	const struct gpt_pylayout *layout = &look->info.walk.layout;
-	struct python_reader reader = {.pid = look->pid, .layout = layout, .read = memory_read};
+	struct python_reader reader = {.pid = look->pid, .layout = layout};
 	uint64_t names = memory_word(look->pid, raw->code + layout->code_local_names);
 	uint64_t count = names ? memory_word(look->pid, names + layout->var_size) : 0;
 

@@ -84,9 +84,10 @@ static void read_tasks(struct reading *reading)
 
 	process->tasks = NULL;
 	process->task_count = process->task_cycles = process->tasks_left_out = 0;
-	memory_keep_pages(true); /* what is read while its thread runs does not count */
+	(void)memory_keep_pages(reading->python.pid,
+				MEMORY_SMALL); /* what is read while its thread runs does not count */
 	tasks_read(&reading->python, process, &reading->places);
-	memory_keep_pages(false);
+	memory_forget_pages();
 }
 
 static bool is_known(const struct reading *reading, pid_t tid)
@@ -162,9 +163,9 @@ static bool find_places(struct reading *reading)
 {
 	bool any = false;
 
-	memory_keep_pages(true);
+	(void)memory_keep_pages(reading->python.pid, MEMORY_SMALL);
 	tasks_find(&reading->python, reading->process, &reading->places);
-	memory_keep_pages(false);
+	memory_forget_pages();
 	for (unsigned i = 0; i < reading->places.count; i++)
 		any |= reading->places.of[i].task_type &&
 		       (reading->places.of[i].all || reading->places.of[i].scheduled);

@@ -1,69 +1,126 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "dump/process/memory.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/uio.h>
 
-#include "base/array.h"
+#include "target/process.h"
 
-#define PAGE_BYTES 4096ull /* of x86-64, all of which can be read if a part can */
-#define PAGES 1024u
+#define PAGE 4096u /* of x86-64, all of which can be read if a part can */
+#define PAGE_BITS 12
 
-struct page {
-	uint64_t address;
-	uint64_t time; /* of the pages that are kept now, else not in use */
-	uint8_t bytes[PAGE_BYTES];
+/* As powers of two. Chunks of several pages take fewer calls, but copy more than is read. */
+static const struct room {
+	unsigned chunk_bits, count_bits;
+} rooms[] = {
+	[MEMORY_SMALL] = {.chunk_bits = PAGE_BITS, .count_bits = 10},
+	[MEMORY_LARGE] = {.chunk_bits = PAGE_BITS + 2, .count_bits = 13},
 };
 
-static struct page *pages;
-static uint64_t now; /* 0: none are kept */
-static uint64_t times;
+struct chunk {
+	uint64_t address;
+	uint64_t generation; /* of the chunks that are kept now, else not in use */
+	uint8_t readable;    /* a bit for each page */
+};
 
-static bool read_memory(pid_t pid, uint64_t address, void *to, size_t bytes)
+static struct {
+	struct room room;
+	struct chunk *chunks;
+	uint8_t *bytes; /* of all chunks */
+	pid_t pid;	/* whose pages are kept; 0: no one's */
+	uint64_t generation;
+} cache;
+
+static size_t copy_memory(pid_t pid, uint64_t address, void *to, size_t bytes)
 {
 	struct iovec here = {to, bytes}, there = {(void *)(uintptr_t)address, bytes};
+	ssize_t got = process_vm_readv(pid, &here, 1, &there, 1, 0);
 
-	return process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)bytes;
+	return got > 0 ? (size_t)got : 0;
 }
 
-static const struct page *read_page(pid_t pid, uint64_t address)
+static void fill_chunk(struct chunk *chunk, uint8_t *bytes, uint64_t address)
 {
-	struct page *page = &pages[address / PAGE_BYTES % PAGES];
+	size_t got = copy_memory(cache.pid, address, bytes, 1u << cache.room.chunk_bits);
 
-	if (page->time == now && page->address == address)
-		return page;
-	page->time = 0;
-	if (!read_memory(pid, address, page->bytes, PAGE_BYTES))
-		return NULL;
-	page->address = address;
-	page->time = now;
-	return page;
+	chunk->address = address;
+	chunk->generation = cache.generation;
+	chunk->readable = (uint8_t)((1u << got / PAGE) - 1);
+	for (unsigned page = (unsigned)(got / PAGE) + 1; page << PAGE_BITS < 1u << cache.room.chunk_bits; page++)
+		if (copy_memory(cache.pid, address + page * PAGE, bytes + page * PAGE, PAGE) == PAGE)
+			chunk->readable |= (uint8_t)(1u << page);
 }
 
-bool memory_read(pid_t pid, uint64_t address, void *to, size_t bytes)
+static bool read_kept(uint64_t address, uint8_t *to, size_t bytes)
 {
-	uint8_t *at = to;
+	const struct room *room = &cache.room;
 
-	if (!now)
-		return read_memory(pid, address, to, bytes);
+	if (address + bytes < address)
+		return false;
 	while (bytes) {
-		uint64_t start = address & ~(PAGE_BYTES - 1), skip = address - start;
-		size_t part = bytes < PAGE_BYTES - skip ? bytes : (size_t)(PAGE_BYTES - skip);
-		const struct page *page = read_page(pid, start);
+		size_t offset = address & ((1u << room->chunk_bits) - 1), part = PAGE - offset % PAGE;
+		size_t index = address >> room->chunk_bits & ((1u << room->count_bits) - 1);
+		struct chunk *chunk = &cache.chunks[index];
+		uint8_t *kept = cache.bytes + (index << room->chunk_bits);
 
-		if (!page)
+		if (chunk->generation != cache.generation || chunk->address != address - offset)
+			fill_chunk(chunk, kept, address - offset);
+		if (!(chunk->readable >> offset / PAGE & 1))
 			return false;
-		memcpy(at, page->bytes + skip, part);
-		at += part;
+		part = part < bytes ? part : bytes;
+		memcpy(to, kept + offset, part);
+		to += part;
 		address += part;
 		bytes -= part;
 	}
 	return true;
 }
 
-void memory_keep_pages(bool keep)
+bool memory_read(pid_t pid, uint64_t address, void *to, size_t bytes)
 {
-	if (keep && !pages)
-		pages = xcalloc(PAGES, sizeof(*pages));
-	now = keep ? ++times : 0;
+	return pid == cache.pid ? read_kept(address, to, bytes) : copy_memory(pid, address, to, bytes) == bytes;
+}
+
+static int read_for_process(void *context, uint64_t address, void *buffer, size_t bytes)
+{
+	return memory_read(*(const pid_t *)context, address, buffer, bytes) ? 0 : -EFAULT;
+}
+
+void memory_begin(pid_t pid)
+{
+	static pid_t begun;
+
+	begun = pid;
+	process_read_by(pid, read_for_process, &begun);
+}
+
+static bool make_room(const struct room *room)
+{
+	size_t count = 1u << room->count_bits, bytes = count << room->chunk_bits;
+	void *base = mmap(NULL, bytes + count * sizeof(struct chunk), PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (base == MAP_FAILED)
+		return false;
+	cache.room = *room;
+	cache.bytes = base;
+	cache.chunks = (void *)(cache.bytes + bytes);
+	return true;
+}
+
+bool memory_keep_pages(pid_t pid, enum memory_room room)
+{
+	if (!cache.chunks && !make_room(&rooms[room]))
+		return false;
+	memory_begin(pid);
+	cache.pid = pid;
+	cache.generation++;
+	return true;
+}
+
+void memory_forget_pages(void)
+{
+	cache.pid = 0;
 }

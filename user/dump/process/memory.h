@@ -12,11 +12,24 @@
 
 bool memory_read(pid_t pid, uint64_t address, void *to, size_t bytes);
 
+/* From here on process_read_memory, too, reads this process's memory as memory_read does. */
+void memory_begin(pid_t pid);
+
+/* Room for pages: 4 MB or 134 MB. */
+enum memory_room {
+	MEMORY_SMALL,
+	MEMORY_LARGE,
+};
+
 /*
- * From here on each page is read once, of one process: for what stands still.  The next call forgets the pages; false:
- * and no more are kept.
+ * From here on each page of the process is read once: for what stands still, or who reads many small objects.  A page
+ * that has no room replaces another.  The next call forgets the pages; the first one says how much room there is.
+ * False: no memory.
  */
-void memory_keep_pages(bool keep);
+bool memory_keep_pages(pid_t pid, enum memory_room room);
+
+/* From here on none are kept. */
+void memory_forget_pages(void);
 
 /* 0: not readable. */
 static inline uint64_t memory_word(pid_t pid, uint64_t address)

@@ -76,7 +76,7 @@ static bool is_simple_queue(struct python_look *look, uint64_t queue)
 
 static void add_queued(struct python_look *look, struct pools *pools, uint32_t pool, uint64_t item)
 {
-	const struct python_reader reader = {.pid = look->pid, .layout = &look->info.walk.layout, .read = memory_read};
+	const struct python_reader reader = {.pid = look->pid, .layout = &look->info.walk.layout};
 	uint64_t future = item ? python_attribute(&reader, item, "future") : 0;
 
 	if (future)
@@ -85,7 +85,7 @@ static void add_queued(struct python_look *look, struct pools *pools, uint32_t p
 
 static void read_queue(struct python_look *look, struct pools *pools, uint32_t pool)
 {
-	const struct python_reader reader = {.pid = look->pid, .layout = &look->info.walk.layout, .read = memory_read};
+	const struct python_reader reader = {.pid = look->pid, .layout = &look->info.walk.layout};
 	uint64_t queue = pools->list.items[pool].queue, items, first, count, size;
 
 	size = python_basicsize(&reader, memory_word(look->pid, queue + reader.layout->object_type));
@@ -110,7 +110,7 @@ static void read_queue(struct python_look *look, struct pools *pools, uint32_t p
 
 static const char *name_of(struct python_look *look, uint64_t executor)
 {
-	const struct python_reader reader = {.pid = look->pid, .layout = &look->info.walk.layout, .read = memory_read};
+	const struct python_reader reader = {.pid = look->pid, .layout = &look->info.walk.layout};
 	char type[TYPE_NAME_BYTES];
 	uint64_t name = executor ? python_attribute(&reader, executor, "_thread_name_prefix") : 0;
 
@@ -121,7 +121,7 @@ static const char *name_of(struct python_look *look, uint64_t executor)
 /* A thread of a ThreadPoolExecutor, or of a multiprocessing.pool.ThreadPool. */
 static void read_worker(struct python_look *look, struct pools *pools, unsigned index)
 {
-	const struct python_reader reader = {.pid = look->pid, .layout = &look->info.walk.layout, .read = memory_read};
+	const struct python_reader reader = {.pid = look->pid, .layout = &look->info.walk.layout};
 	const struct raw_stack *stack = &look->stacks[index];
 	const struct raw_frame *worker = find_outer(look, stack, FUTURES "thread.py", "_worker"), *run;
 	bool futures = worker != NULL;
@@ -184,7 +184,7 @@ static bool visit_future(void *context, uint64_t future, uint64_t unused)
 
 static void visit_result(struct python_look *look, uint64_t result, struct visit *visit)
 {
-	const struct python_reader reader = {.pid = look->pid, .layout = &look->info.walk.layout, .read = memory_read};
+	const struct python_reader reader = {.pid = look->pid, .layout = &look->info.walk.layout};
 	uint64_t pool = python_attribute(&reader, result, "_pool"); /* 3.8 and later */
 	uint64_t queue = pool ? python_attribute(&reader, pool, "_inqueue") : 0;
 	const uint32_t *place = queue ? lookup_get(&visit->pools->places, 1, queue) : NULL;
@@ -195,7 +195,7 @@ static void visit_result(struct python_look *look, uint64_t result, struct visit
 /* Visits all that the thread waits for, by its innermost frames. */
 static void visit_awaited(struct python_look *look, unsigned index, struct visit *visit)
 {
-	const struct python_reader reader = {.pid = look->pid, .layout = &look->info.walk.layout, .read = memory_read};
+	const struct python_reader reader = {.pid = look->pid, .layout = &look->info.walk.layout};
 	const struct raw_stack *stack = &look->stacks[index];
 
 	visit->count = 0;

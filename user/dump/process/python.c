@@ -24,6 +24,7 @@ int python_look_begin(struct python_look *look, pid_t pid, const struct mappings
 
 	memset(look, 0, sizeof(*look));
 	look->pid = process_thread(pid);
+	memory_begin(look->pid);
 	look->arena = arena;
 	look->text_left = arena->bytes / 4;
 	lookup_init(&look->code_places, hash_seed());

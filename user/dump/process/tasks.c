@@ -138,7 +138,7 @@ static void add_all(struct task_reader *tasks, const struct task_modules *module
 /* If the layout of its tasks is not known, and asyncio is loaded, sets the reason. */
 static void find_modules(struct python_look *look, struct dump_process *process, struct task_modules *out)
 {
-	const struct python_reader reader = {.pid = look->pid, .layout = &look->info.walk.layout, .read = memory_read};
+	const struct python_reader reader = {.pid = look->pid, .layout = &look->info.walk.layout};
 	const struct task_layout *layout = find_layout(look->info.walk.layout.version);
 
 	out->threads = python_module_global(&reader, out->interpreter, "threading", "_active");
@@ -429,9 +429,7 @@ void tasks_find(struct python_look *look, struct dump_process *process, struct t
 void tasks_read(struct python_look *look, struct dump_process *process, const struct task_places *places)
 {
 	struct task_reader tasks = {
-		.look = look,
-		.reader = {.pid = look->pid, .layout = &look->info.walk.layout, .read = memory_read},
-		.process = process};
+		.look = look, .reader = {.pid = look->pid, .layout = &look->info.walk.layout}, .process = process};
 
 	lookup_init(&tasks.places, hash_seed());
 	lookup_init(&tasks.threads, hash_seed());

@@ -92,8 +92,7 @@ static uint64_t thread_object(struct looker *looker, unsigned index)
 /* Whether the lock, or the address in CPython's parking lot, is that by which others wait for the end of the thread. */
 static bool is_awaited(struct looker *looker, uint64_t thread, uint64_t lock, uint64_t parked)
 {
-	const struct python_reader reader = {
-		.pid = looker->process->pid, .layout = &looker->python.info.walk.layout, .read = memory_read};
+	const struct python_reader reader = {.pid = looker->process->pid, .layout = &looker->python.info.walk.layout};
 	uint64_t handle;
 
 	if (lock && python_attribute(&reader, thread, "_tstate_lock") == lock) /* 3.8 to 3.12 */

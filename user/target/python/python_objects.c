@@ -40,10 +40,7 @@
 
 bool python_read(const struct python_reader *reader, uint64_t address, void *buffer, size_t bytes)
 {
-	if (!address)
-		return false;
-	return reader->read ? reader->read(reader->pid, address, buffer, bytes)
-			    : process_read_memory(reader->pid, address, buffer, bytes) == 0;
+	return address && process_read_memory(reader->pid, address, buffer, bytes) == 0;
 }
 
 uint64_t python_read_word(const struct python_reader *reader, uint64_t address)

@@ -14,8 +14,7 @@
 struct python_reader {
 	pid_t pid;
 	const struct gpt_pylayout *layout;
-	bool (*read)(pid_t pid, uint64_t address, void *to, size_t bytes); /* NULL: process_read_memory */
-	uint64_t entries_most;						   /* read of a dict; 0: 16,384 */
+	uint64_t entries_most; /* read of a dict; 0: 16,384 */
 };
 
 bool python_read(const struct python_reader *reader, uint64_t address, void *buffer, size_t bytes);
