@@ -246,10 +246,13 @@ struct gpt_agent_api_activity GPT_RECORD(agent_api_activity);
  * GPU times are CUPTI's, unconverted: CLOCK_REALTIME ns; the latest GPT_AGENT_CLOCK records say how to convert them.
  * start = end = 0: CUPTI could not time it. Ids are CUPTI's.
  */
-#define GPT_ROWS_agent_kernel(F, R, A) \
+#define GPT_ROWS_OF_GPU_WORK(F, R) \
 	F(__u64, start_wall_ns, "wall") F(__u64, end_wall_ns, "+start_wall_ns") \
 	F(__u32, corr, "delta") R(__u32, device, "id", DEVICE) R(__u32, context, "id", CONTEXT) \
-	R(__u32, stream, "id", STREAM) \
+	R(__u32, stream, "id", STREAM)
+
+#define GPT_ROWS_agent_kernel(F, R, A) \
+	GPT_ROWS_OF_GPU_WORK(F, R) \
 	R(__u32, name, "id", NAME) /* gpt_agent_name.id, 0: none */ \
 	F(__u32, graph, "id")      /* executable graph, 0: none */ \
 	F(__u64, graph_node, "delta") \
@@ -261,13 +264,14 @@ struct gpt_agent_api_activity GPT_RECORD(agent_api_activity);
 	F(__u32, channel, "id") F(__u32, channel_type, "id")
 struct gpt_agent_kernel GPT_RECORD(agent_kernel);
 
-#define GPT_ROWS_agent_memcpy(F, R, A) \
-	F(__u64, start_wall_ns, "wall") F(__u64, end_wall_ns, "+start_wall_ns") \
-	F(__u32, corr, "delta") R(__u32, device, "id", DEVICE) R(__u32, context, "id", CONTEXT) \
-	R(__u32, stream, "id", STREAM) \
+#define GPT_ROWS_OF_TRANSFER(F, R) \
+	GPT_ROWS_OF_GPU_WORK(F, R) \
 	F(__u64, bytes, "id") \
 	F(__u64, graph_node, "delta") \
-	F(__u32, graph, "id") \
+	F(__u32, graph, "id")
+
+#define GPT_ROWS_agent_memcpy(F, R, A) \
+	GPT_ROWS_OF_TRANSFER(F, R) \
 	F(__u8, kind, "raw") /* CUpti_ActivityMemcpyKind */ \
 	F(__u8, from, "raw") F(__u8, to, "raw") /* CUpti_ActivityMemoryKind */ \
 	F(__u8, is_async, "raw") \
@@ -276,12 +280,7 @@ struct gpt_agent_kernel GPT_RECORD(agent_kernel);
 struct gpt_agent_memcpy GPT_RECORD(agent_memcpy);
 
 #define GPT_ROWS_agent_memset(F, R, A) \
-	F(__u64, start_wall_ns, "wall") F(__u64, end_wall_ns, "+start_wall_ns") \
-	F(__u32, corr, "delta") R(__u32, device, "id", DEVICE) R(__u32, context, "id", CONTEXT) \
-	R(__u32, stream, "id", STREAM) \
-	F(__u64, bytes, "id") \
-	F(__u64, graph_node, "delta") \
-	F(__u32, graph, "id") \
+	GPT_ROWS_OF_TRANSFER(F, R) \
 	F(__u16, memory, "id") /* CUpti_ActivityMemoryKind */ \
 	F(__u16, flags, "id") \
 	F(__u32, value, "id") \
