@@ -234,7 +234,7 @@ static __always_inline __u64 *brief_at(struct gpt_off_cpu *off, __u64 place)
 }
 
 /* Notes what the next wait at this place is expected to be. */
-static __always_inline void learn_brief(struct gpt_off_cpu *off, bool is_brief)
+static __always_inline void note_brief(struct gpt_off_cpu *off, bool is_brief)
 {
 	__u64 place = off->place, *known;
 
@@ -314,7 +314,7 @@ static __always_inline void enter_cpu(struct task_struct *task, __u64 now)
 	if (!off || !off->wait.time_ns)
 		return;
 	wait = &off->wait;
-	learn_brief(off, now - wait->time_ns < activity.off_cpu_min_ns);
+	note_brief(off, now - wait->time_ns < activity.off_cpu_min_ns);
 	if (now - wait->time_ns >= activity.off_cpu_min_ns && wait->time_ns >= activity.resumed_ns &&
 	    wait->pid == (__u32)task->tgid) {
 		wait->end_ns = now;

@@ -175,7 +175,7 @@ static void raise_least_wait(struct attach *attach, uint64_t now_ns)
 		  (unsigned long long)(least_ns / 1000), seconds_since_start(activity, now_ns));
 }
 
-static void pause(struct attach *attach, uint64_t now_ns)
+static void pause_recording(struct attach *attach, uint64_t now_ns)
 {
 	struct activity *activity = &attach->activity;
 
@@ -206,7 +206,7 @@ static void lower_cost(struct attach *attach, uint64_t now_ns)
 	else if (attach->options.off_cpu_min_ns && activity->raised < RAISES_MOST)
 		raise_least_wait(attach, now_ns);
 	else
-		pause(attach, now_ns);
+		pause_recording(attach, now_ns);
 	begin_costs(attach);
 }
 

@@ -33,14 +33,14 @@ def main():
     if len(sys.argv) > 3:
         beside = subprocess.Popen([sys.executable, sys.argv[3]], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
     launch()
-    begin, told = time.thread_time(), False
+    begin, asked = time.thread_time(), False
     while time.thread_time() - begin < seconds:
         computes(0.003)
         launch()
-        if beside and not told and time.thread_time() - begin >= seconds / 2:
+        if beside and not asked and time.thread_time() - begin >= seconds / 2:
             beside.stdin.write(b"switch 1000000000\n")
             beside.stdin.flush()
-            told = True
+            asked = True
     cpu_ms = (time.thread_time() - begin) * 1e3
     if beside:
         beside.kill()

@@ -40,7 +40,7 @@ def closing():
     return remember
 
 
-def told(tensors):
+def total(tensors):
     return [len(tensors), sum(one.untyped_storage().nbytes() for one in tensors)]
 
 
@@ -77,14 +77,14 @@ def run():
     lines = {mark: next(i for i, line in enumerate(text, 1) if line.endswith("# " + mark)) for mark in ("first", "second", "forward")}
     (inside,) = (cell.cell_contents for cell in remember.__closure__)
     held = {
-        "History.losses": ["list", len(history.losses), "__main__.history.losses", *told(history.losses)],
-        "__main__.cache": ["dict", len(cache), "__main__.cache", *told(list(cache.values()))],
-        "__main__.kept": ["list", len(kept), "__main__.kept", *told([one for pair in kept for one in pair])],
+        "History.losses": ["list", len(history.losses), "__main__.history.losses", *total(history.losses)],
+        "__main__.cache": ["dict", len(cache), "__main__.cache", *total(list(cache.values()))],
+        "__main__.kept": ["list", len(kept), "__main__.kept", *total([one for pair in kept for one in pair])],
         "closure inside of closing.<locals>.remember":
-            ["list", len(inside), "__main__.remember: closure inside of closing.<locals>.remember", *told(inside)],
-        "__main__.alone": ["", None, "__main__.alone", *told([alone])],
-        "Scale.weight.grad": ["", None, "__main__.model._parameters[weight].grad", *told([model.weight.grad])],
-        "local batches of run": ["dict", 1, "local batches of run", *told([batches["now"]])],
+            ["list", len(inside), "__main__.remember: closure inside of closing.<locals>.remember", *total(inside)],
+        "__main__.alone": ["", None, "__main__.alone", *total([alone])],
+        "Scale.weight.grad": ["", None, "__main__.model._parameters[weight].grad", *total([model.weight.grad])],
+        "local batches of run": ["dict", 1, "local batches of run", *total([batches["now"]])],
     }
     del text, inside
     print(json.dumps({"held": held, "lines": lines, "graph": STEPS * 7 * UNIT * 4}), flush=True)
