@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """A slice of a recording: by times, processes, thread and GPU; files of a maximum size."""
 
+import collections
 import csv
 import io
 import json
@@ -124,6 +125,38 @@ def test_slices_that_adjoin_have_everything_once(run, gpu, tmp_path):
     for count in ("calls", "launches", "launches_joined", "launches_whole", "gpu_operations", "gpu_ns", "gpu_ns_with_line"):
         assert sum(reading.receipt(part)[count] for part in slices) == reading.receipt(whole)[count], count
     assert sorted(sum((traced_operations(part) for part in slices), [])) == traced_operations(whole)
+
+
+def accounts(folder, log, *options):
+    """{row: ns} of idle time by line, cause and launch, and of the time of each busy GPU."""
+    done = tracing.gputrace(folder, "report", log, "--format", "json", *options).must_be(0)
+    tables, sums = {table["id"]: table for table in json.loads(done.stdout)["tables"]}, collections.Counter()
+    for row in tables["idle"]["rows"]:
+        sums[row["file"], row["line"], row["cause_id"], row["why"], row["launch"]] += row["idle_ns"]
+    for row in tables["gpus"]["rows"]:
+        sums["busy", row["gpu"]] += row["busy_ns"]
+    return sums
+
+
+@pytest.mark.parametrize("only", ([], ["--gpu", "0"]))
+def test_idle_and_busy_time_of_slices_that_adjoin_are_those_of_the_whole_line_by_line(run, gpu, tmp_path, only):
+    """Cut anywhere: where the GPU works, in the middle of a gap, and before anything has run."""
+    log, entries = run / "trace.gpt", simulated.work(sum(gpu.values(), []))
+    first, last = min(op["start"] for op in entries), max(op["end"] for op in entries)
+    whole, works = accounts(tmp_path, log, *only), max(entries, key=lambda op: op["end"] - op["start"])
+    for cut in ((first + last) // 2, (works["start"] + works["end"]) // 2, first - 1000, last + 1000):
+        moment = since(log, cut)
+        halves = accounts(tmp_path, log, "--to", moment, *only) + accounts(tmp_path, log, "--from", moment, *only)
+        shared = len(whole) + len(halves)  # what samples share out is whole nanoseconds in each half
+        assert {row: halves[row] - whole[row] for row in whole | halves if abs(halves[row] - whole[row]) > shared} == {}
+
+
+def test_of_a_slice_before_all_gpu_work_it_is_known_that_the_gpu_idled(run, gpu, tmp_path):
+    log, first = run / "trace.gpt", min(op["start"] for op in simulated.work(sum(gpu.values(), [])))
+    report = tracing.gputrace(tmp_path, "report", log, "--to", since(log, first - 1000)).must_be(0).stdout
+    assert "GPUs worked only before it, or only after it" in report
+    assert re.search(r"GPU 0 .*idle 100.0 %", report) and "(before the first GPU operation seen)" in report
+    assert "no GPU times" not in report
 
 
 def test_the_wall_clock_names_the_same_slice(run, gpu, tmp_path):

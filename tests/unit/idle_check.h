@@ -5,11 +5,13 @@
  *  - A gap is the launch's only until the launching call returned.
  *  - Charges add up to the idle time, and so do rows, whatever callers they are divided by.
  *  - The parts of gaps come in the order of time, do not overlap, and add up to the charges that they are of.
+ *  - The accounts of two slices by time add up to that of the whole, row by row, and so does the time of busy GPUs.
  */
 #ifndef GPUTRACE_IDLE_CHECK_H
 #define GPUTRACE_IDLE_CHECK_H
 
 #include "analyze/analyze.h"
+#include "model/slice/sliced_trace.h"
 #include "whole_trace.h"
 
 #define IDLE_CHECK_FN __attribute__((unused)) static
@@ -164,6 +166,77 @@ IDLE_CHECK_FN const char *idle_check_parts(const struct analyses *all, const str
 	return sum != all->idle.sum ? "parts of gaps do not add up to the idle time" : taken->wrong;
 }
 
+/* Sums of charges and of busy time: those of the whole less those of its slices, which is nothing in the end. */
+struct idle_check_rest {
+	struct tally whats, rows; /* the sum of a row: ns of the whole, more of the slices */
+	size_t charges;		  /* each rounds what it shares out */
+	const char *wrong;
+};
+
+IDLE_CHECK_FN void idle_check_row(struct idle_check_rest *rest, struct tally_key key, uint64_t ns, bool is_slice)
+{
+	struct tally_entry *entry = tally_at(&rest->rows, key);
+
+	entry->ns += is_slice ? 0 : ns;
+	entry->more += is_slice ? ns : 0;
+}
+
+IDLE_CHECK_FN void idle_check_add(struct idle_check_rest *rest, struct trace *trace, bool is_slice)
+{
+	struct analyses all;
+
+	if (analyze(&all, trace, ANALYSES(ANALYZE_IDLE, ANALYZE_UTILIZATION), NULL))
+		rest->wrong = "the account of a slice cannot be made";
+	for (size_t i = 0; i < idle_charge_count(&all.idle); i++) {
+		struct idle_charge charge = idle_charge_at(&all.idle, i);
+		uint32_t what = tally_number(&rest->whats, charge.what);
+		uint32_t who = (uint32_t)charge.inner << 1 | charge.after;
+
+		idle_check_row(rest, (struct tally_key){{what, charge.launch_place, charge.process, who}}, charge.ns,
+			       is_slice);
+	}
+	for (size_t i = 0; i < all.idle.count; i++)
+		if (idle_is_edge(all.idle.rows[i].cause))
+			idle_check_row(rest, (struct tally_key){{NONE, all.idle.rows[i].cause}}, all.idle.rows[i].ns,
+				       is_slice);
+	for (size_t i = 0; i < all.utilization.rows.count; i++)
+		idle_check_row(rest, (struct tally_key){{NONE, NONE, all.utilization.rows.items[i].device}},
+			       all.utilization.rows.items[i].busy_ns, is_slice);
+	rest->charges += idle_charge_count(&all.idle);
+	analyses_free(&all);
+}
+
+/* A model without an end lasts until its latest event, which only one of its slices has. */
+IDLE_CHECK_FN const char *idle_check_halves(const struct model *model, uint64_t cut_ns)
+{
+	struct slice halves[2] = {{.to_ns = cut_ns, .device = NONE},
+				  {.from_ns = cut_ns, .to_ns = UINT64_MAX, .device = NONE}};
+	struct idle_check_rest rest = {0};
+
+	if (model->end_ns <= model->start_ns)
+		return NULL;
+	idle_check_add(&rest, WHOLE_TRACE(model), false);
+	for (size_t i = 0; i < 2 && !rest.wrong; i++) {
+		struct sliced_trace sliced;
+
+		if (sliced_trace_open(&sliced, WHOLE_TRACE(model), &halves[i], ""))
+			rest.wrong = "a slice cannot be made";
+		else
+			idle_check_add(&rest, &sliced.trace, true);
+		sliced_trace_close(&sliced);
+	}
+	for (size_t i = 0; i < rest.rows.count && !rest.wrong; i++) {
+		const struct tally_entry *row = &rest.rows.entries[i];
+		uint64_t differ_ns = row->ns > row->more ? row->ns - row->more : row->more - row->ns;
+
+		if (differ_ns > rest.charges)
+			rest.wrong = "two slices do not add up to the whole";
+	}
+	tally_free(&rest.whats);
+	tally_free(&rest.rows);
+	return rest.wrong;
+}
+
 /* The same of the account that is made of the model; returns "" or what does not hold. */
 IDLE_CHECK_FN const char *idle_check_model(const struct model *model)
 {
@@ -176,6 +249,8 @@ IDLE_CHECK_FN const char *idle_check_model(const struct model *model)
 	wrong = error ? "the account cannot be made" : idle_check(&all, model);
 	if (!wrong)
 		wrong = idle_check_parts(&all, &taken);
+	for (uint64_t cut = 1; cut < 4 && !wrong; cut++)
+		wrong = idle_check_halves(model, model->start_ns + (model->end_ns - model->start_ns) / 4 * cut);
 	tally_free(&taken.until);
 	tally_free(&taken.sums);
 	analyses_free(&all);

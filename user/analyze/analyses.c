@@ -106,16 +106,31 @@ static void by_wanted(struct analyses *all, enum hook hook, const void *event)
 		(*next)(all, event);
 }
 
+/* Around a slice only the account of idle time gets events, and in the slice no more of them. */
+static bool gets(const struct analyses *all, enum hook hook, enum analysis which)
+{
+	if (hook == HOOK_finish || (!all->in_around && !all->idle_is_fed))
+		return true;
+	return (which == ANALYZE_IDLE) == all->in_around;
+}
+
 static void find_hooks(struct analyses *all)
 {
 	for (enum hook hook = 0; hook < HOOK_COUNT; hook++) {
 		size_t count = 0;
 
 		for (enum analysis which = ANALYZE_END + 1; which < ANALYZE_COUNT; which++)
-			if (all->has[which] && does[hook][which])
+			if (all->has[which] && does[hook][which] && gets(all, hook, which))
 				all->hooks[hook][count++] = does[hook][which];
 		all->hooks[hook][count] = NULL;
 	}
+}
+
+/* The time of all parts; UINT64_MAX: the trace has no end of its own. */
+static struct window window_of(const struct model *first)
+{
+	return (struct window){.start_ns = first->start_ns,
+			       .end_ns = first->end_ns > first->start_ns ? first->end_ns : UINT64_MAX};
 }
 
 void analyses_begin(struct analyses *all, const struct model *first, const struct steps *steps,
@@ -123,7 +138,7 @@ void analyses_begin(struct analyses *all, const struct model *first, const struc
 {
 	bool in_blocks;
 
-	*all = (struct analyses){.window = {.start_ns = first->start_ns, .end_ns = UINT64_MAX}};
+	*all = (struct analyses){.window = window_of(first)};
 	for (; *which; which++)
 		all->has[*which] = true;
 	/* both are made of idle.h's account */
@@ -131,8 +146,6 @@ void analyses_begin(struct analyses *all, const struct model *first, const struc
 	find_hooks(all);
 	if (options->attribution)
 		all->attribution = *options->attribution;
-	if (first->end_ns > first->start_ns)
-		all->window.end_ns = first->end_ns;
 	all->last_ns = first->start_ns;
 	all->if_of_use = options->if_of_use;
 	all->each_gpu = options->each_gpu;
@@ -148,7 +161,7 @@ void analyses_begin(struct analyses *all, const struct model *first, const struc
 /* One operation, even of a later part, shows that there are some; that there are none is known with the last part. */
 static void leave_out_useless(struct analyses *all, const struct model *part)
 {
-	enum { ALWAYS, WITH_GPU, WITHOUT_GPU };
+	enum { ALWAYS, WITH_GPU, WITHOUT_GPU, AROUND_GPU };
 	static const uint8_t of_use[ANALYZE_COUNT] = {
 #define ANALYSIS(name, table, of_use) [ANALYZE_##name] = of_use,
 		ANALYSIS_ROWS(ANALYSIS)
@@ -159,8 +172,25 @@ static void leave_out_useless(struct analyses *all, const struct model *part)
 	if (!has_gpu && part->more)
 		return;
 	for (enum analysis which = ANALYZE_END + 1; which < ANALYZE_COUNT; which++)
-		if (of_use[which] == (has_gpu ? WITHOUT_GPU : WITH_GPU))
+		if (of_use[which] == (has_gpu ? WITHOUT_GPU : WITH_GPU) ||
+		    (of_use[which] == AROUND_GPU && !has_gpu && !all->idle.devices.count))
 			all->has[which] = false;
+	find_hooks(all);
+}
+
+void analyses_begin_around(struct analyses *all, const struct model *first, uint64_t to_ns)
+{
+	all->in_around = true;
+	find_hooks(all);
+	idle_begin_around(&all->idle, window_of(first), to_ns);
+}
+
+void analyses_end_around(struct analyses *all)
+{
+	all->in_around = false;
+	all->idle_is_fed = true;
+	for (size_t i = 0; all->has[ANALYZE_UTILIZATION] && i < all->idle.devices.count; i++)
+		utilization_add_device(&all->utilization, all->idle.devices.items[i].device);
 	find_hooks(all);
 }
 
@@ -173,6 +203,10 @@ void analyses_begin_part(struct analyses *all, const struct model *part)
 {
 	all->model = part;
 	all->callers.model = part;
+	if (all->in_around) {
+		begin_part_of_idle(all, part);
+		return;
+	}
 	by_all(all, HOOK_part, &(struct part_event){.part = part});
 	all->calls += count_in_part(&part->calls_in_part, part->call_count);
 	all->gpu_ops += count_in_part(&part->gpu_in_part, part->gpu_count);
@@ -197,9 +231,22 @@ void analyses_end_range(struct analyses *all, const struct range_event *event)
 	by_wanted(all, HOOK_range_end, event);
 }
 
+/* An operation that began before the slice and runs on in it. */
+static void add_running(struct analyses *all, const struct gpu_event *event)
+{
+	if (event->op->start_ns >= all->window.start_ns || event->op->end_ns <= all->window.start_ns)
+		return;
+	if (all->has[ANALYZE_UTILIZATION])
+		utilization_add_running(&all->utilization, event->op);
+	if (all->has[ANALYZE_WHY])
+		why_add_gpu(&all->why, event);
+}
+
 void analyses_show_gpu(struct analyses *all, const struct gpu_event *event)
 {
-	if (all->each_gpu && event->op->start_ns && !all->had_enough)
+	if (all->in_around)
+		add_running(all, event);
+	else if (all->each_gpu && event->op->start_ns && !all->had_enough)
 		all->had_enough = !all->each_gpu(all->each_context, all, event);
 }
 

@@ -47,7 +47,7 @@
  * The hooks begin, part and free run for all analyses, the others only for those that were asked for.
  *	X(ANALYSIS, table, of_use)
  * table: part of the REPORT, or made only on request (ASKED); of_use: ALWAYS, or only in a trace with GPU operations
- * (WITH_GPU) or without them (WITHOUT_GPU).
+ * (WITH_GPU) or without them (WITHOUT_GPU), or where one is in the trace around the slice, too (AROUND_GPU).
  */
 #define ANALYSIS_ROWS(X)                                                                                               \
 	X(ACTIVITY_SUMS, ASKED, ALWAYS)                                                                                \
@@ -56,7 +56,7 @@
 	X(UNTIMED, REPORT, WITH_GPU)                                                                                   \
 	X(KERNELS, REPORT, WITH_GPU)                                                                                   \
 	X(MEMCPYS, REPORT, WITH_GPU)                                                                                   \
-	X(IDLE, REPORT, WITH_GPU)                                                                                      \
+	X(IDLE, REPORT, AROUND_GPU)                                                                                    \
 	X(WAITS, REPORT, WITH_GPU)                                                                                     \
 	X(API_TIMES, REPORT, ALWAYS)                                                                                   \
 	X(JIT, REPORT, ALWAYS)                                                                                         \
@@ -73,12 +73,12 @@
 	X(LINE_COSTS, ASKED, ALWAYS) /* with IDLE */                                                                   \
 	X(STEPS, REPORT, ALWAYS)     /* with OPS; of use where the trace has steps */                                  \
 	X(PER_STEP, ASKED, ALWAYS)                                                                                     \
-	X(UTILIZATION, REPORT, WITH_GPU)                                                                               \
+	X(UTILIZATION, REPORT, AROUND_GPU)                                                                             \
 	X(THREADS, REPORT, ALWAYS)                                                                                     \
 	X(CPU_LINES, REPORT, ALWAYS)                                                                                   \
 	X(OFF_CPU, REPORT, ALWAYS)                                                                                     \
 	X(CPU_STACKS, ASKED, ALWAYS)                                                                                   \
-	X(WHY, REPORT, WITH_GPU) /* with UNTIMED and IDLE */                                                           \
+	X(WHY, REPORT, AROUND_GPU) /* with UNTIMED and IDLE */                                                         \
 	X(ARRIVALS, ASKED, ALWAYS)                                                                                     \
 	X(GPU_STACKS, ASKED, WITH_GPU)                                                                                 \
 	X(CALL_STACKS, ASKED, WITHOUT_GPU)
@@ -137,6 +137,8 @@ struct analyses {
 	bool has[ANALYZE_COUNT];			     /* it was asked for, and is of use */
 	analysis_hook *hooks[HOOK_COUNT][ANALYZE_COUNT + 1]; /* the hooks of those, ended by NULL */
 	bool if_of_use;
+	bool in_around;	  /* events are those of the trace around the slice (analyses_begin_around) */
+	bool idle_is_fed; /* the account of idle time has had all events */
 	struct attribution attribution;
 	uint64_t calls, gpu_ops;
 	struct window window;
@@ -193,6 +195,14 @@ void analyses_begin(struct analyses *all, const struct model *first, const struc
 void analyses_begin_part(struct analyses *all, const struct model *part);
 void analyses_free(struct analyses *all);
 
+/*
+ * Before any part of a slice by time, which ends at to_ns: what is fed until the end belongs to the trace around it
+ * (trace.around).  The account of idle time is made of that and cut to the slice, so the accounts of two halves add up
+ * to that of the whole. What began before the slice and runs on in it keeps its GPU busy there, too.
+ */
+void analyses_begin_around(struct analyses *all, const struct model *first, uint64_t to_ns);
+void analyses_end_around(struct analyses *all);
+
 /* For each kind of events: feeds one; whether any analysis wants them. */
 #define ANALYSES_ADD(kind, one, ...)                                                                                   \
 	void analyses_add_##one(struct analyses *all, const struct one##_event *event);                                \
@@ -205,10 +215,16 @@ void analyses_end_range(struct analyses *all, const struct range_event *event);
 /* Calls analyze_options.each_gpu. */
 void analyses_show_gpu(struct analyses *all, const struct gpu_event *event);
 
+/* Whether it is known when GPUs worked: they did in this trace or, if it is a slice, around it. */
+static inline bool analyses_know_gpus(const struct analyses *all)
+{
+	return all->gpu_ops || (all->idle_is_fed && all->idle.devices.count);
+}
+
 /* Notes that the trace reaches this time. */
 static inline void analyses_see_time(struct analyses *all, uint64_t time_ns)
 {
-	if (time_ns > all->last_ns)
+	if (time_ns > all->last_ns && !all->in_around)
 		all->last_ns = time_ns;
 }
 

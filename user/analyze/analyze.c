@@ -13,6 +13,27 @@ static void look(void *context)
 	walk_add_part(walk, walk->part);
 }
 
+/* Feeds what belongs to no slice: what happened around this one. */
+static int walk_around(struct analyses *all, const struct trace *slice)
+{
+	struct trace *around = slice->around;
+	const struct model *part = trace_first(around);
+	struct walk walk;
+
+	if (!part)
+		return around->error;
+	analyses_begin_around(all, part, slice->around_to_ns);
+	walk_begin(&walk, all, part);
+	for (; part; part = trace_next(around)) {
+		walk.part = part;
+		trace_look(around, look, &walk);
+	}
+	trace_wait(around);
+	walk_free(&walk);
+	analyses_end_around(all);
+	return around->error;
+}
+
 int analyze_with(struct analyses *all, struct trace *trace, const enum analysis *which,
 		 const struct analyze_options *options)
 {
@@ -23,6 +44,13 @@ int analyze_with(struct analyses *all, struct trace *trace, const enum analysis 
 	if (!part)
 		return trace->error;
 	analyses_begin(all, part, trace->steps, which, options);
+	if (trace->around && all->has[ANALYZE_IDLE]) {
+		trace->error = walk_around(all, trace);
+		trace->part = NULL;
+		part = trace->error ? NULL : trace_first(trace);
+		if (!part)
+			return trace->error;
+	}
 	walk_begin(&walk, all, part);
 	for (; part; part = all->had_enough ? NULL : trace_next(trace)) {
 		walk.part = part;

@@ -29,8 +29,14 @@ struct steps;
 struct trace {
 	const struct trace_kind *kind;
 	const struct steps *steps; /* steps of training, found when it was opened (steps.h); NULL: not searched */
-	int error;		   /* -errno: the last walk ended early; 0 */
-	const struct model *part;  /* the part handed over last, NULL: none yet */
+	/*
+	 * of a slice by time: the same trace with what begins before and after, as far as it was read; NULL.  A walk of
+	 * it ends one of the slice.
+	 */
+	struct trace *around;
+	uint64_t around_to_ns;	  /* with around: the end of the slice, UINT64_MAX: it has none */
+	int error;		  /* -errno: the last walk ended early; 0 */
+	const struct model *part; /* the part handed over last, NULL: none yet */
 };
 
 /* Where parts come from: one of these for each source. */

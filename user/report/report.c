@@ -47,7 +47,7 @@ static void put_no_gpu(struct report *report)
 {
 	if (!model_is_foreign(report->model))
 		report_no_gpu(report);
-	else if (!report->all->gpu_ops)
+	else if (!analyses_know_gpus(report->all))
 		put_unknown(report, "no_gpu_times", "No GPU times");
 }
 
@@ -68,18 +68,19 @@ static void put_parts(struct report *report)
 	report_processes(report);
 	if (!report->writer)
 		put_verdict(report);
-	if (!report->all->calls && !report->all->gpu_ops) {
+	if (!report->all->calls && !analyses_know_gpus(report->all)) {
 		put_unknown(report, "nothing_seen", "Nothing seen");
 		report_steps(report);
 		report_ops(report);
 		report_ranges(report);
-	} else if (report->all->gpu_ops) {
+	} else if (analyses_know_gpus(report->all)) {
 		report_section(report, "gpus");
 		report_devices(report);
 		report_section(report, NULL);
 		put_no_gpu(report);
 		report_steps(report);
 		report_gpu_by_line(report);
+		report_calls_by_line(report);
 		report_untimed_launches(report);
 		report_gpu_by_kernel(report);
 		report_ops(report);

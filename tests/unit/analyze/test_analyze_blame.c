@@ -373,19 +373,22 @@ static uint64_t ran_in_slice(int fd, uint64_t from_ns, uint64_t to_ns, const cha
 	return ns;
 }
 
-/* The slices are cut where a kernel begins; the gap before that is in neither, as no kernel of its slice ends it. */
+/* The slices are cut where a kernel begins, in one, where it ends, and in the gap after it. */
 static void accounts_of_two_halves_add_up_to_that_of_the_whole(void **state)
 {
 	struct log_builder log;
-	uint64_t cut = (10 + 20 * 100) * MS, train, load;
 	int fd;
 
 	log_gaps_with_holes(&log, 40);
 	fd = log_fd(&log);
-	train = ran_in_slice(fd, 0, cut, LINE_TRAIN) + ran_in_slice(fd, cut, UINT64_MAX, LINE_TRAIN);
-	load = ran_in_slice(fd, 0, cut, LINE_LOAD) + ran_in_slice(fd, cut, UINT64_MAX, LINE_LOAD);
-	assert_int_equal(train, ran_in_slice(fd, 0, UINT64_MAX, LINE_TRAIN));
-	assert_int_equal(load + 90 * MS - 10 * US, ran_in_slice(fd, 0, UINT64_MAX, LINE_LOAD));
+	for (uint64_t at = 0; at < 100 * MS; at += 5 * MS) {
+		uint64_t cut = (10 + 20 * 100) * MS + at;
+		uint64_t train = ran_in_slice(fd, 0, cut, LINE_TRAIN) + ran_in_slice(fd, cut, UINT64_MAX, LINE_TRAIN);
+		uint64_t load = ran_in_slice(fd, 0, cut, LINE_LOAD) + ran_in_slice(fd, cut, UINT64_MAX, LINE_LOAD);
+
+		assert_int_equal(train, ran_in_slice(fd, 0, UINT64_MAX, LINE_TRAIN));
+		assert_int_equal(load, ran_in_slice(fd, 0, UINT64_MAX, LINE_LOAD));
+	}
 	close(fd);
 	log_free(&log);
 }

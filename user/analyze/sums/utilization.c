@@ -36,22 +36,40 @@ static struct utilization_row *row_of(struct utilization *all, uint32_t device)
 	return &all->rows.items[row];
 }
 
-void utilization_add_gpu(struct utilization *all, const struct gpu_event *event)
+static void add_time(struct utilization *all, struct utilization_row *row, const struct model_gpu *op)
 {
-	const struct model_gpu *op = event->op;
-	struct utilization_row *row = row_of(all, op->device);
 	uint64_t start = op->start_ns < all->window->start_ns ? all->window->start_ns : op->start_ns;
 	uint64_t end = op->end_ns > all->window->end_ns ? all->window->end_ns : op->end_ns;
 	uint64_t before_ns = row->busy_ns;
 
-	row->launches +=
-		event->first && (event->launch->class == GPT_CLASS_LAUNCH || event->launch->class == GPT_CLASS_GRAPH);
 	if (!row->busy_until_ns)
 		row->first_ns = start;
 	row->busy_ns += cover(&row->busy_until_ns, start, end);
 	row->outside_ns += cover(&row->until_ns, op->start_ns, op->end_ns) - (row->busy_ns - before_ns);
 	if (op->kind == MODEL_KERNEL)
 		row->kernel_ns += cover(&row->kernel_until_ns, start, end);
+}
+
+void utilization_add_gpu(struct utilization *all, const struct gpu_event *event)
+{
+	struct utilization_row *row = row_of(all, event->op->device);
+
+	row->launches +=
+		event->first && (event->launch->class == GPT_CLASS_LAUNCH || event->launch->class == GPT_CLASS_GRAPH);
+	add_time(all, row, event->op);
+}
+
+void utilization_add_device(struct utilization *all, uint32_t device)
+{
+	row_of(all, device);
+}
+
+void utilization_add_running(struct utilization *all, const struct model_gpu *op)
+{
+	struct utilization_row *row = row_of(all, op->device);
+
+	add_time(all, row, op);
+	row->outside_ns = 0;
 }
 
 static int by_device(const void *left, const void *right)

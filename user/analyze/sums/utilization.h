@@ -27,6 +27,10 @@ struct utilization {
 void utilization_init(struct utilization *all, const struct window *window);
 void utilization_free(struct utilization *all);
 void utilization_add_gpu(struct utilization *all, const struct gpu_event *event);
+/* One that works before or after the window. */
+void utilization_add_device(struct utilization *all, uint32_t device);
+/* Of one that began before the window, so that it counts in another slice: only the time that it is busy in this. */
+void utilization_add_running(struct utilization *all, const struct model_gpu *op);
 void utilization_finish(struct utilization *all);
 
 /* The hooks of this analysis (analyses.h). */

@@ -45,7 +45,12 @@ static void look_at_steps(struct idle *idle, const struct steps *steps, const st
 void idle_init(struct idle *idle, const struct model *model, const struct window *window, const struct steps *steps,
 	       struct step_blocks *blocks)
 {
-	*idle = (struct idle){.model = model, .window = window, .blocks = blocks, .to_ns = UINT64_MAX};
+	*idle = (struct idle){.model = model,
+			      .window = window,
+			      .counted = *window,
+			      .reach = *window,
+			      .blocks = blocks,
+			      .to_ns = UINT64_MAX};
 	why_threads_init(&idle->threads, model);
 	ran_threads_init(&idle->ran, model->thread_count);
 	if (steps)
@@ -404,17 +409,11 @@ static void charge_in_time(struct idle_charging *charging, const struct gpu_even
 	array_free(&rests);
 }
 
-uint32_t idle_block_of(const struct idle *idle, const struct gpu_event *event)
-{
-	uint64_t time_ns = event->launch ? event->launch->start_ns : event->op->start_ns;
-
-	return idle->blocks ? step_blocks_since(idle->blocks, event->op->process, time_ns) : STEP_BLOCK_NONE;
-}
-
 static void charge_gap(struct idle *idle, const struct idle_device *device, const struct gpu_event *event,
 		       uint64_t from, uint64_t to)
 {
 	const struct model_call *launch = event->launch;
+	uint64_t inside_ns = idle_ns_inside(idle, from, to);
 	struct idle_charging charging = {.idle = idle,
 					 .from_ns = from,
 					 .to_ns = to,
@@ -423,7 +422,7 @@ static void charge_gap(struct idle *idle, const struct idle_device *device, cons
 					 .launch_place = event->launch_caller,
 					 .process = event->op->process,
 					 .block = idle_block_of(idle, event),
-					 .looked_at = idle_looks_at(idle, from),
+					 .looked_at = idle_looks_at(idle, from) && inside_ns,
 					 .inner = WHY_CAUSES,
 					 .culprit = NONE,
 					 .via = NONE,
@@ -434,9 +433,9 @@ static void charge_gap(struct idle *idle, const struct idle_device *device, cons
 
 	idle->gaps++;
 	if (charging.looked_at)
-		idle->looked_idle_ns += rest;
+		idle->looked_idle_ns += inside_ns;
 	if (charging.looked_at && charging.block != STEP_BLOCK_NONE)
-		tally_at(&idle->idle_blocks, (struct tally_key){{charging.block}})->ns += rest;
+		tally_at(&idle->idle_blocks, (struct tally_key){{charging.block}})->ns += inside_ns;
 	if (launch)
 		charging.launch_place = caller_place(idle->model, launch->stack, event->launch_caller);
 	if (launch && rest >= GAP_LEAST_NS && launch->start_ns > from) {
@@ -482,12 +481,12 @@ static struct idle_device *device_of(struct idle *idle, uint32_t number)
 void idle_add_gpu(struct idle *idle, const struct gpu_event *event)
 {
 	const struct model_gpu *op = event->op;
-	const struct window *window = idle->window;
-	uint64_t start = later(earlier(op->start_ns, window->end_ns), window->start_ns);
-	uint64_t end = earlier(op->end_ns, window->end_ns);
+	const struct window *reach = &idle->reach;
+	uint64_t start = later(earlier(op->start_ns, reach->end_ns), reach->start_ns);
+	uint64_t end = earlier(op->end_ns, reach->end_ns);
 	struct idle_device *device;
 
-	if (!gpu_ns(op) || op->end_ns <= window->start_ns)
+	if (!gpu_ns(op) || op->end_ns <= reach->start_ns)
 		return;
 	device = device_of(idle, op->device);
 	if (device->first_ns == UINT64_MAX)

@@ -75,6 +75,7 @@ struct idle_charge {
 	uint32_t process;      /* model.processes: the process whose GPU work came late */
 	uint32_t block;	       /* block of steps, STEP_BLOCK_NONE */
 	bool looked_at;	       /* by `why`: it is in the steps, where there are some */
+	bool outside;	       /* of the window: it counts only as what samples of gaps like it say */
 	uint64_t ns, count;
 };
 
@@ -103,6 +104,8 @@ typedef void idle_take_gap(void *context, uint32_t device, const struct idle_par
 struct idle {
 	const struct model *model; /* the latest part */
 	const struct window *window;
+	struct window counted; /* the window; UINT64_MAX until the last event, where it has no end */
+	struct window reach;   /* what is known: more than that around a slice */
 	struct why_threads threads;
 	struct ran_threads ran;
 	uint64_t gaps;		   /* charged so far; identifies the current gap */
@@ -143,6 +146,11 @@ struct idle {
 void idle_init(struct idle *idle, const struct model *model, const struct window *window, const struct steps *steps,
 	       struct step_blocks *blocks);
 void idle_free(struct idle *idle);
+/*
+ * The events are those of a trace around the window, of that time: gaps are charged as there, and cut to the window.
+ * to_ns: where that ends, even if nothing happens up to there.
+ */
+void idle_begin_around(struct idle *idle, struct window reach, uint64_t to_ns);
 void idle_begin_part(struct idle *idle, const struct model *part);
 void idle_add_call(struct idle *idle, const struct call_event *event);
 void idle_add_gpu(struct idle *idle, const struct gpu_event *event);
@@ -153,6 +161,15 @@ void idle_add_sample(struct idle *idle, const struct sample_event *event);
 void idle_add_await(struct idle *idle, const struct await_event *event);
 void idle_add_wait(struct idle *idle, const struct wait_event *event);
 void idle_finish(struct idle *idle, struct lines *lines);
+
+/* How much of that time counts. */
+static inline uint64_t idle_ns_inside(const struct idle *idle, uint64_t from_ns, uint64_t to_ns)
+{
+	uint64_t from = from_ns > idle->counted.start_ns ? from_ns : idle->counted.start_ns;
+	uint64_t to = to_ns < idle->counted.end_ns ? to_ns : idle->counted.end_ns;
+
+	return to > from ? to - from : 0;
+}
 
 static inline bool idle_looks_at(const struct idle *idle, uint64_t time_ns)
 {

@@ -124,7 +124,7 @@ static uint32_t first_launched(struct idle *idle, const struct call_event *event
 		return NONE;
 	if (tally_at(&idle->kernels, (struct tally_key){{event->process, kernel->name}})->count++)
 		return NONE;
-	return began_ns && began_ns < idle->window->start_ns ? NONE : kernel->name;
+	return began_ns && began_ns < idle->reach.start_ns ? NONE : kernel->name;
 }
 
 /*
@@ -142,6 +142,14 @@ static void note_call(struct why_thread *thread, const struct model_call *call, 
 		doing.key = why_key(key.part[0], WHY_COMPILE, WHY_COMPILE_LAUNCH, kernel);
 	why_thread_does(thread, doing);
 	why_thread_waits(thread, call->start_ns, call->end_ns, key);
+}
+
+/* Around a slice: what begins in it. */
+static bool is_counted(const struct idle *idle, uint64_t time_ns)
+{
+	bool is_around = idle->reach.start_ns < idle->counted.start_ns || idle->reach.end_ns > idle->counted.end_ns;
+
+	return !is_around || (time_ns >= idle->counted.start_ns && time_ns < idle->counted.end_ns);
 }
 
 void idle_add_call(struct idle *idle, const struct call_event *event)
@@ -169,7 +177,7 @@ void idle_add_call(struct idle *idle, const struct call_event *event)
 		return;
 	key = key_of_call(thread, event, cause, place);
 	note_call(thread, call, key, kernel);
-	if (!idle_looks_at(idle, call->start_ns))
+	if (!idle_looks_at(idle, call->start_ns) || !is_counted(idle, call->start_ns))
 		return;
 	sum = tally_at(&idle->calls, key);
 	sum->ns += call->end_ns - call->start_ns;
@@ -207,7 +215,8 @@ void idle_add_span(struct idle *idle, const struct span_event *event)
 						    import ? span->name : (uint32_t)span->generation, NONE)};
 
 	why_thread_does(why_thread(&idle->threads, span->thread), doing);
-	if (import && !(idle->from_ns ? span->start_ns >= idle->from_ns : idle->devices.count != 0))
+	if (import && is_counted(idle, span->start_ns) &&
+	    !(idle->from_ns ? span->start_ns >= idle->from_ns : idle->devices.count != 0))
 		idle->imports_before_ns += span->end_ns - span->start_ns;
 }
 

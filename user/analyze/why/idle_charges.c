@@ -5,11 +5,25 @@
 #include "analyze/why/idle_internal.h"
 #include "base/distance.h"
 
-/* AFTER, INNER_SHIFT: bits in the cause of a key of whats; LOOKED_AT, NO_BLOCK: in the block of a key of charges. */
+/* AFTER, INNER_SHIFT: bits in the cause of a key of whats; the others: in the block of a key of charges. */
 #define AFTER 0x100u
 #define INNER_SHIFT 16
 #define LOOKED_AT 0x100u
+#define OUTSIDE 0x200u
 #define NO_BLOCK 0xffu
+
+void idle_begin_around(struct idle *idle, struct window reach, uint64_t to_ns)
+{
+	idle->reach = reach;
+	idle->counted.end_ns = earlier(idle->counted.end_ns, to_ns);
+}
+
+uint32_t idle_block_of(const struct idle *idle, const struct gpu_event *event)
+{
+	uint64_t time_ns = event->launch ? event->launch->start_ns : event->op->start_ns;
+
+	return idle->blocks ? step_blocks_since(idle->blocks, event->op->process, time_ns) : STEP_BLOCK_NONE;
+}
 
 uint32_t idle_like(struct idle *idle, const struct gpu_event *event, uint64_t ns)
 {
@@ -49,7 +63,7 @@ static bool is_of_samples(enum why_cause inner)
 }
 
 /* Returns the charge's number in charges. */
-static size_t charge_account(const struct idle_charging *charging, struct tally_key key, uint64_t ns)
+static size_t charge_account(const struct idle_charging *charging, struct tally_key key, uint64_t ns, bool outside)
 {
 	struct idle *idle = charging->idle;
 	struct tally_key whose = {{charging->launch_place, charging->process, charging->culprit, charging->via}};
@@ -62,7 +76,9 @@ static size_t charge_account(const struct idle_charging *charging, struct tally_
 	key.part[1] |= (charging->after ? AFTER : 0) | (uint32_t)inner << INNER_SHIFT;
 	entry = tally_at(&idle->charges,
 			 (struct tally_key){{tally_number(&idle->whats, key), tally_number(&idle->whose, whose),
-					     when | (charging->looked_at ? LOOKED_AT : 0),
+					     when | (outside		   ? OUTSIDE
+						     : charging->looked_at ? LOOKED_AT
+									   : 0),
 					     is_of_samples(inner) ? charging->like : 0}});
 	entry->ns += ns;
 	entry->count += !charging->once || entry->more != idle->gaps;
@@ -70,8 +86,8 @@ static size_t charge_account(const struct idle_charging *charging, struct tally_
 	while (idle->pieces.count < idle->charges.count)
 		array_push(&idle->pieces, 0u);
 	idle->pieces.items[entry - idle->charges.entries] += !charging->settling;
-	idle->sum += ns;
-	if (charging->looked_at)
+	idle->sum += outside ? 0 : ns;
+	if (charging->looked_at && !outside)
 		add_to_sum(charging, &idle->sums[cause], ns);
 	return (size_t)(entry - idle->charges.entries);
 }
@@ -150,10 +166,38 @@ static void hand_parts_over(const struct idle_charging *charging)
 	idle->parts.count = 0;
 }
 
+/* How much of the first ns of the spans is outside of the window. */
+static uint64_t ns_outside(const struct idle *idle, const struct idle_spans *spans, uint64_t ns)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; ns && i < spans->count; i++) {
+		const struct why_rest *span = &spans->next[i];
+		uint64_t part_ns = earlier(span->to_ns - span->from_ns, ns);
+
+		sum += part_ns - idle_ns_inside(idle, span->from_ns, span->from_ns + part_ns);
+		ns -= part_ns;
+	}
+	return sum;
+}
+
+static void note_inside(const struct idle_charging *charging, size_t charge, uint64_t from_ns, uint64_t to_ns)
+{
+	const struct window *counted = &charging->idle->counted;
+
+	if (!idle_ns_inside(charging->idle, from_ns, to_ns))
+		return;
+	from_ns = later(from_ns, counted->start_ns);
+	to_ns = earlier(to_ns, counted->end_ns);
+	idle_steps_add(&charging->idle->steps, charge, charging->process, from_ns, to_ns);
+	note_part(charging, charge, from_ns, to_ns);
+}
+
 void idle_charge_spans(struct idle_charging *charging, struct tally_key key, struct idle_spans *spans, uint64_t ns)
 {
 	enum why_cause inner = inner_of(charging, key);
-	size_t number;
+	uint64_t outside_ns;
+	size_t number = 0;
 
 	if (!ns)
 		return;
@@ -163,12 +207,15 @@ void idle_charge_spans(struct idle_charging *charging, struct tally_key key, str
 	}
 	if (is_of_samples(inner) && !charging->settling)
 		array_push(&charging->idle->sampled, piece_of(charging, key, ns));
-	number = charge_account(charging, key, ns);
+	outside_ns = ns_outside(charging->idle, spans, ns);
+	if (outside_ns)
+		charge_account(charging, key, outside_ns, true);
+	if (outside_ns < ns)
+		number = charge_account(charging, key, ns - outside_ns, false);
 	while (ns && spans->count) {
 		uint64_t from_ns, part_ns = remove_front(spans, ns, &from_ns);
 
-		idle_steps_add(&charging->idle->steps, number, charging->process, from_ns, from_ns + part_ns);
-		note_part(charging, number, from_ns, from_ns + part_ns);
+		note_inside(charging, number, from_ns, from_ns + part_ns);
 		ns -= part_ns;
 	}
 }
@@ -253,6 +300,7 @@ struct idle_charge idle_charge_made(const struct idle *idle, size_t index)
 				    .process = whose[1],
 				    .block = (when & NO_BLOCK) == NO_BLOCK ? STEP_BLOCK_NONE : when & NO_BLOCK,
 				    .looked_at = when & LOOKED_AT,
+				    .outside = when & OUTSIDE,
 				    .ns = entry->ns,
 				    .count = entry->count};
 }

@@ -48,6 +48,7 @@ static void add_share(const struct resolving *resolving, const struct idle_charg
 
 	share.block = unknown->block;
 	share.looked_at = unknown->looked_at;
+	share.outside = false;
 	share.ns = ns;
 	share.count = 0;
 	if (!ns)
@@ -148,6 +149,8 @@ void idle_resolve(struct idle *idle)
 
 		resolving.at = (uint32_t)i;
 		array_push(&idle->resolved_from, (uint32_t)idle->resolved.count);
+		if (charge.outside)
+			continue;
 		if (charge.inner != WHY_UNSAMPLED)
 			put_all(&resolving, &charge);
 		else if (idle->ran.waits && group->samples >= SAMPLES_LEAST)

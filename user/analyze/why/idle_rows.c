@@ -119,12 +119,13 @@ static void add_edges(struct idle *idle)
 	for (size_t i = 0; i < idle->devices.count; i++) {
 		const struct idle_device *device = &idle->devices.items[i];
 
-		before_ns += device->first_ns - idle->window->start_ns;
-		before += device->first_ns > idle->window->start_ns;
-		if (idle->window->end_ns > device->busy_until_ns) {
-			after_ns += idle->window->end_ns - device->busy_until_ns;
-			after++;
-		}
+		uint64_t least_ns = idle_ns_inside(idle, 0, device->first_ns);
+		uint64_t most_ns = idle_ns_inside(idle, device->busy_until_ns, UINT64_MAX);
+
+		before_ns += least_ns;
+		before += least_ns != 0;
+		after_ns += most_ns;
+		after += most_ns != 0;
 	}
 	untimed_ns = window_untimed_ns(idle->window) * before;
 	before_ns -= untimed_ns < before_ns ? untimed_ns : before_ns;
@@ -142,6 +143,8 @@ void idle_finish(struct idle *idle, struct lines *lines)
 	struct line_tally_row *sorted;
 	size_t count;
 
+	if (idle->counted.end_ns == UINT64_MAX)
+		idle->counted.end_ns = idle->window->end_ns;
 	idle_resolve(idle);
 	find_callers(idle, &keys, lines);
 	for (size_t i = 0; i < idle_charge_count(idle); i++) {

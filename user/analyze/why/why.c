@@ -91,7 +91,7 @@ static void follow_copies(struct why *why, struct why_device *device, const stru
 			  uint64_t end)
 {
 	settle_copy(why, device, start);
-	if (is_copy(event->op) || gpu_is_migration(event->op))
+	if ((is_copy(event->op) || gpu_is_migration(event->op)) && event->op->start_ns >= why->window->start_ns)
 		note_copy(why, event);
 	if (!is_copy(event->op)) {
 		if (end > device->work_until_ns)
@@ -122,7 +122,7 @@ static struct why_device *device_of(struct why *why, uint32_t number)
 	size_t index = tally_number(&why->device_index, (struct tally_key){{number}});
 
 	if (index == known)
-		array_push(&why->devices, ((struct why_device){.device = number, .first_ns = UINT64_MAX}));
+		array_push(&why->devices, ((struct why_device){.device = number}));
 	return &why->devices.items[index];
 }
 
@@ -142,12 +142,9 @@ void why_add_gpu(struct why *why, const struct gpu_event *event)
 		return;
 	device = device_of(why, op->device);
 	why->any_gpu = true;
-	if (device->first_ns == UINT64_MAX)
-		device->first_ns = device->busy_until_ns = start;
 	if (earlier(end, most) > later(start, least))
 		follow_copies(why, device, event, later(start, least), earlier(end, most));
 	why->at_block = idle_block_of(why->idle, event);
 	why->at_process = op->process;
 	why_shared_add_gpu(why, (size_t)(device - why->devices.items), event, start, end, is_copy(op));
-	device->busy_until_ns = later(device->busy_until_ns, end);
 }

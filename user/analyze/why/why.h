@@ -51,7 +51,6 @@ struct why_loss {
 
 struct why_device {
 	uint32_t device;
-	uint64_t first_ns, busy_until_ns;
 	uint64_t work_until_ns;	       /* latest end of an operation that is no copy between host and device */
 	uint64_t copy_ns, copy_end_ns; /* the rest of a copy, with nothing running beside it so far */
 	struct tally_key copy_key;

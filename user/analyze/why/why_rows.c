@@ -5,6 +5,7 @@
 
 #include "analyze/why/culprits.h"
 #include "analyze/why/why_internal.h"
+#include "base/distance.h"
 #include "base/order.h"
 
 #define CALLERS_SHARE 100u /* a caller with less than one part in this many of the time looked at is not told apart */
@@ -24,14 +25,15 @@ enum of_sum { OF_INNER_LINE, OF_CALLER, OF_STACK };
 static void settle_all(struct why *why)
 {
 	uint64_t first_ns = UINT64_MAX;
+	uint64_t least_ns = later(why->idle->from_ns, why->window->start_ns);
+	uint64_t most_ns = earlier(why->idle->to_ns, why->window->end_ns);
 
-	for (size_t i = 0; i < why->devices.count; i++) {
-		struct why_device *device = &why->devices.items[i];
-		uint64_t least_ns = why->idle->from_ns, most_ns = why->idle->to_ns;
-		uint64_t from_ns = device->first_ns > least_ns ? device->first_ns : least_ns;
-		uint64_t to_ns = device->busy_until_ns < most_ns ? device->busy_until_ns : most_ns;
+	for (size_t i = 0; i < why->devices.count; i++)
+		why_settle_copies(why, &why->devices.items[i]);
+	for (size_t i = 0; i < why->idle->devices.count; i++) {
+		const struct idle_device *device = &why->idle->devices.items[i];
+		uint64_t from_ns = later(device->first_ns, least_ns), to_ns = earlier(device->busy_until_ns, most_ns);
 
-		why_settle_copies(why, device);
 		if (to_ns > from_ns)
 			why->looked_ns += to_ns - from_ns;
 		if (from_ns < first_ns)

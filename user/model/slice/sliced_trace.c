@@ -410,13 +410,36 @@ int sliced_trace_open_before(struct sliced_trace *sliced, struct trace *inner, c
 	return err ? err : count_slice(sliced, last);
 }
 
+static int open_around(struct sliced_trace *sliced)
+{
+	struct slice slice = sliced->slice;
+
+	if (slice.spans || slice.by_launch || (!slice.from_ns && slice.to_ns == UINT64_MAX))
+		return 0;
+	sliced->trace.around = sliced->inner;
+	sliced->trace.around_to_ns = slice.to_ns;
+	if (!slice.processes && !slice.threads && slice.device == NONE)
+		return 0;
+	slice.from_ns = 0;
+	slice.to_ns = UINT64_MAX;
+	slice.givers = NULL;
+	sliced->unbounded = xcalloc(1, sizeof(*sliced->unbounded));
+	sliced->trace.around = &sliced->unbounded->trace;
+	return sliced_trace_open(sliced->unbounded, sliced->inner, &slice, sliced->words);
+}
+
 int sliced_trace_open(struct sliced_trace *sliced, struct trace *inner, const struct slice *slice, const char *words)
 {
-	return sliced_trace_open_before(sliced, inner, slice, words, NULL);
+	int err = sliced_trace_open_before(sliced, inner, slice, words, NULL);
+
+	return err ? err : open_around(sliced);
 }
 
 void sliced_trace_close(struct sliced_trace *sliced)
 {
+	if (sliced->unbounded)
+		sliced_trace_close(sliced->unbounded);
+	free(sliced->unbounded);
 #define FREE(one, many, ...) free(sliced->part.many);
 	OWN_ARRAYS(FREE)
 #undef FREE

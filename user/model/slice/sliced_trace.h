@@ -2,7 +2,7 @@
 /*
  * A slice of a trace as a trace of its own: it takes parts of another trace and hands them over without the events
  * outside.  Interval, counts of calls and receipt are the slice's.  Losses have no known time, so they remain those of
- * the whole recording.
+ * the whole recording.  A slice by time also has the trace around it (trace.around).
  */
 #ifndef GPUTRACE_MODEL_SLICED_TRACE_H
 #define GPUTRACE_MODEL_SLICED_TRACE_H
@@ -21,7 +21,8 @@ struct sliced_trace {
 	struct trace trace;
 	struct trace *inner;
 	struct slice slice;
-	const char *words; /* description of the slice, for people */
+	const char *words;		/* description of the slice, for people */
+	struct sliced_trace *unbounded; /* trace.around, if the slice has more than an interval; else NULL */
 
 	struct model part; /* handed over; everything but the arrays below is the inner part's */
 	struct keep keep;

@@ -77,10 +77,18 @@ static char *nothing_timed(const struct analyses *all)
 			       number_count(all->calls).text, all->calls == 1 ? " was" : "s were"));
 }
 
+static char *none_in_slice(void)
+{
+	return xstrdup("No GPU operation is in this slice: GPUs worked only before it, or only after it. Take a slice "
+		       "that has some, with another --from or --to.");
+}
+
 char *why_unknown(const struct analyses *all)
 {
 	const struct why *why = &all->why;
 
+	if (!all->gpu_ops && analyses_know_gpus(all))
+		return why->looked_ns ? NULL : none_in_slice();
 	if (model_is_foreign(all->model) && !all->gpu_ops)
 		return xasprintf(
 			"%s CUDA call%s and no GPU work are in this file: when the GPU worked is not known. Its "
