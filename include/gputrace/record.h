@@ -543,6 +543,7 @@ struct gpt_text {
 #define GPT_SESSION_STEP "step:" /* prefix of the value given as --step */
 #define GPT_SESSION_UNASKED                                                                                            \
 	"unasked:cpu" /* what runs and what waits is recorded by default, not by the user's choice */
+#define GPT_SESSION_NO_SUDO "no sudo" /* where it was recorded sudo gives no right to use BPF */
 
 #define GPT_ROWS_session(F, R, A) \
 	F(__u32, metric_launches, "delta") /* 1: folded lines count launches by choice of the user */ \
@@ -554,8 +555,8 @@ struct gpt_session {
 	/* "gputrace version\0host\0kernel release\0target as the user named it\0"; older logs lack the rest:
 	 * "least completeness in thousandths of a percent\0agent: auto, require or off\0boot id of the
 	 * machine\0" "ns that the machine had slept: CLOCK_BOOTTIME - CLOCK_MONOTONIC\0", and any number of
-	 * labels "key=value\0". The value of --step is among them, without a "=": "step:py:handle\0", and so is
-	 * GPT_SESSION_UNASKED. */
+	 * labels "key=value\0". The value of --step is among them, without a "=": "step:py:handle\0", and so are
+	 * GPT_SESSION_UNASKED and GPT_SESSION_NO_SUDO. */
 	char text[];
 };
 

@@ -34,9 +34,13 @@ def said(done):
     (tracing.AS_NOBODY, ["capabilities missing CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE: run it with sudo",
                          "ring buffer missing not known: asking is not permitted"], CIRCLES),
     (WITHOUT_CAPABILITIES, ["CAP_SYS_PTRACE: root has lost them here", "--cap-add"], (*CIRCLES, "sudo")),
+    ((*tracing.AS_NOBODY, *WITHOUT_CAPABILITIES[1:]), ["CAP_SYS_PTRACE: sudo gives none here, as this container lacks them", "--cap-add"],
+     (*CIRCLES, "run it with sudo")),
+    ((*tracing.AS_NOBODY, "unshare", "--user"), ["CAP_SYS_PTRACE: sudo gives none here, as this container lacks them"],
+     (*CIRCLES, "run it with sudo")),
     (WITHOUT_SYS, ["BTF missing /sys/kernel/btf/vmlinux is not there: /sys is not mounted here: mount -t sysfs",
                    "uprobes missing /sys is not mounted here"], (*CIRCLES, "sudo"))],
-                         ids=("plain user", "root without capabilities", "no /sys"))
+                         ids=("plain user", "root without capabilities", "user of a container", "user namespace", "no /sys"))
 def test_doctor_and_a_trace_say_what_is_missing_and_not_what_is_there(tmp_path, public, how, has, lacks):
     doctor = said(tracing.command(tmp_path, *how, public / "gputrace", "doctor").must_be(0))
     trace = said(tracing.command(tmp_path, *how, public / "gputrace", "--way", "bpf", "--", "true").must_be(tracing.OWN_FAILURE))

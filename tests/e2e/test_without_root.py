@@ -206,6 +206,23 @@ def test_what_cannot_be_had_without_root_is_said(desk, arguments, text):
     assert text in done.stderr, done
 
 
+AS_1000 = ("setpriv", "--reuid=1000", "--regid=1000", "--clear-groups")
+NO_OTHERS = ("unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc")
+
+
+@pytest.mark.parametrize("by, sudo", [(AS_1000, True), ((AS_USER,), False), ((*AS_1000, "--bounding-set=-all"), False),
+                                      ((*AS_1000, *NO_OTHERS), False)],
+                         ids=("sudo", "NoNewPrivs", "bounding set", "own namespaces"))
+def test_sudo_is_advised_only_where_it_gives_rights(desk, by, sudo):
+    """Also by the report that root makes of the log later, elsewhere."""
+    loses = tracing.on_simgpu(desk / "gpu.json", "/usr/bin/python3", machine.PROGRAMS / "loses_time.py", "python", desk / "truth.json")
+    done = tracing.command(desk, *by, desk / "gputrace", "--no-keep", "-o", desk / "trace.gpt", "--", *loses).must_be(0)
+    for said in (done.stdout, tracing.gputrace(desk, "report", "trace.gpt").must_be(0).stdout):
+        assert "Most GPU time: " in said
+        assert ("Next: sudo gputrace why -- COMMAND" in said) == sudo, said
+        assert ("Next: gputrace " in said) != sudo, said
+
+
 def test_an_unknown_way_is_refused(tmp_path):
     assert "--way ebpf: accepted are auto, bpf and agent" in tracing.gputrace(tmp_path, "--way", "ebpf", "--", "true").must_be(2).stderr
 

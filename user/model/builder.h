@@ -92,6 +92,9 @@ void builder_set_step(struct builder *builder, struct text step);
 /* What runs and what waits was recorded without being asked for. */
 void builder_set_unasked(struct builder *builder);
 
+/* Where it was recorded sudo gives no right to use BPF. */
+void builder_set_no_sudo(struct builder *builder);
+
 /* The user's options; min_complete: thousandths of a percent. */
 void builder_set_options(struct builder *builder, uint32_t min_complete, bool metric_launches,
 			 enum model_gpu_times gpu_times);

@@ -115,6 +115,7 @@ struct model {
 	uint32_t min_complete;	   /* thousandths of a percent */
 	bool metric_launches;
 	bool samples_unasked; /* samples and waits were recorded by default: no output counts them of itself */
+	bool no_sudo;	      /* where it was recorded sudo gives no right to use BPF */
 	enum model_gpu_times gpu_times;
 
 	struct model_process *processes;

@@ -22,6 +22,7 @@
 #define PF_EXITING 0x00000004u
 #define PF_FORKNOEXEC 0x00000040u
 #define PROC_PID_INIT_INO 0xEFFFFFFCu /* include/linux/proc_ns.h */
+#define PROC_USER_INIT_INO 0xEFFFFFFDu
 #define NS_PER_S 1000000000ull
 
 /*
@@ -415,9 +416,19 @@ int process_each(int (*fn)(pid_t pid, void *context), void *context)
 	return stop;
 }
 
-bool process_in_initial_pid_namespace(void)
+static bool is_in_namespace(const char *path, ino_t number)
 {
 	struct stat st;
 
-	return stat("/proc/self/ns/pid", &st) == 0 && st.st_ino == PROC_PID_INIT_INO;
+	return stat(path, &st) == 0 && st.st_ino == number;
+}
+
+bool process_in_initial_pid_namespace(void)
+{
+	return is_in_namespace("/proc/self/ns/pid", PROC_PID_INIT_INO);
+}
+
+bool process_in_initial_user_namespace(void)
+{
+	return is_in_namespace("/proc/self/ns/user", PROC_USER_INIT_INO);
 }

@@ -99,6 +99,9 @@ int process_each(int (*fn)(pid_t pid, void *context), void *context);
 /* Whether gputrace is in the initial pid namespace (PROC_PID_INIT_INO 0xEFFFFFFC, include/linux/proc_ns.h). */
 bool process_in_initial_pid_namespace(void);
 
+/* The same of user namespaces: only there a capability holds for what belongs to no namespace, such as BPF. */
+bool process_in_initial_user_namespace(void);
+
 struct mapping {
 	uint64_t start, end, offset; /* offset: in the file, of `start` */
 	uint64_t inode;

@@ -736,14 +736,17 @@ static void the_target_is_named_as_the_user_did(void **state)
 
 static void the_session_record_says_what_no_one_asked_for(void **state)
 {
-	static const char unasked[] = GPT_SESSION_UNASKED;
+	static const char unasked[] = GPT_SESSION_UNASKED, both[] = GPT_SESSION_UNASKED "\0" GPT_SESSION_NO_SUDO;
 	struct gpt_session *session;
 
 	PARSE("-p", "12", "-M", "run=17", "--step", "backward");
-	session = session_record(&options, true);
+	session = session_record(&options, true, false);
 	assert_memory_equal(session->text + session->bytes - sizeof(unasked), unasked, sizeof(unasked));
 	free(session);
-	session = session_record(&options, false);
+	session = session_record(&options, true, true);
+	assert_memory_equal(session->text + session->bytes - sizeof(both), both, sizeof(both));
+	free(session);
+	session = session_record(&options, false, false);
 	assert_memory_equal(session->text + session->bytes - sizeof("step:backward"), "step:backward",
 			    sizeof("step:backward"));
 	free(session);
@@ -756,7 +759,7 @@ static void the_session_record_holds_what_outputs_need(void **state)
 
 	PARSE("--metric", "launches", "--min-complete", "99.9", "--agent", "require", "-p", "12", "-M", "run=17", "-M",
 	      "lr=");
-	session = session_record(&options, false);
+	session = session_record(&options, false, false);
 	assert_int_equal(session->hdr.type, GPT_SESSION);
 	assert_int_equal(session->hdr.size % 8, 0);
 	assert_true(session->bytes <= session->hdr.size - sizeof(*session));

@@ -24,7 +24,6 @@
 #include "target/process.h"
 
 #define CGROUP_MAX 4096
-#define INIT_USER_NAMESPACE 0xEFFFFFFDu /* PROC_USER_INIT_INO, include/linux/proc_ns.h */
 #define CLOSED 3			/* the descriptor of the calls in the table */
 #define TRIAL_LOOKS 2000		/* 1 ms each: a filter may have a supervisor that does not answer */
 #define TRIAL_PAUSE_NS 1000000L
@@ -90,10 +89,9 @@ bool seccomp_may_read(void)
 {
 	struct process_owner of;
 	struct thread_status own;
-	struct stat namespace;
 
 	return read_own(&own) && !own.seccomp && !process_owner(getpid(), &of) && of.effective >> CAP_SYS_ADMIN & 1 &&
-	       !stat("/proc/self/ns/user", &namespace) && namespace.st_ino == INIT_USER_NAMESPACE;
+	       process_in_initial_user_namespace();
 }
 
 void seccomp_prepare(void)

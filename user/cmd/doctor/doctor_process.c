@@ -271,7 +271,7 @@ static bool check_agent(const struct subject *subject)
 		err = -ENOTSUP;
 	if ((!err || err == -EPERM) && !privileges_may_stop_own(&scope)) {
 		snprintf(result.why, sizeof(result.why),
-			 "kernel.yama.ptrace_scope is %d: sudo sysctl kernel.yama.ptrace_scope=0, or root, lets it",
+			 "kernel.yama.ptrace_scope is %d: root's sysctl kernel.yama.ptrace_scope=0, or root, lets it",
 			 scope);
 		err = -EPERM;
 	}

@@ -59,19 +59,26 @@ static const struct needed_capability needed_for_others[] = {
 
 #define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
 
-uint64_t privileges_effective(void)
+/* name: with its colon. */
+static uint64_t read_capabilities(const char *name)
 {
 	FILE *status = fopen("/proc/self/status", "re");
+	size_t length = strlen(name);
 	char line[256];
-	uint64_t effective = 0;
+	uint64_t set = 0;
 
 	if (!status)
 		return 0;
 	while (fgets(line, sizeof(line), status))
-		if (!strncmp(line, "CapEff:", 7))
-			effective = strtoull(line + 7, NULL, 16);
+		if (!strncmp(line, name, length))
+			set = strtoull(line + length, NULL, 16);
 	fclose(status);
-	return effective;
+	return set;
+}
+
+uint64_t privileges_effective(void)
+{
+	return read_capabilities("CapEff:");
 }
 
 static void add_missing(uint64_t effective, const struct needed_capability *rows, size_t count, char *buffer,
@@ -146,10 +153,32 @@ void privileges_drop(void)
 	(void)syscall(SYS_capset, &header, none);
 }
 
+/* A program that sudo starts gets no capability beyond the bounding set; one of a user namespace holds only there. */
+static bool are_out_of_reach(void)
+{
+	char missing[128];
+
+	return *privileges_missing(read_capabilities("CapBnd:"), missing, sizeof(missing)) ||
+	       !process_in_initial_user_namespace();
+}
+
+bool privileges_sudo_gives(void)
+{
+	char missing[128];
+
+	if (are_out_of_reach() || !process_in_initial_pid_namespace())
+		return false;
+	return geteuid() ? prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1
+			 : !*privileges_missing(privileges_effective(), missing, sizeof(missing));
+}
+
 const char *privileges_remedy(void)
 {
 	if (geteuid() && prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
 		return "sudo gives none here, as NoNewPrivs is set: run it as root, outside of this container";
+	if (geteuid() && are_out_of_reach())
+		return "sudo gives none here, as this container lacks them: give them to the container "
+		       "(--cap-add=BPF,PERFMON,SYS_PTRACE or --privileged), or run it as root on the host";
 	return geteuid() ? "run it with sudo"
 			 : "root has lost them here: give them to the container (--cap-add=BPF,PERFMON,SYS_PTRACE or "
 			   "--privileged), or run on the host";

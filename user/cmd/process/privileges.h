@@ -37,6 +37,12 @@ void privileges_take_installed(char **argv);
 /* Gives up all capabilities of the calling thread for good; root keeps its own. */
 void privileges_drop(void);
 
+/*
+ * Whether sudo, or root as which gputrace runs, may use BPF here. Not under NoNewPrivs, in a container whose bounding
+ * set lacks a capability, or in a user or pid namespace of its own.
+ */
+bool privileges_sudo_gives(void);
+
 /* What a user who lacks them can do; to be printed after "missing: ". */
 const char *privileges_remedy(void);
 

@@ -233,7 +233,8 @@ static int open_log(struct recording *recording)
 		msg_warn("the log is in memory (" TEMPORARY_MEMORY "), as no folder on a disk can be written: "
 			 "name one with TMPDIR=FOLDER");
 	recording->log = log_writer_open(recording->file.fd);
-	session = session_record(recording->options, recording->unasked.cpu || recording->unasked.off_cpu);
+	session = session_record(recording->options, recording->unasked.cpu || recording->unasked.off_cpu,
+				 recording->share_name && !privileges_sudo_gives());
 	err = log_writer_append(recording->log, &session->hdr);
 	free(session);
 	if (err)

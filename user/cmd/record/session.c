@@ -89,7 +89,7 @@ static char *step_text(const struct options *options)
 	return kept ? xasprintf("%s%s", GPT_SESSION_STEP, given) : xstrdup("");
 }
 
-struct gpt_session *session_record(const struct options *options, bool unasked)
+struct gpt_session *session_record(const struct options *options, bool unasked, bool no_sudo)
 {
 	char *target = session_target(options), *step = step_text(options);
 	struct gpt_session *record;
@@ -117,6 +117,7 @@ struct gpt_session *session_record(const struct options *options, bool unasked)
 		bytes += strlen(options->labels.list.items[i]) + 1;
 	bytes += *step ? strlen(step) + 1 : 0;
 	bytes += unasked ? sizeof(GPT_SESSION_UNASKED) : 0;
+	bytes += no_sudo ? sizeof(GPT_SESSION_NO_SUDO) : 0;
 	size = gpt_padded(sizeof(*record) + bytes);
 	record = xcalloc(1, size);
 	record->hdr = (struct gpt_record){.size = (uint32_t)size, .type = GPT_SESSION};
@@ -132,7 +133,9 @@ struct gpt_session *session_record(const struct options *options, bool unasked)
 	if (*step)
 		at = stpcpy(at, step) + 1;
 	if (unasked)
-		stpcpy(at, GPT_SESSION_UNASKED);
+		at = stpcpy(at, GPT_SESSION_UNASKED) + 1;
+	if (no_sudo)
+		stpcpy(at, GPT_SESSION_NO_SUDO);
 	free(step);
 	free(target);
 	return record;

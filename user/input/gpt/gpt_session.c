@@ -38,6 +38,11 @@ static int64_t slept_of(struct text text)
 	return *end || errno || ns < 0 || ns > SLEPT_NS_MAX ? 0 : ns;
 }
 
+static bool is_word(struct text text, const char *word)
+{
+	return text.size == strlen(word) && !memcmp(text.bytes, word, text.size);
+}
+
 bool gpt_add_session(struct builder *builder, const struct sender *none, const struct gpt_record *record)
 {
 	const struct gpt_session *event = (const struct gpt_session *)record;
@@ -60,9 +65,10 @@ bool gpt_add_session(struct builder *builder, const struct sender *none, const s
 			builder_add_label(builder, label);
 		else if (label.size > step && !memcmp(label.bytes, GPT_SESSION_STEP, step))
 			builder_set_step(builder, (struct text){label.bytes + step, label.size - step});
-		else if (label.size == strlen(GPT_SESSION_UNASKED) &&
-			 !memcmp(label.bytes, GPT_SESSION_UNASKED, label.size))
+		else if (is_word(label, GPT_SESSION_UNASKED))
 			builder_set_unasked(builder);
+		else if (is_word(label, GPT_SESSION_NO_SUDO))
+			builder_set_no_sudo(builder);
 	builder_set_options(builder, min_complete_of(event, fields[4]), event->metric_launches != 0, gpu_times);
 	return true;
 }

@@ -73,6 +73,11 @@ void builder_set_unasked(struct builder *builder)
 	builder->model->samples_unasked = true;
 }
 
+void builder_set_no_sudo(struct builder *builder)
+{
+	builder->model->no_sudo = true;
+}
+
 void builder_set_options(struct builder *builder, uint32_t min_complete, bool metric_launches,
 			 enum model_gpu_times gpu_times)
 {

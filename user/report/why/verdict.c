@@ -269,12 +269,13 @@ static char *command_with_samples(const struct analyses *all, const struct why_f
 	return xasprintf("sudo gputrace why -p %" PRIu32, process->pid);
 }
 
+/* Samples are missing that a recording with root's rights would have. */
 static bool lacks_samples(const struct analyses *all, const struct why_finding *finding)
 {
 	enum why_cause cause = finding->loss->cause;
 
 	return (cause == WHY_PYTHON || cause == WHY_PROGRAM || cause == WHY_UNSAMPLED) &&
-	       !(all->idle.ran.samples && all->idle.ran.waits) && !model_is_foreign(all->model);
+	       !(all->idle.ran.samples && all->idle.ran.waits) && !model_is_foreign(all->model) && !all->model->no_sudo;
 }
 
 /* For the largest loss, or for the line that owns most; finding: NULL for the latter. */
