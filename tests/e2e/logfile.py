@@ -6,7 +6,7 @@ import pathlib
 
 import gptlog
 
-CALL, CALL_ARGS, MAPPED, BATCH, CUPTI_USE = 1, 2, 12, 13, 16
+CALL, CALL_ARGS, EXIT, MAPPED, BATCH, CUPTI_USE = 1, 2, 11, 12, 13, 16
 NESTED_IN_SYMBOL = 1  # flag of CALL
 PROCESS, PROBES, SYMBOL, NOTE, END = 33, 34, 35, 37, 38
 SOURCE = 26
@@ -85,6 +85,11 @@ def has_calls(path):
 def stack_states(path):
     """{enum gpt_stack_state: number of calls}"""
     return collections.Counter(call.values["stack_state"] for call in records(path, CALL, CALL_ARGS))
+
+
+def exits(path):
+    """The processes that have ended."""
+    return [record.values["pid"] for record in records(path, EXIT)]
 
 
 def mapped_times(path, pid):

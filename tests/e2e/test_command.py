@@ -165,6 +165,31 @@ def test_what_another_tracer_holds_is_not_held_and_the_receipt_says_so(tmp_path,
     assert note.endswith("as another tracer holds the process")
 
 
+@contextlib.contextmanager
+def stopper_stopped(pid):
+    """gputrace's process that stops threads does not run: as when the kernel lets others go first."""
+    (stopper,) = [child for child in map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
+                  if Path(f"/proc/{child}/comm").read_text().strip() == "gputrace-holder"]
+    with whole_process_stopped(stopper):
+        yield
+
+
+def test_a_process_that_ends_before_it_could_be_stopped_is_said_to_miss_calls(tmp_path, loads):
+    """The end of the process is all that gputrace sees of it after the mapping."""
+    launcher = f"echo ready; read line; {quoted(loads)}; read line || true"
+    command = [machine.GPUTRACE, "--agent", "off", *tracing.outputs(tmp_path, "trace.gpt", "trace.json"), "--", "/bin/sh", "-c", launcher]
+    with tracing.Running(command, tmp_path) as running:
+        running.wait_line("ready")
+        with stopper_stopped(running.pid):
+            running.process.stdin.write("go on\n")
+            running.wait_line("loaded")
+            tracing.until(lambda: not any(runs(Path("/proc", str(pid)), os.path.realpath(loads[0])) for pid in tracing.marked(running.mark)))
+            tracing.until(lambda: any(logfile.exits(log) for log in tmp_path.glob("trace.gpt.part-*")))
+        done = running.end().must_be(0)
+    (note,) = [note for note in notes(tmp_path) if "may be missing" in note]
+    assert "calls may be missing: libcudart.so.13 was mapped" in note and note in done.stdout.replace("\n  ", " ")
+
+
 class Terminal:
     """gputrace -- COMMAND in a terminal of its own (tmux), as typed."""
 

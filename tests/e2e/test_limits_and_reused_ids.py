@@ -69,7 +69,8 @@ def test_processes_beyond_the_table_are_counted(tmp_path):
 @pytest.mark.kernels
 def test_a_process_has_no_lines_of_one_that_had_its_pid_and_its_memory_before(kind_of_python, tmp_path):
     """Memory that the kernel is just moving to another place cannot be read: that stack is marked as unreadable.  How
-    often this happens depends on the machine's load, but fewer than half of the stacks are lost."""
+    often this happens depends on the machine's load, but fewer than half of the stacks are lost.  So does whether the
+    kernel lets gputrace stop the parent before it forks: if not, the log says that calls may be missing."""
     command = [kind_of_python, machine.PROGRAMS / "pids.py", machine.cudart(), "20"]
     tracing.trace(tmp_path, command, "--agent", "off")
     stacks = reading.folded(tmp_path / "trace.folded")
@@ -78,7 +79,7 @@ def test_a_process_has_no_lines_of_one_that_had_its_pid_and_its_memory_before(ki
     functions = {f"f{number:04}" for number in range(20)}
     states = logfile.stack_states(tmp_path / "trace.gpt")
     assert set(states) <= {logfile.STACK_OK, logfile.STACK_UNREADABLE} and unknown == states[logfile.STACK_UNREADABLE] < 10
-    assert unknown + len(functions & set(launched)) == 20
+    assert unknown + len(functions & set(launched)) == 20 or logfile.has_note(tmp_path / "trace.gpt", "calls may be missing")
     assert all(launched[function] == 1 for function in functions & set(launched))
 
 

@@ -76,11 +76,13 @@ static unsigned count_probed(const struct attach *attach, const char *name)
 	return count;
 }
 
-/* Notes the time in which calls may have been made unseen. */
-static void note_late(struct followed *process)
+/* Notes the time in which calls may have been made unseen; until_ns: when the process ended, if it has. */
+static void note_late(struct followed *process, uint64_t until_ns)
 {
 	const struct stop *mapped = &process->mapped;
-	uint64_t until_ns = process->mapped_state == STOP_LATE ? mapped->stopped_ns : monotonic_ns();
+
+	if (process->mapped_state == STOP_LATE)
+		until_ns = mapped->stopped_ns;
 
 	if (process->agent_calls || until_ns - mapped->time_ns <= process->late.ns)
 		return;
@@ -104,7 +106,7 @@ void attach_examine_mapped(struct attach *attach, struct followed *process)
 	now = count_probed(attach, name);
 	if (now > before || (process->mapped_state != STOP_NONE &&
 			     (now || (over && library_kind_has_calls(library_kind_of_name(name))))))
-		note_late(process);
+		note_late(process, monotonic_ns());
 	if (now)
 		process->mapped.time_ns = 0;
 }
@@ -170,11 +172,25 @@ bool attach_answer_stops(struct attach *attach)
 	return attach->stops.count != 0;
 }
 
-static void forget_stop(struct attach *attach, pid_t pid)
+/* The process has ended before it was seen to have stopped: only the name shows what it had mapped. */
+static void give_up_stop(struct attach *attach, struct stop *stop, struct followed *process, uint64_t exit_ns)
+{
+	enum stop_state state = stopper_check(attach->stopper, stop, 0);
+
+	if (process && state != STOP_IN_TIME && !stop->probed &&
+	    library_kind_has_calls(library_kind_of_name(stop->name))) {
+		process->mapped = *stop;
+		process->mapped_state = state;
+		note_late(process, exit_ns);
+	}
+	stopper_release(attach->stopper, stop);
+}
+
+static void give_up_stops(struct attach *attach, struct followed *process, const struct gpt_process_event *exit)
 {
 	for (size_t i = 0; i < attach->stops.count;)
-		if (attach->stops.items[i].pid == pid) {
-			stopper_release(attach->stopper, &attach->stops.items[i]);
+		if (attach->stops.items[i].pid == (pid_t)exit->pid) {
+			give_up_stop(attach, &attach->stops.items[i], process, exit->time_ns);
 			attach->stops.items[i] = attach->stops.items[--attach->stops.count];
 		} else {
 			i++;
@@ -185,7 +201,7 @@ static void notice_exit(struct attach *attach, const struct gpt_process_event *e
 {
 	struct followed *process = processes_find(&attach->processes, (pid_t)event->pid);
 
-	forget_stop(attach, (pid_t)event->pid);
+	give_up_stops(attach, process, event);
 	if (process) {
 		agents_report_waiting(&attach->agents, process);
 		attach_report_late(attach, process);
