@@ -219,7 +219,7 @@ static int compare_launch(const void *wanted, const void *at)
 	return (call->thread > collective->thread) - (call->thread < collective->thread);
 }
 
-static const struct model_collective *of_nccl(const struct model *model, const struct model_call *call)
+const struct model_collective *model_nccl_call_of(const struct model *model, const struct model_call *call)
 {
 	return model->nccl_call_count ? bsearch(call, model->nccl_calls, model->nccl_call_count,
 						sizeof(*model->nccl_calls), compare_launch)
@@ -230,5 +230,5 @@ const struct model_collective *model_collective_of_call(const struct model *mode
 {
 	const struct model_collective *of_op = call->op ? model_collective_of(model, call->op) : NULL;
 
-	return of_op ? of_op : of_nccl(model, call);
+	return of_op ? of_op : model_nccl_call_of(model, call);
 }

@@ -48,6 +48,9 @@ size_t collectives_keep_latest(struct model_collective *items, size_t count);
 /* The collective of an op (model_call.op); NULL: the op is not one, or was too long ago. */
 const struct model_collective *model_collective_of(const struct model *model, uint64_t op);
 
+/* The call of NCCL in which a CUDA call was made; NULL: none. */
+const struct model_collective *model_nccl_call_of(const struct model *model, const struct model_call *call);
+
 /* The collective that a call launches, from its op, else from its NCCL call; NULL: neither. */
 const struct model_collective *model_collective_of_call(const struct model *model, const struct model_call *call);
 
