@@ -31,6 +31,9 @@ static uint64_t next_ns(const struct walk *walk, enum walk_kind kind)
 		return part->ranges[walk->ranges[next]].start_ns;
 	case WALK_OP:
 		return part->ops[walk->ops[next]].start_ns;
+	case WALK_CROSSING:
+		time_ns = walk->crossings.items[next].op.start_ns;
+		break;
 	case WALK_SPAN:
 		time_ns = part->pyspans[walk->spans[next]].start_ns;
 		break;
@@ -38,7 +41,7 @@ static uint64_t next_ns(const struct walk *walk, enum walk_kind kind)
 		time_ns = part->processes[walk->exits[next]].exit_ns;
 		break;
 	}
-	/* these two are of the whole trace */
+	/* these are of the whole trace */
 	return time_ns < walk->until_ns ? time_ns : UINT64_MAX;
 }
 
@@ -177,6 +180,25 @@ static void begin_ops(struct walk *walk)
 	walk->end[WALK_OP] = count;
 }
 
+/* Inserts the operations that this part found by their start; those that start with the slice are mostly in order. */
+static void add_crossings(struct walk *walk)
+{
+	if (!analyses_want_crossing(walk->all))
+		return;
+	for (uint32_t i = 0; i < walk->part->crossing_count; i++) {
+		const struct model_crossing *crossing = &walk->part->crossings[i];
+		size_t at = walk->crossings.count;
+
+		array_push(&walk->crossings, *crossing);
+		for (; at > walk->next[WALK_CROSSING] &&
+		       walk->crossings.items[at - 1].op.start_ns > crossing->op.start_ns;
+		     at--)
+			walk->crossings.items[at] = walk->crossings.items[at - 1];
+		walk->crossings.items[at] = *crossing;
+	}
+	walk->end[WALK_CROSSING] = (uint32_t)walk->crossings.count;
+}
+
 /* ---- waits that CUPTI reported ----------------------------------------------------------------------------------- */
 
 /* Waits of this part's calls that an earlier part reported. */
@@ -248,6 +270,7 @@ void walk_add_part(struct walk *walk, const struct model *part)
 	walk->end[WALK_TORCH_MEMORY] = part->torch_memory_count;
 	begin_ranges(walk);
 	begin_ops(walk);
+	add_crossings(walk);
 	find_reported(walk);
 	for (enum walk_kind kind = 0; kind < WALK_KINDS; kind++)
 		walk->next_ns[kind] = next_ns(walk, kind);
@@ -264,5 +287,6 @@ void walk_free(struct walk *walk)
 {
 	free(walk->exits);
 	free(walk->spans);
+	array_free(&walk->crossings);
 	array_free(&walk->reported_ahead);
 }

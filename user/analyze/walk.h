@@ -25,9 +25,10 @@ struct walk {
 	uint32_t *exits;			    /* processes that ended, by exit time; of the whole trace */
 	uint32_t *spans;			    /* model.pyspans by start; of the whole trace */
 	uint32_t exit_count, span_count;
-	uint32_t *ranges;		/* model.ranges that begin in this part, by start */
-	uint32_t *ops;			/* model.ops that begin in this part, by start */
-	uint8_t *wait_reported;		/* by model.calls: CUPTI reported the wait; NULL: of none */
+	ARRAY(struct model_crossing) crossings; /* found so far, by start */
+	uint32_t *ranges;			/* model.ranges that begin in this part, by start */
+	uint32_t *ops;				/* model.ops that begin in this part, by start */
+	uint8_t *wait_reported;			/* by model.calls: CUPTI reported the wait; NULL: of none */
 	ARRAY(uint64_t) reported_ahead; /* numbers of calls of later parts whose waits CUPTI has reported already */
 };
 

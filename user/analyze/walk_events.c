@@ -71,20 +71,25 @@ static void feed_call(struct walk *walk, uint32_t index)
 	analyses_add_call(all, &event);
 }
 
-/* Also of a GPU operation whose call was not seen. */
-static uint32_t caller_of_op(struct analyses *all, const struct model_gpu *op, uint32_t call)
+/* Also of a GPU operation whose call was not seen: NULL. */
+static uint32_t caller_of_op(struct analyses *all, const struct model_gpu *op, const struct model_call *call)
 {
+	if (call)
+		return caller_of(&all->callers, call);
 	if (gpu_is_migration(op))
 		return CALLER_DRIVER;
-	return call == NONE && op->before ? CALLER_BEFORE : caller_of_index(all, call);
+	return op->before ? CALLER_BEFORE : CALLER_UNSEEN;
 }
 
-/* Sets the stack that it counts for. */
+/* Sets the callers, and the stack that it counts for. */
 static void attribute(struct analyses *all, struct gpu_event *event)
 {
 	const struct model *model = all->model;
 	bool both = all->attribution.graphs == GRAPHS_DEFAULT && event->attributed != event->launch;
 
+	event->caller = caller_of_op(all, event->op, event->attributed);
+	event->launch_caller =
+		event->attributed == event->launch ? event->caller : caller_of_op(all, event->op, event->launch);
 	event->stack = event->attributed ? attributed_stack(&all->attribution, event->attributed) : NONE;
 	event->replay = both && event->launch ? event->launch->stack : NONE;
 	if (stack_has_frames(model, event->stack))
@@ -96,21 +101,34 @@ static void feed_gpu(struct walk *walk, uint32_t index)
 	struct analyses *all = walk->all;
 	const struct model *model = walk->part;
 	const struct model_gpu *op = &model->gpu[index];
-	uint32_t attributed = attributed_call(&all->attribution, model, op);
 	struct gpu_event event = {
 		.op = op,
 		.launch = call_of(model, op->call),
-		.attributed = call_of(model, attributed),
+		.attributed = call_of(model, attributed_call(&all->attribution, model, op)),
 		.captured = call_of(model, op->captured_by),
-		.caller = caller_of_op(all, op, attributed),
 	};
 
 	event.first = event.launch && event.launch->first_gpu == index;
-	event.launch_caller = attributed == op->call ? event.caller : caller_of_op(all, op, op->call);
 	attribute(all, &event);
 	analyses_see_time(all, op->end_ns);
 	analyses_add_gpu(all, &event);
 	analyses_show_gpu(all, &event);
+}
+
+static void feed_crossing(struct walk *walk, uint32_t index)
+{
+	struct analyses *all = walk->all;
+	const struct model_crossing *crossing = &walk->crossings.items[index];
+	struct crossing_event event = {.gpu = {
+					       .op = &crossing->op,
+					       .launch = crossing->has_launch ? &crossing->launch : NULL,
+					       .captured = crossing->has_captured ? &crossing->captured : NULL,
+				       }};
+
+	event.gpu.attributed = attributed_of(&all->attribution, event.gpu.launch, event.gpu.captured);
+	attribute(all, &event.gpu);
+	analyses_see_time(all, crossing->op.end_ns);
+	analyses_add_crossing(all, &event);
 }
 
 static void feed_sync(struct walk *walk, uint32_t index)

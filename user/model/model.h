@@ -109,6 +109,13 @@ struct model_in_part {
 
 struct model_totals;
 
+/* A GPU operation that began before a slice and runs on in it.  The slice counts its time, not the operation. */
+struct model_crossing {
+	struct model_gpu op; /* starts with the slice; without references to calls */
+	struct model_call launch, captured;
+	bool has_launch, has_captured; /* those two were seen */
+};
+
 struct model {
 	uint64_t start_ns, end_ns; /* the recording, or the slice of it */
 	const char *slice;	   /* which slice of the recording this is, for people; NULL: all of it */
@@ -158,6 +165,9 @@ struct model {
 		native_frame_count, args_count, device_count, gap_count, string_count, probe_count, note_count,
 		pyspan_count, pycall_count, range_count, op_count, collective_count, nccl_call_count,
 		torch_memory_count, reported_step_count, generated_line_count;
+
+	struct model_crossing *crossings; /* of a slice: found in this part; later ones may start earlier */
+	uint32_t crossing_count;
 
 	bool continued;	   /* earlier parts of the trace came before this one */
 	bool more;	   /* later parts follow: the receipt (except clock_error_ns) and processes' gpu_ops are not yet

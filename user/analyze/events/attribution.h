@@ -56,4 +56,13 @@ static inline uint32_t attributed_call(const struct attribution *attribution, co
 	return attribution->graphs == GRAPHS_REPLAY ? op->call : gpu_attributed_call(model, op);
 }
 
+/* The same of calls; NULL: not seen. */
+static inline const struct model_call *attributed_of(const struct attribution *attribution,
+						     const struct model_call *launch, const struct model_call *captured)
+{
+	bool is_captured = attribution->graphs != GRAPHS_REPLAY && captured && captured->stack != NONE;
+
+	return is_captured ? captured : launch;
+}
+
 #endif

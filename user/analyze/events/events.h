@@ -24,6 +24,7 @@
  * feed_ONE (walk_events.c) feeds one to the analyses.
  */
 #define EVENT_ROWS(EVENTS, OTHER)                                                                                      \
+	OTHER(CROSSING, crossing)                                                                                      \
 	OTHER(RANGE, range)                                                                                            \
 	OTHER(OP, op)                                                                                                  \
 	EVENTS(CALL, call, calls, start_ns)                                                                            \
@@ -76,6 +77,14 @@ struct gpu_event {
 	uint32_t replay;		     /* stack of the graph's launch, whose total includes it, too; NONE */
 	uint32_t caller;		     /* of attributed; the innermost frame of `stack` where it has one */
 	bool first;			     /* the first operation of its launch */
+};
+
+/*
+ * A GPU operation that began before the slice and runs on in it; it comes when the slice begins, and counts in none of
+ * the operations.
+ */
+struct crossing_event {
+	struct gpu_event gpu;
 };
 
 struct sync_event {

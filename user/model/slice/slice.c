@@ -79,6 +79,15 @@ static bool has_gpu(const struct slice *slice, const struct model *part, const s
 	return op->call != NONE ? is_in_span(slice, op->process, part->calls[op->call].start_ns) : !slice->from_ns;
 }
 
+bool slice_is_crossed_by(const struct slice *slice, const struct model *part, const struct model_gpu *op)
+{
+	uint64_t from_ns = slice->spans ? slice->spans[op->process].from_ns : slice->from_ns;
+	uint64_t to_ns = slice->spans ? slice->spans[op->process].to_ns : slice->to_ns;
+
+	return !slice->by_launch && op->start_ns < from_ns && op->end_ns > from_ns && from_ns < to_ns &&
+	       (slice->device == NONE || op->device == slice->device) && has_caller(slice, part, op->call, op->process);
+}
+
 /* Whether the slice has a thread, by the system's number; 0: no thread. */
 static bool has_tid(const struct slice *slice, const struct model *part, uint32_t process, uint32_t tid)
 {

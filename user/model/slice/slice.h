@@ -8,9 +8,10 @@
  * - A GPU: its operations and their calls.  A call without operations (it waits, allocates or failed) belongs to it if
  *   its thread gave work to the GPU: the thread's activity explains why the GPU had nothing to do.
  *
- * Events to which these refer are present, but not counted (struct model_in_part).  NVTX ranges, Python functions,
- * collections and imports are cut to the interval.  Memory allocated earlier is not known, as in a recording that
- * begins at that time.
+ * A GPU operation that began before the interval and runs on in it is no event of the slice; its time in the slice is
+ * in struct model_crossing.  Events to which these refer are present, but not counted (struct model_in_part).  NVTX
+ * ranges, Python functions, collections and imports are cut to the interval.  Memory allocated earlier is not known, as
+ * in a recording that begins at that time.
  */
 #ifndef GPUTRACE_MODEL_SLICE_H
 #define GPUTRACE_MODEL_SLICE_H
@@ -40,6 +41,9 @@ void slice_find_givers(uint32_t device, const struct model *part, bool *givers);
 
 /* Marks the events of a part that belong to the slice (KEEP_IN_PART), after keep_begin. */
 void slice_mark(const struct slice *slice, const struct model *part, struct keep *keep);
+
+/* Whether a GPU operation of a part began before the slice and runs on in it. */
+bool slice_is_crossed_by(const struct slice *slice, const struct model *part, const struct model_gpu *op);
 
 /* Whether a call belongs to the slice, in the part or not. */
 bool slice_has_call(const struct slice *slice, const struct model *part, const struct model_call *call);

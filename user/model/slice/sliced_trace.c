@@ -204,6 +204,40 @@ static void number_calls(struct sliced_trace *sliced)
 	}
 }
 
+/* Its references to events of an inner part are gone with that part. */
+static struct model_crossing crossing_of(const struct model *part, const struct model_gpu *op)
+{
+	struct model_crossing crossing = {.op = *op};
+
+	crossing.has_launch = op->call != NONE;
+	crossing.has_captured = op->captured_by != NONE;
+	if (crossing.has_launch)
+		crossing.launch = part->calls[op->call];
+	if (crossing.has_captured)
+		crossing.captured = part->calls[op->captured_by];
+	crossing.op.call = crossing.op.captured_by = crossing.op.next = NONE;
+	crossing.launch.first_gpu = crossing.captured.first_gpu = NONE;
+	crossing.launch.args = crossing.captured.args = NONE;
+	crossing.launch.op = crossing.captured.op = 0;
+	return crossing;
+}
+
+/* Also of parts that end before the slice begins. */
+static void find_crossings(struct sliced_trace *sliced, const struct model *inner)
+{
+	const struct slice *slice = &sliced->slice;
+
+	for (uint32_t i = inner->gpu_in_part.from; i < in_part_end(&inner->gpu_in_part, inner->gpu_count); i++) {
+		const struct model_gpu *op = &inner->gpu[i];
+		struct model_crossing *crossing;
+
+		if (!slice_is_crossed_by(slice, inner, op))
+			continue;
+		crossing = array_push(&sliced->crossings, crossing_of(inner, op));
+		crossing->op.start_ns = slice->spans ? slice->spans[op->process].from_ns : slice->from_ns;
+	}
+}
+
 static void narrow_window(const struct sliced_trace *sliced, struct model *part)
 {
 	uint64_t end_ns = part->end_ns > part->start_ns ? part->end_ns : part->start_ns;
@@ -235,6 +269,7 @@ static const struct model *make_part(struct sliced_trace *sliced, const struct m
 	struct model *part = &sliced->part;
 
 	sliced->is_last = ends_in(sliced, inner);
+	find_crossings(sliced, inner);
 	take_part(sliced, inner);
 	cut_spans(sliced, inner);
 	leave_out_torch_memories(sliced, inner);
@@ -245,6 +280,8 @@ static const struct model *make_part(struct sliced_trace *sliced, const struct m
 	keep_apply(&sliced->keep, part);
 	find_end(sliced, part);
 	narrow_window(sliced, part);
+	part->crossings = sliced->crossings.items;
+	part->crossing_count = (uint32_t)sliced->crossings.count;
 	part->slice = sliced->words;
 	part->totals = inner->totals ? &sliced->totals : NULL;
 	part->continued = !sliced->is_first;
@@ -263,8 +300,11 @@ static bool is_before(const struct slice *slice, const struct model *inner)
 
 static const struct model *pass_over(struct sliced_trace *sliced, const struct model *inner)
 {
-	while (inner && is_before(&sliced->slice, inner))
+	sliced->crossings.count = 0;
+	while (inner && is_before(&sliced->slice, inner)) {
+		find_crossings(sliced, inner);
 		inner = trace_next(sliced->inner);
+	}
 	sliced->trace.error = sliced->inner->error;
 	return inner ? make_part(sliced, inner) : NULL;
 }
@@ -372,6 +412,7 @@ static int count_slice(struct sliced_trace *sliced, const struct model *known_la
 	begin_round(sliced);
 	for (; inner; inner = trace_next(sliced->inner)) {
 		last = inner;
+		sliced->crossings.count = 0;
 		if (!sliced->is_last && !is_before(&sliced->slice, inner))
 			count_part(sliced, make_part(sliced, inner));
 		if (known_last && sliced->is_last)
@@ -443,6 +484,7 @@ void sliced_trace_close(struct sliced_trace *sliced)
 #define FREE(one, many, ...) free(sliced->part.many);
 	OWN_ARRAYS(FREE)
 #undef FREE
+	array_free(&sliced->crossings);
 	free(sliced->pyspans);
 	free(sliced->threads);
 	free(sliced->thread_calls);

@@ -7,6 +7,7 @@
 #ifndef GPUTRACE_MODEL_SLICED_TRACE_H
 #define GPUTRACE_MODEL_SLICED_TRACE_H
 
+#include "base/array.h"
 #include "model/totals.h"
 #include "model/join/receipt.h"
 #include "model/slice/slice.h"
@@ -35,6 +36,7 @@ struct sliced_trace {
 	MODEL_EVENTS(SLICED_EVENTS)
 #undef SLICED_EVENTS
 	size_t args_room, ranges_room, pycalls_room, ops_room, torch_memories_room;
+	ARRAY(struct model_crossing) crossings; /* in parts since the last one handed over */
 	bool is_first, is_last;
 	bool is_counted; /* to_ns is known */
 	uint64_t to_ns;	 /* end of the slice: of its interval, or of its GPU work if that ends later */
