@@ -57,7 +57,7 @@ def attached(tmp_path_factory):
     """One rank that has its communicators before gputrace attaches."""
     folder = tmp_path_factory.mktemp("attached")
     command = tracing.on_simgpu(folder / "gpu.json", *PROGRAM, RANKS, 1)
-    with tracing.Running(command, folder, env=WITH_NCCL) as running:
+    with tracing.Running(command, folder, env={**WITH_NCCL, "SIMGPU_NCCL_ALONE": 1}) as running:
         running.wait_line("ready")
         running.ask("work")
         with tracing.Tracer(folder, "-p", running.pid) as tracer:

@@ -64,7 +64,6 @@ def test_a_data_loader_is_known_by_the_frames_of_calls_where_ops_were_not_record
 
 
 def test_the_rank_that_comes_last_to_collectives_is_named(tmp_path):
-    """The simulated NCCL does not wait for other ranks: this tests that kernels of one collective are matched."""
     program = [machine.tool("get-torch"), machine.PROGRAMS / "torch_late_rank.py", tmp_path]
     text, _ = why(tmp_path, machine.SIMGPU_RUN, *program,
                   env={"SIMGPU_NCCL": 1, "SIMGPU_DEVICES": 2, "SIMGPU_KERNEL_NS": 150_000_000})

@@ -8,6 +8,7 @@ order, then "done".
 
 import ctypes
 import json
+import os
 import subprocess
 import sys
 
@@ -37,7 +38,8 @@ class Rank:
         self.call(self.cuda.cuModuleLoadData, ctypes.byref(module), b"// PTX")
         self.call(self.cuda.cuModuleGetFunction, ctypes.byref(self.kernel), module, b"own_10us")
         self.call(self.cuda.cuMemAlloc_v2, ctypes.byref(self.memory), ctypes.c_size_t(1 << 20))
-        self.world = self.communicator(b"of all", ranks, rank)
+        self.rank = rank
+        self.world = self.communicator(b"of all %d" % os.getppid(), ranks, rank)
         self.alone = self.communicator(b"alone %d" % rank, 1, 0)
         self.said = []
         self.made = {}  # communicator: collectives so far
@@ -98,8 +100,9 @@ class Rank:
         self.call(self.nccl.ncclGroupEnd)
         self.expect("coalesced", FLOAT, 15, 15, collectives=0, number=False)
         self.call(self.nccl.ncclGroupStart)
-        self.call(self.nccl.ncclSend, self.memory, size(5), FLOAT, 0, self.world, None)
-        self.call(self.nccl.ncclRecv, self.memory, size(10), FLOAT, 0, self.world, None)
+        self.call(self.nccl.ncclSend, self.memory, size(5), FLOAT, (self.rank + 1) % self.ranks, self.world, None)
+        self.call(self.nccl.ncclRecv, self.memory, size(10), FLOAT, (self.rank - 1) % self.ranks, self.world,
+                  None)
         self.call(self.nccl.ncclGroupEnd)
 
     def own_kernel(self):

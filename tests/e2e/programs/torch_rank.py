@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """One of two ranks on the simulated NCCL, one of which is sometimes late; usage: torch_rank.py FOLDER RANK.  Once both
-are observed (--ops) each makes STEPS collectives and reads its clock around every one: FOLDER/readings-RANK.json, with
+are observed (--ops) each makes STEPS collectives and reads its clock around the launch of every one: FOLDER/readings-RANK.json, with
 the wall clock's lead before each of them and at the end."""
 
 import json
@@ -38,10 +38,12 @@ def step(rank, number, x):
     if rank == LATE_RANK and number % LATE_EVERY == 1:
         time.sleep(LATE_SECONDS)
     y += 1
+    torch.cuda.synchronize()  # the collective's kernel begins when it is launched
     before = time.monotonic_ns()
     dist.all_reduce(y)
+    launched = time.monotonic_ns()
     torch.cuda.synchronize()
-    return before, time.monotonic_ns()
+    return before, launched
 
 
 def main(folder, rank):

@@ -331,6 +331,64 @@ class Python(Case):
         self.assertEqual(sum(counts[:2]), counts[2])
 
 
+class Ranks(Case):
+    """Kernels of the simulated NCCL wait for each other."""
+    RANKS = 4
+    PAIRED = ("Send", "Recv")
+
+    def ranked(self, kinds, **settings):
+        """Per rank, its collectives and its GPU work in order."""
+        folder = tempfile.mkdtemp(dir=self.path(""))
+        run(sys.executable, os.path.join(WORKLOADS, "nccl_ranks.py"), str(self.RANKS), folder, "--kinds", ",".join(kinds),
+            settings=dict(settings, SIMGPU_NCCL="1", SIMGPU_TRUTH=os.path.join(folder, "truth-%p.json")))
+        found = [truth.load(path) for path in glob.glob(os.path.join(folder, "truth-*.json"))]
+        found = [entries for entries in found if any(e["is"] == "collective" for e in entries)]
+        found.sort(key=lambda entries: next(e["rank"] for e in entries if e["is"] == "collective"))
+        self.assertEqual(len(found), self.RANKS)
+        return [([e for e in entries if e["is"] == "collective"], truth.work(entries)) for entries in found]
+
+    def test_kernels_wait_for_the_last_rank_and_end_together(self):
+        kinds = ["numbered", "grouped", "all_to_all", "replay", "by_name"]
+        ranks = self.ranked(kinds)
+        for turn in zip(*(collectives for collectives, _ in ranks)):
+            last = max(e["begin"] for e in turn)
+            for e in turn:
+                self.assertEqual(e["last"], last)
+                self.assertEqual(turn[e["last_rank"]]["begin"], last)
+                self.assertGreaterEqual(e["end"], last + 8000)
+            self.assertLess(max(e["end"] for e in turn) - min(e["end"] for e in turn), 1000)
+        self.assertEqual(len(ranks[0][0]), 4 * len(kinds))
+
+    def test_a_send_waits_for_its_receive_alone(self):
+        ranks = self.ranked(["pair"])
+        for turn in zip(*(collectives for collectives, _ in ranks)):
+            for e in turn:
+                self.assertEqual(e["last"], max(e["begin"], turn[e["rank"] ^ 1]["begin"]))
+        # The ranks late in turn: the other pair does not wait for them.
+        self.assertTrue(any(abs(turn[0]["last"] - turn[2]["last"]) > 5000000
+                            for turn in zip(*(collectives for collectives, _ in ranks))))
+
+    def test_work_behind_a_kernel_that_waits_follows_its_end(self):
+        for collectives, work in self.ranked(["numbered", "ring"]):
+            kernels = [e for e in work if e["kind"] == "kernel"]
+            ends = {e["corr"]: e["end"] for e in collectives}
+            self.assertEqual([e["end_mono"] for e in kernels if e["corr"] in ends], list(ends.values()))
+            for before, after in zip(kernels, kernels[1:]):
+                self.assertGreaterEqual(after["start_mono"], before["end_mono"])
+
+    def test_a_group_may_have_a_kernel_for_each_collective(self):
+        once, each = ([len(collectives) for collectives, _ in self.ranked(["grouped"], **settings)]
+                      for settings in ({}, {"SIMGPU_NCCL_GROUPS": "each"}))
+        self.assertEqual((once, each), ([4] * self.RANKS, [12] * self.RANKS))
+
+    def test_kernels_have_the_names_of_each_version(self):
+        for version, name in (("2.30", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"),
+                              ("2.20", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*, unsigned long, ncclWork*)"),
+                              ("2.18", "ncclKernel_AllReduce_RING_LL_Sum_float(ncclDevComm*, unsigned long, ncclWork*)")):
+            names = {e["name"] for _, work in self.ranked(["numbered"], SIMGPU_NCCL_NAMES=version) for e in work}
+            self.assertIn(name, names)
+
+
 @unittest.skipUnless(torch_python(), "PyTorch is not installed in %s" % CACHE)
 class Torch(Case):
     # Kineto's lines on standard error that are no errors.

@@ -141,6 +141,7 @@ void sim_kernel_work(struct sim_work *work, CUkernel kernel, const uint32_t grid
 	memset(work, 0, sizeof(*work));
 	work->kind = SIM_KERNEL;
 	work->async = true;
+	work->meeting = sim_thread()->meeting;
 	work->name = kernel->name;
 	work->duration_ns = kernel->duration_ns;
 	work->registers = kernel->registers;

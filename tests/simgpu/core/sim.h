@@ -63,6 +63,7 @@ struct sim_thread {
 	CUcontext context; /* NULL: none current; the runtime makes the primary one current */
 	int last_error;	   /* cudaGetLastError */
 	CUstreamCaptureMode capture_mode;
+	const struct sim_meeting *meeting; /* of the kernels that it launches now; NULL: none */
 	char label[SIM_LABEL_SIZE];
 };
 
@@ -146,21 +147,32 @@ struct CUstream_st {
 	unsigned flags;
 	int priority;
 	uint64_t last_end;
-	uint64_t ends[SIM_QUEUE_MAX]; /* end times of the last pieces of work, in a ring */
-	uint32_t submitted;
+	uint64_t ends[SIM_QUEUE_MAX]; /* end times of the last pieces of work that are placed, in a ring */
+	uint32_t submitted;	      /* how many are placed */
+	/* what cannot be placed yet, in order (timeline.c) */
+	struct sim_deferred *first, *last;
+	uint32_t deferred; /* pieces of work among it */
+	bool is_listed;
+	struct CUstream_st *next_listed;
 	CUgraph capture; /* non-NULL while capturing */
 	uint64_t capture_id;
 	bool capture_origin;
 	struct CUstream_st *next;
 };
 
+/* A recording of an event.  It outlives the event while a stream waits for it. */
+struct sim_recording {
+	unsigned references;
+	bool is_known; /* the time; false: work before it is not placed yet */
+	uint64_t time;
+};
+
 struct CUevent_st {
 	CUcontext context;
 	uint32_t id;
 	unsigned flags;
-	bool recorded;
-	uint64_t record; /* number of its last recording; all events share one count */
-	uint64_t time;
+	struct sim_recording *recording; /* the last one; NULL: none */
+	uint64_t record;		 /* its number; all events share one count */
 	CUgraph capture;
 	uint64_t capture_id;
 };
@@ -179,6 +191,9 @@ SIM_EXPORT void sim_context_synchronize(CUcontext context);
 SIM_EXPORT CUevent sim_event_create(unsigned flags);
 SIM_EXPORT void sim_event_record(CUevent event, CUstream stream);
 SIM_EXPORT void sim_event_synchronize(CUevent event);
+SIM_EXPORT void sim_event_destroy(CUevent event);
+SIM_EXPORT bool sim_event_is_recorded(CUevent event);
+SIM_EXPORT bool sim_event_time(CUevent event, uint64_t *time); /* false: not recorded, or not known yet */
 SIM_EXPORT void sim_for_each_context(void (*visit)(CUcontext));
 SIM_EXPORT void sim_for_each_stream(void (*visit)(CUstream));
 
@@ -207,6 +222,18 @@ struct sim_copy {
 
 enum sim_fate { SIM_UNSEEN, SIM_SENT, SIM_DROPPED, SIM_ZEROED };
 
+/*
+ * A kernel that waits for kernels of other processes, as a collective's.  Each launch of it, and each replay of a graph
+ * that has it, is an execution.
+ */
+struct sim_work;
+struct sim_meeting {
+	void *(*submit)(const struct sim_meeting *meeting);	      /* a new execution; in the order of submission */
+	void (*begin)(void *execution, uint64_t begin_ns);	      /* the stream lets it begin then: others see it */
+	bool (*end)(void *execution, uint64_t *end_ns);		      /* false: not known, as others have not begun */
+	void (*placed)(void *execution, const struct sim_work *work); /* frees it */
+};
+
 struct sim_work {
 	enum sim_kind kind;
 	bool async;
@@ -216,6 +243,9 @@ struct sim_work {
 	uint64_t bytes;
 	uint32_t value, value_size;
 	struct sim_copy copy;
+	const struct sim_meeting *meeting; /* NULL: it waits for no one */
+	void *execution;
+	uint64_t submitted;
 	/* filled in when it is placed */
 	uint32_t device, context, stream, correlation;
 	uint64_t start, end;
@@ -322,6 +352,7 @@ void sim_resource(uint32_t cbid, const struct sim_resource *resource);
 
 SIM_EXPORT bool sim_truth_on(void);
 void sim_truth_api(const struct sim_api *call, uint64_t exit, int status);
-void sim_truth_work(const struct sim_work *work, enum sim_fate fate);
+void sim_truth_work(const struct sim_work *work, enum sim_fate fate, int tid, const char *label);
+SIM_EXPORT void sim_truth_line(const char *line); /* a whole line of JSON, with its newline */
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * timeline.c: when work runs. Nothing executes it: its start and end are computed at submission, and
- * waiting for it means sleeping until its end. Copies and fills take effect at once in host memory.
+ * timeline.c: when work runs. Nothing executes it: its start and end are computed at submission, or
+ * as soon as other processes have come, and waiting for it means sleeping until its end. Copies and
+ * fills take effect at once in host memory.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -9,51 +10,65 @@
 
 #include <cupti_activity.h>
 
-#include "sim.h"
+#include "placing.h"
 
 #define COPY_FIXED_NS 1500u
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t placing_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic uint32_t last_event;
 static _Atomic uint64_t last_record;
-
-static uint64_t later(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
 
 /* A full queue blocks the submitting thread, as in the real driver. */
 static void wait_for_room(CUstream stream)
 {
 	uint32_t depth = sim_options()->queue;
-	uint64_t oldest;
+	uint64_t oldest = 0;
+	bool is_full = true;
 
-	pthread_mutex_lock(&lock);
-	oldest = stream->submitted >= depth ? stream->ends[(stream->submitted - depth) % SIM_QUEUE_MAX] : 0;
-	pthread_mutex_unlock(&lock);
+	while (is_full) {
+		pthread_mutex_lock(&placing_lock);
+		is_full = stream->deferred >= depth;
+		if (!is_full && stream->submitted + stream->deferred >= depth)
+			oldest = stream->ends[(stream->submitted + stream->deferred - depth) % SIM_QUEUE_MAX];
+		pthread_mutex_unlock(&placing_lock);
+		if (is_full)
+			nap();
+	}
 	sim_sleep_until(oldest);
 }
 
-/* The legacy default stream and the blocking streams of its context wait for each other. */
-static void place(CUstream stream, struct sim_work *work)
+uint64_t start_locked(CUstream stream, uint64_t submitted)
 {
 	CUcontext context = stream->context;
-	bool legacy = stream == context->legacy;
-	bool blocking = !legacy && !(stream->flags & CU_STREAM_NON_BLOCKING);
-	uint64_t now = sim_now();
+	uint64_t start = later(submitted + sim_options()->latency_ns, stream->last_end);
 
-	pthread_mutex_lock(&lock);
-	work->start = later(now + sim_options()->latency_ns, stream->last_end);
-	if (legacy)
-		work->start = later(work->start, context->blocking_end);
-	if (blocking)
-		work->start = later(work->start, context->legacy->last_end);
-	work->end = work->start + work->duration_ns;
+	if (stream == context->legacy)
+		start = later(start, context->blocking_end);
+	if (is_blocking(stream))
+		start = later(start, context->legacy->last_end);
+	return start;
+}
+
+void end_locked(CUstream stream, struct sim_work *work)
+{
 	stream->last_end = work->end;
 	stream->ends[stream->submitted++ % SIM_QUEUE_MAX] = work->end;
-	if (blocking)
-		context->blocking_end = later(context->blocking_end, work->end);
-	pthread_mutex_unlock(&lock);
+	if (is_blocking(stream))
+		stream->context->blocking_end = later(stream->context->blocking_end, work->end);
+}
+
+void place_locked(CUstream stream, struct sim_work *work)
+{
+	work->start = start_locked(stream, work->submitted);
+	work->end = work->start + work->duration_ns;
+	end_locked(stream, work);
+}
+
+uint64_t end_of_locked(CUstream stream)
+{
+	CUcontext context = stream->context;
+
+	return stream == context->legacy ? later(stream->last_end, context->blocking_end) : stream->last_end;
 }
 
 static void perform(const struct sim_work *work)
@@ -75,8 +90,8 @@ static void perform(const struct sim_work *work)
 void sim_submit(CUstream handle, struct sim_work *work)
 {
 	CUstream stream = sim_stream_resolve(handle);
-	const struct sim_tool *tool = sim_tool();
-	enum sim_fate fate = SIM_UNSEEN;
+	struct sim_deferred *done = NULL;
+	bool at_once;
 
 	if (stream->capture && !work->graph) {
 		static const CUgraphNodeType types[] = {
@@ -94,11 +109,42 @@ void sim_submit(CUstream handle, struct sim_work *work)
 	work->correlation = sim_thread()->correlation;
 	perform(work);
 	wait_for_room(stream);
-	place(stream, work);
-	if (tool)
-		fate = tool->work(work);
-	if (sim_truth_on())
-		sim_truth_work(work, fate);
+	pthread_mutex_lock(&placing_lock);
+	work->submitted = sim_now();
+	at_once = !work->meeting && is_first_locked(stream, next_number_locked());
+	if (at_once) {
+		place_locked(stream, work);
+	} else {
+		if (work->meeting)
+			work->execution = work->meeting->submit(work->meeting);
+		defer_locked(stream, &(struct sim_deferred){.kind = DEFERRED_WORK, .work = *work});
+		done = advance_locked();
+	}
+	pthread_mutex_unlock(&placing_lock);
+	if (at_once)
+		publish(work, sim_thread()->tid, sim_thread()->label);
+	publish_all(done);
+}
+
+static uint64_t stream_end(CUstream stream)
+{
+	uint64_t end;
+
+	pthread_mutex_lock(&placing_lock);
+	end = end_of_locked(stream);
+	pthread_mutex_unlock(&placing_lock);
+	return end;
+}
+
+/* The work is the last of its stream. */
+static void sleep_until_end(CUstream stream, const struct sim_work *work)
+{
+	if (work->end) {
+		sim_sleep_until(work->end);
+		return;
+	}
+	wait_for_deferred(stream->context, stream);
+	sim_sleep_until(stream_end(stream));
 }
 
 static uint8_t copy_kind_of(enum sim_memory src, enum sim_memory dst)
@@ -156,7 +202,7 @@ bool sim_submit_copy(CUstream handle, struct sim_copy copy, bool async)
 		return true;
 	if (!async ? copy.copy_kind != CUPTI_ACTIVITY_MEMCPY_KIND_DTOD
 		   : copy.src_kind == SIM_PAGEABLE || copy.dst_kind == SIM_PAGEABLE)
-		sim_sleep_until(work.end);
+		sleep_until_end(stream, &work);
 	return true;
 }
 
@@ -194,22 +240,11 @@ static void report_sync(uint32_t type, uint64_t start, CUcontext context, uint32
 		});
 }
 
-static uint64_t stream_end(CUstream stream)
-{
-	CUcontext context = stream->context;
-	uint64_t end;
-
-	pthread_mutex_lock(&lock);
-	end = stream->last_end;
-	if (stream == context->legacy)
-		end = later(end, context->blocking_end);
-	pthread_mutex_unlock(&lock);
-	return end;
-}
-
 bool sim_stream_idle(CUstream handle)
 {
-	return stream_end(sim_stream_resolve(handle)) <= sim_now();
+	CUstream stream = sim_stream_resolve(handle);
+
+	return !is_pending(stream->context, stream, UINT64_MAX) && stream_end(stream) <= sim_now();
 }
 
 void sim_stream_synchronize(CUstream handle)
@@ -217,6 +252,7 @@ void sim_stream_synchronize(CUstream handle)
 	CUstream stream = sim_stream_resolve(handle);
 	uint64_t start = sim_now();
 
+	wait_for_deferred(stream->context, stream);
 	sim_sleep_until(stream_end(stream));
 	report_sync(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE, start, stream->context, stream->id, NULL);
 }
@@ -225,10 +261,11 @@ void sim_context_synchronize(CUcontext context)
 {
 	uint64_t start = sim_now(), end = 0;
 
-	pthread_mutex_lock(&lock);
+	wait_for_deferred(context, NULL);
+	pthread_mutex_lock(&placing_lock);
 	for (CUstream stream = context->streams; stream; stream = stream->next)
 		end = later(end, stream->last_end);
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&placing_lock);
 	sim_sleep_until(end);
 	report_sync(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE, start, context, UINT32_MAX, NULL);
 }
@@ -247,6 +284,56 @@ CUevent sim_event_create(unsigned flags)
 	return event;
 }
 
+void sim_event_destroy(CUevent event)
+{
+	pthread_mutex_lock(&placing_lock);
+	release(event->recording);
+	pthread_mutex_unlock(&placing_lock);
+	free(event);
+}
+
+bool sim_event_is_recorded(CUevent event)
+{
+	bool is_recorded;
+
+	pthread_mutex_lock(&placing_lock);
+	is_recorded = event->recording != NULL;
+	pthread_mutex_unlock(&placing_lock);
+	return is_recorded;
+}
+
+bool sim_event_time(CUevent event, uint64_t *time)
+{
+	bool is_known;
+
+	pthread_mutex_lock(&placing_lock);
+	is_known = event->recording && event->recording->is_known;
+	*time = is_known ? event->recording->time : 0;
+	pthread_mutex_unlock(&placing_lock);
+	return is_known;
+}
+
+static void record(CUevent event, CUstream stream)
+{
+	struct sim_recording *recording = calloc(1, sizeof(*recording));
+
+	if (!recording)
+		abort();
+	recording->references = 1;
+	pthread_mutex_lock(&placing_lock);
+	release(event->recording);
+	event->recording = recording;
+	if (is_first_locked(stream, next_number_locked())) {
+		recording->time = later(end_of_locked(stream), sim_now());
+		recording->is_known = true;
+	} else {
+		recording->references++;
+		defer_locked(stream, &(struct sim_deferred){
+					     .kind = DEFERRED_RECORD, .recording = recording, .submitted = sim_now()});
+	}
+	pthread_mutex_unlock(&placing_lock);
+}
+
 void sim_event_record(CUevent event, CUstream handle)
 {
 	CUstream stream = sim_stream_resolve(handle);
@@ -256,8 +343,7 @@ void sim_event_record(CUevent event, CUstream handle)
 	event->capture_id = stream->capture_id;
 	if (stream->capture)
 		return;
-	event->time = later(stream_end(stream), sim_now());
-	event->recorded = true;
+	record(event, stream);
 	event->record = atomic_fetch_add(&last_record, 1) + 1;
 	if (tool)
 		tool->event(&(struct sim_event_record){
@@ -272,10 +358,13 @@ void sim_event_record(CUevent event, CUstream handle)
 
 void sim_event_synchronize(CUevent event)
 {
-	uint64_t start = sim_now();
+	uint64_t start = sim_now(), time;
 
-	if (event->recorded)
-		sim_sleep_until(event->time);
+	if (sim_event_is_recorded(event)) {
+		while (!sim_event_time(event, &time))
+			nap();
+		sim_sleep_until(time);
+	}
 	report_sync(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE, start, event->context, UINT32_MAX, event);
 }
 
@@ -290,9 +379,13 @@ void sim_stream_wait_event(CUstream handle, CUevent event)
 		stream->capture_id = event->capture_id;
 		return;
 	}
-	pthread_mutex_lock(&lock);
-	if (event->recorded)
-		stream->last_end = later(stream->last_end, event->time);
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_lock(&placing_lock);
+	if (event->recording && event->recording->is_known && is_first_locked(stream, next_number_locked())) {
+		stream->last_end = later(stream->last_end, event->recording->time);
+	} else if (event->recording) {
+		event->recording->references++;
+		defer_locked(stream, &(struct sim_deferred){.kind = DEFERRED_WAIT, .recording = event->recording});
+	}
+	pthread_mutex_unlock(&placing_lock);
 	report_sync(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT, start, stream->context, stream->id, event);
 }

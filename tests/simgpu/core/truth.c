@@ -193,22 +193,27 @@ void sim_truth_api(const struct sim_api *call, uint64_t exit, int status)
 	truth_append(line, (size_t)size);
 }
 
-void sim_truth_work(const struct sim_work *work, enum sim_fate fate)
+void sim_truth_line(const char *line)
 {
-	const struct sim_thread *self = sim_thread();
-	char line[LINE], label[SIM_LABEL_SIZE * 2], name[2048];
+	truth_append(line, strlen(line));
+}
+
+void sim_truth_work(const struct sim_work *work, enum sim_fate fate, int tid, const char *label)
+{
+	char line[LINE], safe_label[SIM_LABEL_SIZE * 2], name[2048];
 	int size = snprintf(
 		line, sizeof(line),
 		"{\"is\":\"gpu\",\"kind\":\"%s\",\"name\":\"%s\",\"pid\":%d,\"tid\":%d,\"corr\":%u,"
 		"\"device\":%u,\"context\":%u,\"stream\":%u,\"start\":%llu,\"end\":%llu,"
 		"\"start_mono\":%llu,\"end_mono\":%llu,\"bytes\":%llu,\"copy\":%u,\"graph\":%u,"
 		"\"node\":%llu,\"source_graph\":%u,\"source_node\":%llu,\"fate\":\"%s\",\"label\":\"%s\"}\n",
-		kind_names[work->kind], escaped(work->name, name, sizeof(name)), self->pid, self->tid,
+		kind_names[work->kind], escaped(work->name, name, sizeof(name)), sim_thread()->pid, tid,
 		work->correlation, work->device, work->context, work->stream,
 		(unsigned long long)sim_to_realtime(work->start), (unsigned long long)sim_to_realtime(work->end),
 		(unsigned long long)work->start, (unsigned long long)work->end, (unsigned long long)work->bytes,
 		work->copy.copy_kind, work->graph, (unsigned long long)work->node, work->source_graph,
-		(unsigned long long)work->source_node, fate_names[fate], escaped(self->label, label, sizeof(label)));
+		(unsigned long long)work->source_node, fate_names[fate],
+		escaped(label, safe_label, sizeof(safe_label)));
 
 	truth_append(line, (size_t)size);
 }

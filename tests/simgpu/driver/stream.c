@@ -141,7 +141,7 @@ DRIVER(SIM_QUIET, cuEventCreate, (CUevent * phEvent, unsigned int Flags), (phEve
 
 DRIVER(SIM_QUIET, cuEventDestroy_v2, (CUevent hEvent), (hEvent))
 {
-	free(hEvent);
+	sim_event_destroy(hEvent);
 	return CUDA_SUCCESS;
 }
 
@@ -167,14 +167,22 @@ DRIVER(SIM_SYNC, cuEventSynchronize, (CUevent hEvent), (hEvent))
 
 DRIVER(SIM_QUIET, cuEventQuery, (CUevent hEvent), (hEvent))
 {
-	return hEvent->recorded && hEvent->time > sim_now() ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
+	uint64_t time;
+
+	if (!sim_event_is_recorded(hEvent))
+		return CUDA_SUCCESS;
+	return sim_event_time(hEvent, &time) && time <= sim_now() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
 DRIVER(SIM_QUIET, cuEventElapsedTime_v2, (float *pMilliseconds, CUevent hStart, CUevent hEnd),
        (pMilliseconds, hStart, hEnd))
 {
-	if (!hStart->recorded || !hEnd->recorded)
+	uint64_t start, end;
+
+	if (!sim_event_is_recorded(hStart) || !sim_event_is_recorded(hEnd))
 		return CUDA_ERROR_INVALID_HANDLE;
-	*pMilliseconds = (float)((double)(int64_t)(hEnd->time - hStart->time) / 1e6);
+	if (!sim_event_time(hStart, &start) || !sim_event_time(hEnd, &end))
+		return CUDA_ERROR_NOT_READY;
+	*pMilliseconds = (float)((double)(int64_t)(end - start) / 1e6);
 	return CUDA_SUCCESS;
 }

@@ -1,14 +1,16 @@
 /*
  * nccl.c: simulated libnccl: communicators and collectives. Each group of operations on a communicator
- * launches one kernel on its stream, by the driver API as the real library does. Processes exchange
- * no data: a rank gets its own data in place of other ranks' data.
+ * launches one kernel on its stream, by the driver API as the real library does. Kernels wait for those
+ * of the other ranks (kernels.c). Processes exchange no data: a rank gets its own data in place of other
+ * ranks' data.
  */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
-#include "../core/sim.h"
+#include "kernels.h"
 
 /* nccl.h of NCCL 2.30.7: ncclResult_t, ncclUniqueId, the order of ncclDataType_t and ncclRedOp_t. */
 enum { STATUS_SUCCESS = 0, STATUS_INVALID_ARGUMENT = 4, STATUS_INVALID_USAGE = 5 };
@@ -22,6 +24,7 @@ struct unique_id {
 #define GROUPED_MAX 256
 #define TYPES 12
 #define OPS 5
+enum { IS_SEND = -2, IS_RECEIVE = -3 }; /* in place of an op */
 
 static const char *const type_names[TYPES] = {"i8",  "u8",  "i32", "u32",  "i64",    "u64",
 					      "f16", "f32", "f64", "bf16", "f8e4m3", "f8e5m2"};
@@ -31,6 +34,7 @@ static const char *const op_names[OPS] = {"Sum", "Prod", "Max", "Min", "SumPostD
 struct ncclComm {
 	uint64_t magic; /* the real struct, too, begins with another field */
 	int ranks, rank;
+	struct peers *peers; /* NULL: its kernels wait for no one */
 };
 
 struct grouped {
@@ -38,6 +42,8 @@ struct grouped {
 	CUstream stream;
 	const char *name; /* "AllReduce" */
 	int type, op;	  /* -1: none */
+	int peer;	  /* of a send or receive */
+	uint64_t bytes;
 };
 
 static _Thread_local struct {
@@ -47,54 +53,133 @@ static _Thread_local struct {
 
 /* ---- launches ---------------------------------------------------------------------------------- */
 
-static int launch(const struct grouped *first, int count)
-{
-	const char *end = "(ncclDevKernelArgsStorage<4096ul>)";
-	char text[160];
+/* Kernel names of NCCL's versions: 2.30, 2.20 (up to 2.22), 2.18. */
+enum naming { NAMES_OF_2_30, NAMES_OF_2_20, NAMES_OF_2_18 };
 
-	if (!strcmp(first->name, "SendRecv"))
-		snprintf(text, sizeof(text), "ncclDevKernel_SendRecv%s", end);
+static enum naming naming(void)
+{
+	const char *wanted = getenv("SIMGPU_NCCL_NAMES");
+
+	return !wanted			 ? NAMES_OF_2_30
+	       : !strcmp(wanted, "2.20") ? NAMES_OF_2_20
+	       : !strcmp(wanted, "2.18") ? NAMES_OF_2_18
+					 : NAMES_OF_2_30;
+}
+
+static void name_kernel(const struct grouped *first, int count, char *text, size_t size)
+{
+	const char *end = naming() == NAMES_OF_2_30 ? "(ncclDevKernelArgsStorage<4096ul>)"
+						    : "(ncclDevComm*, unsigned long, ncclWork*)";
+
+	if (naming() == NAMES_OF_2_18)
+		snprintf(text, size, "ncclKernel_%s_RING_LL_Sum_%s%s", first->name,
+			 !strcmp(first->name, "SendRecv") || first->op < 0 ? "int8_t" : "float", end);
+	else if (!strcmp(first->name, "SendRecv"))
+		snprintf(text, size, "ncclDevKernel_SendRecv%s", end);
 	else if (count > 1)
-		snprintf(text, sizeof(text), "ncclDevKernel_Generic_1%s", end);
+		snprintf(text, size, "ncclDevKernel_Generic_1%s", end);
 	else if (first->op >= 0)
-		snprintf(text, sizeof(text), "ncclDevKernel_%s_%s_%s_RING_LL%s", first->name, op_names[first->op],
+		snprintf(text, size, "ncclDevKernel_%s_%s_%s_RING_LL%s", first->name, op_names[first->op],
 			 type_names[first->type], end);
 	else
-		snprintf(text, sizeof(text), "ncclDevKernel_%s_RING_LL%s", first->name, end);
-	return cuLaunchKernel((CUfunction)sim_kernel_intern(text), SIM_NCCL_GRID, 1, 1, SIM_NCCL_BLOCK, 1, 1, 0,
-			      first->stream, NULL, NULL)
-		       ? STATUS_INVALID_USAGE
-		       : STATUS_SUCCESS;
+		snprintf(text, size, "ncclDevKernel_%s_RING_LL%s", first->name, end);
+}
+
+static int launch(const char *name, const struct ncclComm *comm, CUstream stream, const struct operation *operations,
+		  int count)
+{
+	int status;
+
+	sim_thread()->meeting =
+		comm->peers ? kernels_meet(comm->peers, comm->ranks, comm->rank, operations, count) : NULL;
+	status = cuLaunchKernel((CUfunction)sim_kernel_intern(name), SIM_NCCL_GRID, 1, 1, SIM_NCCL_BLOCK, 1, 1, 0,
+				stream, NULL, NULL)
+			 ? STATUS_INVALID_USAGE
+			 : STATUS_SUCCESS;
+	sim_thread()->meeting = NULL;
+	return status;
+}
+
+/* What the kernel transfers.  An all-to-all is a send and a receive for each rank. */
+static int operations_of(const struct grouped *call, struct operation *list)
+{
+	uint64_t transfer_ns = kernels_transfer_ns(call->bytes);
+	int count = 0;
+
+	if (!strcmp(call->name, "SendRecv") && call->peer >= 0)
+		list[count++] = (struct operation){.name = call->op == IS_SEND ? "Send" : "Recv",
+						   .kind = call->op == IS_SEND ? OPERATION_SEND : OPERATION_RECEIVE,
+						   .peer = call->peer,
+						   .transfer_ns = transfer_ns};
+	else if (!strcmp(call->name, "SendRecv"))
+		for (int i = 0; i < 2 * call->comm->ranks; i++)
+			list[count++] = (struct operation){.name = "AllToAll",
+							   .kind = i % 2 ? OPERATION_RECEIVE : OPERATION_SEND,
+							   .peer = i / 2,
+							   .transfer_ns = transfer_ns};
+	else
+		list[count++] = (struct operation){.name = call->name, .transfer_ns = transfer_ns};
+	return count;
+}
+
+/* Whether the library launches a kernel for each collective of a group (a real one: where they differ too much). */
+static bool has_kernel_for_each(void)
+{
+	const char *wanted = getenv("SIMGPU_NCCL_GROUPS");
+
+	return wanted && !strcmp(wanted, "each");
 }
 
 /* One kernel for all operations of a communicator in one stream. */
 static int launch_group(void)
 {
-	int i, j, count, status = STATUS_SUCCESS;
+	int i, j, count, status = STATUS_SUCCESS, operation_count;
+	static _Thread_local struct operation operations[KERNEL_OPERATIONS_MAX];
 	struct grouped first;
+	char name[160];
 
 	for (i = 0; i < group.count && !status; i++) {
 		first = group.list[i];
 		if (!first.comm)
 			continue;
-		for (count = 0, j = i; j < group.count; j++) {
+		for (operation_count = count = 0, j = i; j < group.count; j++) {
 			if (group.list[j].comm != first.comm || group.list[j].stream != first.stream)
 				continue;
+			if (count && has_kernel_for_each() && strcmp(first.name, "SendRecv") != 0)
+				continue;
+			if (operation_count + 2 * PEERS_MAX <= KERNEL_OPERATIONS_MAX)
+				operation_count += operations_of(&group.list[j], operations + operation_count);
 			group.list[j].comm = NULL;
 			count++;
 		}
-		status = launch(&first, count);
+		name_kernel(&first, count, name, sizeof(name));
+		status = launch(name, first.comm, first.stream, operations, operation_count);
 	}
 	group.count = 0;
 	return status;
 }
 
-static int add(struct ncclComm *comm, CUstream stream, const char *name, int type, int op)
+/* For tests: a kernel of another library, which no call of NCCL launches, that all ranks take part in. */
+int simNcclKernel(const char *name, uint64_t bytes, struct ncclComm *comm, CUstream stream);
+int simNcclKernel(const char *name, uint64_t bytes, struct ncclComm *comm, CUstream stream)
 {
-	if (type < 0 || type >= TYPES || op >= OPS || group.count == GROUPED_MAX)
+	struct operation operation = {.name = "Custom", .transfer_ns = kernels_transfer_ns(bytes)};
+
+	return launch(name, comm, stream, &operation, 1);
+}
+
+static int add_with_peer(struct ncclComm *comm, CUstream stream, const char *name, size_t count, int type, int op,
+			 int peer)
+{
+	if (type < 0 || type >= TYPES || op >= OPS || group.count == GROUPED_MAX || peer >= comm->ranks)
 		return STATUS_INVALID_ARGUMENT;
-	group.list[group.count++] = (struct grouped){comm, stream, name, type, op};
+	group.list[group.count++] = (struct grouped){comm, stream, name, type, op, peer, count * type_sizes[type]};
 	return group.depth ? STATUS_SUCCESS : launch_group();
+}
+
+static int add(struct ncclComm *comm, CUstream stream, const char *name, size_t count, int type, int op)
+{
+	return add_with_peer(comm, stream, name, count, type, op, -1);
 }
 
 static void put(void *to, const void *from, size_t elements, int type)
@@ -124,7 +209,7 @@ int ncclAllReduce(const void *from, void *to, size_t count, int type, int op, st
 int ncclAllReduce(const void *from, void *to, size_t count, int type, int op, struct ncclComm *comm, CUstream stream)
 {
 	put(to, from, count, type);
-	return add(comm, stream, "AllReduce", type, op);
+	return add(comm, stream, "AllReduce", count, type, op);
 }
 
 int ncclReduce(const void *from, void *to, size_t count, int type, int op, int root, struct ncclComm *comm,
@@ -134,7 +219,7 @@ int ncclReduce(const void *from, void *to, size_t count, int type, int op, int r
 {
 	if (comm->rank == root)
 		put(to, from, count, type);
-	return add(comm, stream, "Reduce", type, op);
+	return add(comm, stream, "Reduce", count, type, op);
 }
 
 int ncclBroadcast(const void *from, void *to, size_t count, int type, int root, struct ncclComm *comm, CUstream stream);
@@ -142,7 +227,7 @@ int ncclBroadcast(const void *from, void *to, size_t count, int type, int root, 
 {
 	(void)root;
 	put(to, from, count, type);
-	return add(comm, stream, "Broadcast", type, -1);
+	return add(comm, stream, "Broadcast", count, type, -1);
 }
 
 int ncclBcast(void *data, size_t count, int type, int root, struct ncclComm *comm, CUstream stream);
@@ -157,7 +242,7 @@ int ncclReduceScatter(const void *from, void *to, size_t count, int type, int op
 		      CUstream stream)
 {
 	put(to, from, count, type);
-	return add(comm, stream, "ReduceScatter", type, op);
+	return add(comm, stream, "ReduceScatter", count, type, op);
 }
 
 int ncclAllGather(const void *from, void *to, size_t count, int type, struct ncclComm *comm, CUstream stream);
@@ -167,29 +252,28 @@ int ncclAllGather(const void *from, void *to, size_t count, int type, struct ncc
 
 	for (i = 0; i < comm->ranks && type >= 0 && type < TYPES; i++)
 		put((char *)to + (size_t)i * count * type_sizes[type], from, count, type);
-	return add(comm, stream, "AllGather", type, -1);
+	return add(comm, stream, "AllGather", count, type, -1);
 }
 
 int ncclSend(const void *from, size_t count, int type, int peer, struct ncclComm *comm, CUstream stream);
 int ncclSend(const void *from, size_t count, int type, int peer, struct ncclComm *comm, CUstream stream)
 {
 	(void)from;
-	(void)count;
-	(void)peer;
-	return add(comm, stream, "SendRecv", type, -1);
+	return add_with_peer(comm, stream, "SendRecv", count, type, IS_SEND, peer);
 }
 
 int ncclRecv(void *to, size_t count, int type, int peer, struct ncclComm *comm, CUstream stream);
 int ncclRecv(void *to, size_t count, int type, int peer, struct ncclComm *comm, CUstream stream)
 {
-	return ncclSend(to, count, type, peer, comm, stream);
+	(void)to;
+	return add_with_peer(comm, stream, "SendRecv", count, type, IS_RECEIVE, peer);
 }
 
 int ncclAlltoAll(const void *from, void *to, size_t count, int type, struct ncclComm *comm, CUstream stream);
 int ncclAlltoAll(const void *from, void *to, size_t count, int type, struct ncclComm *comm, CUstream stream)
 {
 	put(to, from, count * (size_t)comm->ranks, type);
-	return add(comm, stream, "SendRecv", type, -1);
+	return add(comm, stream, "SendRecv", count, type, -1);
 }
 
 /* ---- communicators ----------------------------------------------------------------------------- */
@@ -204,21 +288,22 @@ int ncclGetVersion(int *version)
 int ncclGetUniqueId(struct unique_id *id);
 int ncclGetUniqueId(struct unique_id *id)
 {
-	memset(id, 0x5a, sizeof(*id));
-	return STATUS_SUCCESS;
+	return getrandom(id, sizeof(*id), 0) == sizeof(*id) ? STATUS_SUCCESS : STATUS_INVALID_USAGE;
 }
 
 int ncclCommInitRankConfig(struct ncclComm **comm, int ranks, struct unique_id id, int rank, void *config);
 int ncclCommInitRankConfig(struct ncclComm **comm, int ranks, struct unique_id id, int rank, void *config)
 {
-	(void)id;
 	(void)config;
 	*comm = calloc(1, sizeof(**comm));
 	if (!*comm || ranks < 1 || rank < 0 || rank >= ranks)
 		return STATUS_INVALID_ARGUMENT;
 	(*comm)->ranks = ranks;
 	(*comm)->rank = rank;
-	return STATUS_SUCCESS;
+	if (ranks == 1 || getenv("SIMGPU_NCCL_ALONE"))
+		return STATUS_SUCCESS;
+	(*comm)->peers = peers_join(&id, ranks, rank);
+	return (*comm)->peers ? STATUS_SUCCESS : STATUS_INVALID_ARGUMENT;
 }
 
 int ncclCommInitRank(struct ncclComm **comm, int ranks, struct unique_id id, int rank);
@@ -230,13 +315,15 @@ int ncclCommInitRank(struct ncclComm **comm, int ranks, struct unique_id id, int
 int ncclCommDestroy(struct ncclComm *comm);
 int ncclCommDestroy(struct ncclComm *comm)
 {
-	free(comm);
+	free(comm); /* what ranks share stays: kernels may still wait */
 	return STATUS_SUCCESS;
 }
 
 int ncclCommAbort(struct ncclComm *comm);
 int ncclCommAbort(struct ncclComm *comm)
 {
+	if (comm->peers)
+		peers_leave(comm->peers);
 	return ncclCommDestroy(comm);
 }
 
