@@ -148,8 +148,8 @@ static __always_inline void count_one(__u32 which)
 #define RING_SIZE 1
 
 /*
- * What users send in a trace of the whole machine, while the ring buffer is more than a quarter full. Only a few send
- * so much at a time.
+ * What users send in a trace of several users' processes, while the ring buffer is more than a quarter full. Only a few
+ * send so much at a time.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -170,7 +170,7 @@ __weak __noinline int ring_admits(__u64 bytes)
 	__u64 size, fill;
 	__u32 uid;
 
-	if (!config.trace_all)
+	if (!config.finds_newcomers)
 		return 1;
 	size = bpf_ringbuf_query(&ring, RING_SIZE);
 	fill = bpf_ringbuf_query(&ring, RING_AVAIL_DATA);

@@ -195,11 +195,13 @@ int library_mapped(struct trace_event_raw_sys_enter *ctx)
 	if (!(BPF_CORE_READ(ctx, args[2]) & PROT_EXEC))
 		return 0;
 	process = bpf_map_lookup_elem(&processes, &pid);
-	if (!process && !config.trace_all)
+	if (!process && !config.finds_newcomers)
 		return 0;
 	file = file_of_descriptor(BPF_CORE_READ(ctx, args[4]));
 	dentry = BPF_CORE_READ(file, f_path.dentry);
 	if (!dentry || bpf_probe_read_kernel_str(name, sizeof(name), BPF_CORE_READ(dentry, d_name.name)) <= 0)
+		return 0;
+	if (!process && !config.trace_all && !(name_of_interest(name) && name_of_calls(name)))
 		return 0;
 	if (!name_of_interest(name)) {
 		other = true;

@@ -21,6 +21,7 @@
 
 struct gpt_config {
 	__u32 trace_all;	     /* every process of the machine */
+	__u32 finds_newcomers;	     /* report when a process that is not followed loads CUDA; many users' processes */
 	__u32 native;		     /* take native stacks */
 	__u32 stop_at_new_files;     /* stop threads of started processes that map an unprobed file of interest */
 	__u32 samples;		     /* take samples of running threads */

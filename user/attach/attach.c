@@ -95,8 +95,10 @@ static uint32_t listener_number(void)
  */
 static enum files_apart files_apart(enum attach_scope scope)
 {
-	static const enum files_apart apart[] = {
-		[ATTACH_PIDS] = FILES_APART, [ATTACH_COMMAND] = FILES_AGENTS_APART, [ATTACH_ALL] = FILES_SHARED};
+	static const enum files_apart apart[] = {[ATTACH_PIDS] = FILES_APART,
+						 [ATTACH_COMMAND] = FILES_AGENTS_APART,
+						 [ATTACH_SELECTED] = FILES_APART,
+						 [ATTACH_ALL] = FILES_SHARED};
 
 	return apart[scope];
 }
@@ -106,6 +108,7 @@ int attach_open(const struct attach_options *options, attach_emit emit, void *co
 {
 	const struct gpt_config config = {
 		.trace_all = options->scope == ATTACH_ALL,
+		.finds_newcomers = options->scope >= ATTACH_SELECTED,
 		.native = options->native,
 		.samples = options->sample_period_ns != 0,
 		.preempt_count_from_rq = options->off_cpu_min_ns ? preempt_count_from_rq() : 0,
@@ -132,7 +135,7 @@ int attach_open(const struct attach_options *options, attach_emit emit, void *co
 	foreign_reader_open(&attach->foreign_reader, options->activity_sets, emit, context);
 	attach->processes.files = &attach->files;
 	attach->processes.time.share = LOOK_TIME_SHARE;
-	attach->processes.fair = attach->files.fair = options->scope == ATTACH_ALL;
+	attach->processes.fair = attach->files.fair = options->scope >= ATTACH_SELECTED;
 	attach->files.stops = options->scope == ATTACH_COMMAND;
 	files_limit(&attach->files);
 	attach->agents = (struct agents){.processes = &attach->processes,
@@ -198,6 +201,7 @@ void attach_close(struct attach *attach)
 	symbols_free(attach->symbols);
 	generated_files_free(attach->generated);
 	array_free(&attach->stops);
+	array_free(&attach->passed);
 	if (attach->programs.bpf)
 		programs_unload(&attach->programs);
 	guard_stop();
@@ -274,30 +278,6 @@ int attach_process(struct attach *attach, pid_t pid, char *why, size_t why_size)
 	return 0;
 }
 
-/* For a trace of the whole machine: follows a process if it maps anything of interest. */
-static int add_if_of_interest(pid_t pid, void *context)
-{
-	struct attach *attach = context;
-	struct mappings mappings = {};
-	bool interest = false;
-
-	if (pid == getpid() || mappings_read(pid, &mappings))
-		return 0;
-	for (size_t i = 0; i < mappings.list.count && !interest; i++) {
-		enum library_kind kind = library_kind_of_name(mappings.list.items[i].path);
-
-		interest = mappings.list.items[i].executable && (library_kind_has_calls(kind) || kind == LIBRARY_AGENT);
-	}
-	mappings_free(&mappings);
-	if (interest) {
-		struct followed *process = processes_add(&attach->processes, pid, false, false);
-
-		if (process)
-			processes_examine(&attach->processes, process);
-	}
-	return 0;
-}
-
 static int let_agents_in(struct attach *attach, char *why, size_t why_size)
 {
 	const struct followed *refused;
@@ -337,8 +317,8 @@ int attach_start(struct attach *attach, char *why, size_t why_size)
 	 * attached.
 	 */
 	attach->processes.probe_later = true;
-	if (attach->options.scope == ATTACH_ALL)
-		process_each(add_if_of_interest, attach);
+	if (attach->options.scope >= ATTACH_SELECTED)
+		attach_find_newcomers(attach);
 	processes_probe_all(&attach->processes);
 	for (size_t i = 0; i < attach->files.list.count; i++)
 		file_attach_torch(&attach->files, attach->files.list.items[i]);
@@ -464,8 +444,8 @@ static void look_at_all(struct attach *attach, uint64_t when_ns)
 		processes_look_later(process, when_ns);
 		i++;
 	}
-	if (attach->options.scope == ATTACH_ALL)
-		process_each(add_if_of_interest, attach);
+	if (attach->options.scope >= ATTACH_SELECTED)
+		attach_find_newcomers(attach);
 	else
 		processes_add_descendants(&attach->processes);
 	attach->reconcile = true;
@@ -540,6 +520,7 @@ uint64_t attach_tick(struct attach *attach, uint64_t now_ns, uint64_t heard_ns)
 		attach->agents_checked_ns = now_ns;
 		processes_sweep_files(&attach->processes, attach->agent);
 	}
+	attach_check_passed(attach, now_ns);
 	if (check_titles) {
 		halts_look(&attach->processes, now_ns);
 		attach->titles_checked_ns = now_ns;

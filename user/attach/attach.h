@@ -19,11 +19,13 @@
 #include "attach/emit.h"
 
 struct attach;
+struct selection;
 
 enum attach_scope {
-	ATTACH_PIDS,	/* the given processes and the children they start */
-	ATTACH_COMMAND, /* the same, and gputrace is the parent: a process may be held until its probes are in place */
-	ATTACH_ALL,	/* every process of the machine */
+	ATTACH_PIDS,	 /* the given processes and the children they start */
+	ATTACH_COMMAND,	 /* the same, and gputrace is the parent: a process may be held until its probes are in place */
+	ATTACH_SELECTED, /* those of the machine's processes with CUDA that fit, and the children they start */
+	ATTACH_ALL,	 /* every process of the machine */
 };
 
 enum attach_agent {
@@ -40,6 +42,7 @@ enum attach_way {
 
 struct attach_options {
 	enum attach_scope scope;
+	const struct selection *selection; /* for ATTACH_SELECTED; the caller's, until attach_close */
 	enum attach_way way;
 	const char *share_name; /* for ATTACH_WAY_AGENT: the name by which agents find gputrace (shares_name) */
 	uid_t uid;		/* for ATTACH_WAY_AGENT: the user of all recorded processes */

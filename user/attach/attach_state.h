@@ -16,6 +16,12 @@
 
 #define LOOKS_SHARE 20 /* looking at all processes takes at most one part in this many of the time */
 
+/* A process with CUDA that is not among those to be traced, as last seen. */
+struct passed_process {
+	pid_t pid;
+	uint64_t start_ticks; /* as process_start_ticks */
+};
+
 struct attach {
 	bool schedule_over; /* in some process, which may be gone */
 	struct attach_options options;
@@ -36,18 +42,33 @@ struct attach {
 	struct awaits *awaits;	  /* NULL: no waits are recorded */
 	struct stopper *stopper;  /* NULL: no process is held */
 	ARRAY(struct stop) stops; /* threads that did not stop at once */
-	uint64_t missed;	  /* records that attach_notice did not get */
-	uint64_t batches_missed;  /* the same of batches of agents */
-	uint64_t changes_missed;  /* starts, ends and mappings that the kernel did not report, as last read */
-	uint64_t all_looked_ns;	  /* when all processes were last looked at for that ... */
-	uint64_t all_looks_ns;	  /* ... and how long that takes */
-	uint64_t found_late;	  /* processes, and files with calls, that were only found by such a look */
-	uint64_t unseen;	  /* processes whose calls have not been reported for a while */
-	bool reconcile;		  /* which probes are wanted may have changed */
-	uint64_t heard_ns;	  /* as for attach_tick */
+	ARRAY(struct passed_process) passed;
+	uint64_t passed_checked_ns;
+	uint64_t passed_lost;	 /* for which there was no room */
+	uint64_t missed;	 /* records that attach_notice did not get */
+	uint64_t batches_missed; /* the same of batches of agents */
+	uint64_t changes_missed; /* starts, ends and mappings that the kernel did not report, as last read */
+	uint64_t all_looked_ns;	 /* when all processes were last looked at for that ... */
+	uint64_t all_looks_ns;	 /* ... and how long that takes */
+	uint64_t found_late;	 /* processes, and files with calls, that were only found by such a look */
+	uint64_t unseen;	 /* processes whose calls have not been reported for a while */
+	bool reconcile;		 /* which probes are wanted may have changed */
+	uint64_t heard_ns;	 /* as for attach_tick */
 	uint64_t agents_checked_ns;
 	uint64_t titles_checked_ns;
 };
+
+/*
+ * Follows a process that nobody named and that has CUDA loaded, if it is one to be traced (newcomers.c); NULL: it is
+ * not, or it cannot be followed.
+ */
+struct followed *attach_newcomer(struct attach *attach, pid_t pid);
+
+/* Looks for them among all processes of the machine, and examines them. */
+void attach_find_newcomers(struct attach *attach);
+
+/* Looks again, each second, at those that were not to be traced. */
+void attach_check_passed(struct attach *attach, uint64_t now_ns);
 
 /* The agent's file in a process, or the one that it will load. */
 const struct probed_file *attach_process_agent(const struct attach *attach, const struct followed *process);

@@ -59,7 +59,7 @@ int by_agents_open(struct attach *attach, char *why, size_t why_size)
 		return error;
 	}
 	attach->processes.shares = attach->shares;
-	if (options->scope == ATTACH_PIDS) {
+	if (options->scope != ATTACH_COMMAND) {
 		attach->join = xasprintf("%c%s:%s", GPUTRACE_AGENT_JOIN, options->share_name,
 					 options->cupti ? options->cupti : "");
 		attach->agents.asked = attach->join;
@@ -237,6 +237,8 @@ int by_agents_start(struct attach *attach, char *why, size_t why_size)
 		snprintf(why, why_size, "%s: %s", attach->options.agent_path, strerror(-attach->agents.file_fd));
 		return attach->agents.file_fd;
 	}
+	if (attach->options.scope == ATTACH_SELECTED)
+		attach_find_newcomers(attach);
 	while (agents_tick(&attach->agents, monotonic_ns()) && monotonic_ns() < end_ns) {
 		nanosleep(&pause, NULL);
 		let_agents_in(attach);
@@ -257,7 +259,10 @@ static void look_at_running(struct attach *attach)
 		return;
 	/* This reads the parent of every process of the machine. */
 	if (begin_ns - attach->all_looked_ns >= attach->all_looks_ns * LOOKS_SHARE) {
-		processes_add_descendants(&attach->processes);
+		if (attach->options.scope == ATTACH_SELECTED)
+			attach_find_newcomers(attach);
+		else
+			processes_add_descendants(&attach->processes);
 		attach->all_looked_ns = begin_ns;
 		attach->all_looks_ns = monotonic_ns() - begin_ns;
 	}
@@ -288,6 +293,7 @@ uint64_t by_agents_tick(struct attach *attach, uint64_t now_ns)
 		processes_update_title(&attach->processes, attach->processes.list.items[i]);
 	if (check_titles) {
 		halts_look(&attach->processes, now_ns);
+		attach_check_passed(attach, now_ns);
 		look_at_running(attach);
 		attach->titles_checked_ns = now_ns;
 	}

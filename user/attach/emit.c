@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/array.h"
+#include "target/container.h"
 #include "target/generated.h"
 #include "target/process.h"
 
@@ -46,19 +47,33 @@ void emit_note(attach_emit emit, void *context, uint32_t pid, const char *format
 	emit_text(emit, context, GPT_NOTE, pid, text);
 }
 
-void emit_process(attach_emit emit, void *context, const struct process_info *info, uint64_t known_ns, uint16_t python,
-		  const char *python_path)
+/* place NULL: it is not known, nor is the user. */
+static void emit_description(attach_emit emit, void *context, const struct process_info *info, uint64_t known_ns,
+			     uint16_t python, const char *python_path, const struct process_place *place)
 {
+	static char nowhere[] = "";
+	static const struct process_place unknown = {nowhere, nowhere, nowhere, nowhere, nowhere};
+	char uid[16] = "";
+	const struct process_place *at = place ? place : &unknown;
 	const char *texts[] = {info->comm,
 			       info->exe ? info->exe : "",
 			       info->cmdline ? info->cmdline : "",
 			       python_path,
 			       info->rank,
-			       info->local_rank};
+			       info->local_rank,
+			       uid,
+			       at->cgroup,
+			       at->container,
+			       at->container_name,
+			       at->pod,
+			       at->pod_name};
 	const size_t count = sizeof(texts) / sizeof(texts[0]);
-	size_t bytes = 0, at = 0;
 	struct gpt_process *record;
+	size_t bytes = 0;
+	char *end;
 
+	if (place)
+		snprintf(uid, sizeof(uid), "%u", info->uid);
 	for (size_t i = 0; i < count; i++)
 		bytes += strlen(texts[i]) + 1;
 	record = record_new(GPT_PROCESS, sizeof(*record), bytes);
@@ -69,12 +84,23 @@ void emit_process(attach_emit emit, void *context, const struct process_info *in
 	record->python = python;
 	record->mounts = info->mounts;
 	record->bytes = (uint32_t)bytes;
-	for (size_t i = 0; i < count; i++) {
-		strcpy(record->text + at, texts[i]);
-		at += strlen(texts[i]) + 1;
-	}
+	end = record->text;
+	for (size_t i = 0; i < count; i++)
+		end = stpcpy(end, texts[i]) + 1;
 	emit(context, &record->hdr);
 	free(record);
+}
+
+void emit_process(attach_emit emit, void *context, const struct process_info *info, uint64_t known_ns,
+		  const struct process_place *place)
+{
+	emit_description(emit, context, info, known_ns, 0, "", place);
+}
+
+void emit_python(attach_emit emit, void *context, const struct process_info *info, uint64_t known_ns, uint16_t python,
+		 const char *python_path)
+{
+	emit_description(emit, context, info, known_ns, python, python_path, NULL);
 }
 
 void emit_native_symbol(attach_emit emit, void *context, uint32_t pid, uint64_t ip, const char *symbol,

@@ -22,10 +22,15 @@ void emit_note(attach_emit emit, void *context, uint32_t pid, const char *format
 	__attribute__((format(printf, 4, 5)));
 
 struct process_info;
+struct process_place;
 
-/* GPT_PROCESS; known_ns: a time before info was read; python: major << 8 | minor or 0, python_path may be "". */
-void emit_process(attach_emit emit, void *context, const struct process_info *info, uint64_t known_ns, uint16_t python,
-		  const char *python_path);
+/* GPT_PROCESS with its user and where it runs, NULL: neither is known; known_ns: a time before info was read. */
+void emit_process(attach_emit emit, void *context, const struct process_info *info, uint64_t known_ns,
+		  const struct process_place *place);
+
+/* GPT_PROCESS with its Python; python: major << 8 | minor or 0, python_path may be "". */
+void emit_python(attach_emit emit, void *context, const struct process_info *info, uint64_t known_ns, uint16_t python,
+		 const char *python_path);
 
 /* GPT_NATIVE_SYM */
 void emit_native_symbol(attach_emit emit, void *context, uint32_t pid, uint64_t ip, const char *symbol,

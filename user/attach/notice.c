@@ -136,6 +136,8 @@ static void look_at_mapped(struct attach *attach, const struct stop *stop, enum 
 {
 	struct followed *process = follow(attach, stop->pid);
 
+	if (!process && attach->options.scope == ATTACH_SELECTED)
+		process = attach_newcomer(attach, stop->pid);
 	if (!process)
 		return;
 	process->mapped = *stop;

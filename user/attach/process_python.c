@@ -166,8 +166,8 @@ void python_examine(struct processes *processes, struct followed *process, const
 		if (!process->has_python) {
 			probe_subinterpreters(processes, process);
 			set_python(processes, process, GPT_STACK_OK, &python.walk);
-			emit_process(processes->emit, processes->emit_context, info, known_ns,
-				     python.walk.layout.version, python.path ? python.path : "");
+			emit_python(processes->emit, processes->emit_context, info, known_ns,
+				    python.walk.layout.version, python.path ? python.path : "");
 		} else if (more) {
 			set_python(processes, process, GPT_STACK_OK, processes->shares ? &python.walk : NULL);
 		}

@@ -20,6 +20,7 @@
 #include "base/monotonic.h"
 #include "base/path.h"
 #include "base/msg.h"
+#include "target/container.h"
 
 #define SILENT_AGAIN_NS 1000000000ULL
 #define SLICE_NS 200000000ULL /* of one look, before others get theirs */
@@ -434,7 +435,7 @@ void processes_update_title(struct processes *processes, struct followed *proces
 	    !process_info_read(process->pid, &info)) {
 		process->title = hash_of_title(title);
 		info.cmdline = xstrdup(title);
-		emit_process(processes->emit, processes->emit_context, &info, known_ns, 0, "");
+		emit_process(processes->emit, processes->emit_context, &info, known_ns, NULL);
 		process_info_free(&info);
 	}
 	if (processes->fair && title)
@@ -450,6 +451,22 @@ bool processes_has_called(const struct processes *processes, const struct follow
 	if (processes->shares)
 		return process->called_ns != 0;
 	return !bpf_map_lookup_elem(processes_map(processes), &key, &state) && state.called;
+}
+
+/* Writes what is known of the process itself to the log. */
+static void describe(struct processes *processes, struct followed *process, struct process_info *info,
+		     uint64_t known_ns)
+{
+	struct process_place place;
+	bool placed = process_place_read(info->pid, &place) == 0;
+
+	process_read_ranks(info);
+	if (placed)
+		process_place_find_names(&place);
+	emit_process(processes->emit, processes->emit_context, info, known_ns, placed ? &place : NULL);
+	process->title = hash_of_title(info->cmdline);
+	if (placed)
+		process_place_free(&place);
 }
 
 int processes_examine(struct processes *processes, struct followed *process)
@@ -472,11 +489,7 @@ int processes_examine(struct processes *processes, struct followed *process)
 	if (!error) {
 		first = !process->written;
 		if (first)
-			process_read_ranks(&info);
-		if (first)
-			emit_process(processes->emit, processes->emit_context, &info, known_ns, 0, "");
-		if (first)
-			process->title = hash_of_title(info.cmdline);
+			describe(processes, process, &info, known_ns);
 		process->written = true;
 		if (first && info.forked && !process->forked)
 			fork_note_older(process, info.parent);

@@ -2,6 +2,7 @@
 /* From the command line to a subcommand and its exit code. */
 #include <locale.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "attach/inject/file_server.h"
@@ -12,6 +13,7 @@
 #include "cmd/output/confine.h"
 #include "cmd/record/first_process.h"
 #include "cmd/output/last_trace.h"
+#include "cmd/process/caller.h"
 #include "cmd/process/privileges.h"
 
 static enum exit_code help_command(const struct options *options)
@@ -29,6 +31,25 @@ static enum exit_code version_command(const struct options *options)
 static int why_command(const struct options *options)
 {
 	return options->log ? (int)report_command(options) : record_command(options);
+}
+
+/* Names of users become numbers, which are what a log has. */
+static int find_users(struct selection *selection)
+{
+	for (size_t i = 0; i < selection->values[SELECTION_USER].count; i++) {
+		char **user = &selection->values[SELECTION_USER].items[i];
+		uid_t uid;
+
+		if (!(*user)[strspn(*user, "0123456789")])
+			continue;
+		if (user_database_uid(*user, &uid)) {
+			msg_error("--user %s: no such user is known here; give the number, as in --user 1000", *user);
+			return -1;
+		}
+		free(*user);
+		*user = xasprintf("%u", uid);
+	}
+	return 0;
 }
 
 static int run(const struct options *options)
@@ -55,6 +76,10 @@ int main(int argc, char **argv)
 	setlocale(LC_CTYPE, "C.UTF-8");
 	if (options_parse(argc, argv, &options, why, sizeof(why))) {
 		msg_error("%s", why);
+		options_free(&options);
+		return EXIT_USAGE;
+	}
+	if (find_users(&options.targets) || find_users(&options.slice.selection)) {
 		options_free(&options);
 		return EXIT_USAGE;
 	}

@@ -98,6 +98,8 @@ struct new_description {
 	uint8_t mounts;	 /* enum gpt_mounts */
 	struct text name, exe, cmdline, python_path;
 	struct text rank, local_rank; /* of a job, digits */
+	struct text uid;	      /* digits */
+	struct text cgroup, container, container_name, pod, pod_name;
 };
 
 /* ---- code, stacks ------------------------------------------------------------------------------------------------ */

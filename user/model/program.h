@@ -206,8 +206,11 @@ struct model_process {
 	const char *cmdline;
 	const char *python_path;  /* libpython or executable, "" none */
 	int32_t rank, local_rank; /* in its job: RANK and LOCAL_RANK when its program was started; -1: not known */
-	uint16_t python;	  /* major << 8 | minor, 0 none */
-	uint8_t mounts;		  /* enum gpt_mounts */
+	uint32_t uid;		  /* NONE: not known */
+	const char *cgroup;	  /* this and the next four: as in struct process_place (target/container.h) */
+	const char *container, *container_name, *pod, *pod_name;
+	uint16_t python;					 /* major << 8 | minor, 0 none */
+	uint8_t mounts;						 /* enum gpt_mounts */
 	uint64_t start_ns, first_call_ns, last_call_ns, exit_ns; /* 0: not known, none, none, still runs */
 	uint32_t exit_signal;					 /* that ended it; 0: none, or not known */
 	enum gpt_agent_state agent_state;			 /* last one reported, 0: no agent ever reported */

@@ -129,6 +129,12 @@ static void put_processes(struct report *report)
 		COLUMN_NAME("command", "command", TEXT_TRUNCATE_END),
 		COLUMN_NUMBER("rank", "rank", UNIT_ID),
 		COLUMN_NUMBER("local rank", "local_rank", UNIT_ID),
+		COLUMN_NUMBER("user", "uid", UNIT_ID),
+		COLUMN_NAME("cgroup", "cgroup", TEXT_TRUNCATE_MIDDLE),
+		COLUMN_NAME("container", "container", TEXT_TRUNCATE_END),
+		COLUMN_NAME("container name", "container_name", TEXT_TRUNCATE_END),
+		COLUMN_NAME("pod", "pod", TEXT_TRUNCATE_END),
+		COLUMN_NAME("pod name", "pod_name", TEXT_TRUNCATE_END),
 		COLUMN_END,
 	};
 	struct table table;
@@ -147,6 +153,15 @@ static void put_processes(struct report *report)
 		table_add(&table, process->cmdline);
 		add_rank(&table, process->rank);
 		add_rank(&table, process->local_rank);
+		if (process->uid == NONE)
+			table_add_unknown(&table, "");
+		else
+			table_add_id(&table, process->uid);
+		table_add(&table, process->cgroup);
+		table_add(&table, process->container);
+		table_add(&table, process->container_name);
+		table_add(&table, process->pod);
+		table_add(&table, process->pod_name);
 	}
 	report_table(report, &table);
 }

@@ -25,11 +25,7 @@
 #define PROC_USER_INIT_INO 0xEFFFFFFDu
 #define NS_PER_S 1000000000ull
 
-/*
- * Reads /proc/PID/name into a NUL-terminated buffer; returns the number of bytes or -errno.  Only for files that the
- * kernel fills from its own data, without the process's memory or its lock.
- */
-static ssize_t read_file(pid_t pid, const char *name, char *buffer, size_t size)
+ssize_t process_read_file(pid_t pid, const char *name, char *buffer, size_t size)
 {
 	char path[64];
 	size_t done = 0;
@@ -114,7 +110,7 @@ static char thread_state(pid_t pid, pid_t tid)
 	struct stat_fields fields;
 
 	snprintf(name, sizeof(name), "task/%d/stat", tid);
-	return read_file(pid, name, text, sizeof(text)) < 0 || parse_stat(text, &fields) ? 'X' : fields.state;
+	return process_read_file(pid, name, text, sizeof(text)) < 0 || parse_stat(text, &fields) ? 'X' : fields.state;
 }
 
 static bool is_exiting(pid_t pid, const char *tid)
@@ -123,8 +119,8 @@ static bool is_exiting(pid_t pid, const char *tid)
 	struct stat_fields fields;
 
 	snprintf(name, sizeof(name), "task/%s/stat", tid);
-	return read_file(pid, name, text, sizeof(text)) < 0 || parse_stat(text, &fields) || has_ended(fields.state) ||
-	       fields.flags & PF_EXITING;
+	return process_read_file(pid, name, text, sizeof(text)) < 0 || parse_stat(text, &fields) ||
+	       has_ended(fields.state) || fields.flags & PF_EXITING;
 }
 
 bool process_is_exiting(pid_t pid)
@@ -176,7 +172,7 @@ static int64_t namespace_ticks(void)
 
 	if (ticks != INT64_MIN)
 		return ticks;
-	if (read_file(getpid(), "timens_offsets", text, sizeof(text)) >= 0) {
+	if (process_read_file(getpid(), "timens_offsets", text, sizeof(text)) >= 0) {
 		line = strstr(text, "boottime");
 		if (!line || sscanf(line, "boottime %lld %ld", &seconds, &nanoseconds) != 2)
 			seconds = nanoseconds = 0;
@@ -189,7 +185,7 @@ int process_start_ticks(pid_t pid, uint64_t *ticks)
 {
 	char text[STATUS_MAX];
 	struct stat_fields fields;
-	ssize_t bytes = read_file(pid, "stat", text, sizeof(text));
+	ssize_t bytes = process_read_file(pid, "stat", text, sizeof(text));
 	int err = bytes < 0 ? (int)bytes : parse_stat(text, &fields);
 
 	if (!err)
@@ -223,7 +219,7 @@ int process_owner(pid_t pid, struct process_owner *out)
 	const char *user, *group;
 	unsigned ids[4] = {0};
 
-	if (read_file(pid, "status", status, sizeof(status)) < 0)
+	if (process_read_file(pid, "status", status, sizeof(status)) < 0)
 		return -ESRCH;
 	user = status_value(status, "Uid");
 	group = status_value(status, "Gid");
@@ -271,7 +267,7 @@ void process_name(pid_t pid, char *out, size_t size)
 	struct stat_fields fields;
 	size_t length = 0;
 
-	if (read_file(pid, "stat", text, sizeof(text)) >= 0 && !parse_stat(text, &fields)) {
+	if (process_read_file(pid, "stat", text, sizeof(text)) >= 0 && !parse_stat(text, &fields)) {
 		length = (size_t)(fields.comm_end - fields.comm);
 		length = length < size ? length : size - 1;
 		memcpy(out, fields.comm, length);
@@ -285,7 +281,7 @@ char process_state(pid_t pid)
 	char text[STATUS_MAX];
 	struct stat_fields fields;
 
-	if (read_file(pid, "stat", text, sizeof(text)) < 0 || parse_stat(text, &fields))
+	if (process_read_file(pid, "stat", text, sizeof(text)) < 0 || parse_stat(text, &fields))
 		return 0;
 	return fields.state;
 }
@@ -296,7 +292,7 @@ static void read_status(pid_t pid, struct process_info *out)
 	const char *value;
 
 	out->ns_pid = pid;
-	if (read_file(pid, "status", status, sizeof(status)) < 0)
+	if (process_read_file(pid, "status", status, sizeof(status)) < 0)
 		return;
 	value = status_value(status, "Uid");
 	if (value)
@@ -350,7 +346,7 @@ int process_info_read(pid_t pid, struct process_info *out)
 	int err;
 
 	memset(out, 0, sizeof(*out));
-	bytes = read_file(pid, "stat", text, sizeof(text));
+	bytes = process_read_file(pid, "stat", text, sizeof(text));
 	if (bytes < 0)
 		return (int)bytes;
 	err = parse_stat(text, &fields);
@@ -388,7 +384,7 @@ static bool is_kernel_thread(pid_t pid)
 	char text[STATUS_MAX];
 	struct stat_fields fields;
 
-	if (read_file(pid, "stat", text, sizeof(text)) < 0 || parse_stat(text, &fields))
+	if (process_read_file(pid, "stat", text, sizeof(text)) < 0 || parse_stat(text, &fields))
 		return false;
 	return fields.flags & PF_KTHREAD;
 }

@@ -90,6 +90,12 @@ char process_state(pid_t pid);
  */
 ssize_t process_read_text(pid_t pid, const char *name, uint64_t at, size_t most, char **out);
 
+/*
+ * Reads /proc/PID/name into a NUL-terminated buffer; returns the number of bytes or -errno.  Only for files that the
+ * kernel fills from its own data, without the process's memory or its lock.
+ */
+ssize_t process_read_file(pid_t pid, const char *name, char *buffer, size_t size);
+
 /* stat(2) by a reader, of a path that leads into the process's files (/proc/PID/root/...). */
 int process_stat(pid_t pid, const char *path, struct stat *out);
 

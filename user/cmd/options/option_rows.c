@@ -81,7 +81,7 @@ static int parse_nccl_ras(struct parse *parse, const char *value)
 	return 0;
 }
 
-static int parse_dump_pid(struct parse *parse, const char *value)
+static int parse_pid_or_gpu(struct parse *parse, const char *value)
 {
 	if (strcmp(value, "gpu") != 0)
 		return parse_pid(parse, value);
@@ -124,16 +124,19 @@ static int parse_port(struct parse *parse, const char *value)
 #define MERGE SUBCOMMAND_MERGE
 #define DUMP SUBCOMMAND_DUMP
 #define ALL SUBCOMMANDS_WITH_OPTIONS
+#define SELECTS (RECORD | TOP | REPORT | EXPORT | DIFF | WHY | VIEW)
 
 const struct option_row option_rows[] = {
-	{"pid", 'p', "a process id", "PID[,PID...]",
-	 "trace these processes and the children they start (default: all processes)", RECORD | TOP, parse_pid},
-	{"pid", 'p', "a process id", "PID[,PID...]", "look at these processes and the children they start", WHY,
-	 parse_pid},
+	{"pid", 'p', "a process id, or gpu", "PID[,PID...]|gpu",
+	 "trace these processes and the children they start (default: all processes); gpu: all\n"
+	 "that have CUDA loaded, now or later",
+	 RECORD | TOP, parse_pid_or_gpu},
+	{"pid", 'p', "a process id, or gpu", "PID[,PID...]|gpu",
+	 "look at these processes and the children they start, or at all that have CUDA loaded", WHY, parse_pid_or_gpu},
 	{"pid", 'p', "a process id", "PID[,PID...]", "what can be traced in this process, and what cannot", DOCTOR,
 	 parse_pid},
 	{"pid", 'p', "a process id, or gpu", "PID[,PID...]|gpu",
-	 "look at these processes and their children, or at all that have CUDA loaded", DUMP, parse_dump_pid},
+	 "look at these processes and their children, or at all that have CUDA loaded", DUMP, parse_pid_or_gpu},
 	{"locals", 0, NULL, NULL, "with the local variables of each Python frame, as short text", DUMP, parse_locals},
 	{"when", 0, "hang=TIME", "hang=TIME", "watch, and look when a process has not got on for that time: hang=30s",
 	 DUMP, parse_when},
@@ -318,6 +321,19 @@ const struct option_row option_rows[] = {
 	{"process", 0, "a process id or name", "PROCESS[,...]",
 	 "only these processes: their ids, or names as of a program or script", REPORT | EXPORT | DIFF | WHY | VIEW,
 	 parse_process},
+	{"user", 0, "a user", "USER[,...]",
+	 "only processes of these users, by name or number; tracing: those that have CUDA\n"
+	 "loaded, now or later, and the children they start; so the next four",
+	 SELECTS, parse_user},
+	{"comm", 0, "the name of a process", "NAME[,...]", "only processes of this name (comm), or pattern: 'pt_*'",
+	 SELECTS, parse_comm},
+	{"cgroup", 0, "a cgroup", "PATH[,...]", "only processes in this cgroup or below it, or pattern: '*/job_17*'",
+	 SELECTS, parse_cgroup},
+	{"container", 0, "a container", "ID|NAME[,...]",
+	 "only processes in this container of Docker, Podman, containerd, CRI-O, LXC or nspawn", SELECTS,
+	 parse_container},
+	{"pod", 0, "a pod", "NAME[,...]", "only processes in this pod: NAME, NAMESPACE/NAME or uid", SELECTS,
+	 parse_pod},
 	{"thread", 0, "a thread id", "[PID/]TID", "only the calls of this thread, and their GPU work",
 	 REPORT | EXPORT | DIFF | WHY | VIEW, parse_thread},
 	{"gpu", 0, "the number of a GPU", "NUMBER", "only what this GPU did, and the calls of the threads that made it",

@@ -289,6 +289,24 @@ static int check_activity(struct parse *parse)
 	return 0;
 }
 
+/* What chooses processes of a log chooses those to be recorded, where there is no log yet. */
+static int check_targets(struct parse *parse)
+{
+	struct options *options = parse->options;
+
+	if (options->gpu_processes && options->pids.list.count)
+		return option_fail(parse, "-p gpu and -p PID exclude each other; one of them");
+	if (options->log || options->reads_last)
+		return 0;
+	options->targets = options->slice.selection;
+	options->slice.selection = (struct selection){0};
+	if (options_select(options) && (options->command || options->pids.list.count))
+		return option_fail(parse,
+				   "-p gpu, --user, --comm, --cgroup, --container and --pod choose among the processes "
+				   "of the machine: they exclude -p PID and a command");
+	return 0;
+}
+
 /* why reads a log, or records, then with PyTorch's ops, which show data loading. */
 static int why_check(struct parse *parse)
 {
@@ -296,7 +314,7 @@ static int why_check(struct parse *parse)
 
 	if (options_use_stdout(options))
 		return option_fail(parse, "--output -: why writes its answer there; name a file, as in -o all.gpt");
-	if (!options->log && !options->command && !options->pids.list.count) {
+	if (!options->log && !options->command && !options->pids.list.count && !options->gpu_processes) {
 		options->reads_last = true;
 		return recording_option(options)
 			       ? option_fail(parse,
@@ -306,6 +324,8 @@ static int why_check(struct parse *parse)
 			       : 0;
 	}
 	if (!options->log) {
+		if (check_targets(parse))
+			return -EINVAL;
 		options->ops |= options->agent != ATTACH_AGENT_OFF;
 		return options_want_slice(options)
 			       ? option_fail(parse,
@@ -313,7 +333,7 @@ static int why_check(struct parse *parse)
 					     "why FILE.gpt")
 			       : 0;
 	}
-	if (options->command || options->pids.list.count)
+	if (options->command || options->pids.list.count || options->gpu_processes)
 		return option_fail(parse,
 				   "why looks at %s or at what it records itself (-p PID, -- COMMAND): one of "
 				   "the two",
@@ -403,6 +423,8 @@ int option_rules_check(struct parse *parse)
 		return dump_check(parse);
 	if (subcommand == SUBCOMMAND_MCP)
 		return 0;
+	if (records(subcommand) && subcommand != SUBCOMMAND_WHY && check_targets(parse))
+		return -EINVAL;
 	if (subcommand == SUBCOMMAND_WHY && why_check(parse))
 		return -EINVAL;
 	if (choose_log(parse))

@@ -15,6 +15,8 @@ void options_free(struct options *options)
 	array_free(&options->labels.list);
 	array_free(&options->logs.list);
 	name_list_free(&options->slice.processes);
+	selection_free(&options->slice.selection);
+	selection_free(&options->targets);
 	step_value_free(&options->step);
 }
 
@@ -23,7 +25,12 @@ bool options_want_slice(const struct options *options)
 	const struct slice_options *slice = &options->slice;
 
 	return slice->from.kind || slice->to.kind || slice->processes.list.count || slice->thread.tid ||
-	       slice->has_gpu || options_want_steps(options);
+	       slice->has_gpu || !selection_is_empty(&slice->selection) || options_want_steps(options);
+}
+
+bool options_select(const struct options *options)
+{
+	return options->gpu_processes || !selection_is_empty(&options->targets);
 }
 
 bool options_want_steps(const struct options *options)
@@ -45,9 +52,9 @@ bool options_use_stdout(const struct options *options)
  */
 struct default_activity options_default_activity(const struct options *options)
 {
-	bool fits = (options->command || options->pids.list.count) && options->agent != ATTACH_AGENT_OFF &&
-		    !options->cpu_frequency && !options->off_cpu_min_ns && !options->schedule.active &&
-		    !(options->has_activity_sets && !options->activity_sets);
+	bool fits = (options->command || options->pids.list.count || options_select(options)) &&
+		    options->agent != ATTACH_AGENT_OFF && !options->cpu_frequency && !options->off_cpu_min_ns &&
+		    !options->schedule.active && !(options->has_activity_sets && !options->activity_sets);
 
 	return (struct default_activity){.cpu = fits && !options->cpu_unwanted,
 					 .off_cpu = fits && !options->off_cpu_unwanted};

@@ -18,6 +18,7 @@
 #include "report/sums/key_averages.h"
 #include "report/lines/source_lines.h"
 #include "report/tree/tree.h"
+#include "target/selection.h"
 
 /*
  * A row for each subcommand: X(SUBCOMMAND, what runs it, a function of the options).  It makes SUBCOMMAND_..., a bit;
@@ -65,6 +66,7 @@ enum metric {
 struct slice_options {
 	struct moment from, to;
 	struct name_list processes; /* ids or names, none: all */
+	struct selection selection; /* by what is known of processes, none: all */
 	struct thread_value thread; /* tid 0: all */
 	bool has_gpu;
 	uint32_t gpu;
@@ -84,8 +86,10 @@ struct options {
 	enum subcommand help_for; /* SUBCOMMAND_HELP: of which subcommand */
 	bool help_all;		  /* and, of tracing: with every option */
 	struct pid_list pids;
-	uint64_t duration_ns; /* 0: no limit */
-	uint64_t interval_ns; /* top: time between updates, 0: the default */
+	bool gpu_processes;	  /* -p gpu: all processes that have CUDA */
+	struct selection targets; /* which of these are recorded, none: all */
+	uint64_t duration_ns;	  /* 0: no limit */
+	uint64_t interval_ns;	  /* top: time between updates, 0: the default */
 	struct {
 		ARRAY(const char *) list; /* as given, with variables put in; "-" at most once */
 		ARRAY(char *) made;	  /* the ones that had variables, to be freed */
@@ -152,7 +156,6 @@ struct options {
 	bool asks_ras;		  /* dump: ask NCCL's RAS service */
 	uint64_t hang_ns;	  /* dump: watch until a process stands still for this long; 0: look now */
 	bool keeps_on;		  /* dump: and go on watching then */
-	bool gpu_processes;	  /* dump: all processes that have CUDA */
 	uint16_t port;		  /* view: 0: any */
 	uint64_t max_size;	  /* the most bytes of a file; 0: no limit */
 	const char *max_size_text;
@@ -174,6 +177,9 @@ struct default_activity {
 };
 
 struct default_activity options_default_activity(const struct options *options);
+
+/* True when the processes to be recorded are chosen by what is known of them. */
+bool options_select(const struct options *options);
 
 /* True when not all of the recording is wanted. */
 bool options_want_slice(const struct options *options);

@@ -30,6 +30,46 @@ int parse_process(struct parse *parse, const char *value)
 			   value);
 }
 
+static int add_selected(struct parse *parse, enum selection_kind kind, const char *name, const char *value,
+			const char *accepted)
+{
+	if (selection_add(&parse->options->slice.selection, kind, value) == 0)
+		return 0;
+	return option_fail(parse, "--%s %s: %s, by commas", name, value, accepted);
+}
+
+int parse_comm(struct parse *parse, const char *value)
+{
+	return add_selected(parse, SELECTION_COMM, "comm", value,
+			    "names of processes as the kernel has them are accepted, as in python or 'pt_*'");
+}
+
+int parse_cgroup(struct parse *parse, const char *value)
+{
+	if (value[0] != '/' && value[0] != '*')
+		return option_fail(parse,
+				   "--cgroup %s: a path is accepted, from / on, as in /proc/PID/cgroup, or a pattern "
+				   "such as '*/job_17*'",
+				   value);
+	return add_selected(parse, SELECTION_CGROUP, "cgroup", value, "paths are accepted");
+}
+
+int parse_container(struct parse *parse, const char *value)
+{
+	return add_selected(parse, SELECTION_CONTAINER, "container", value,
+			    "ids of containers, their first digits (4 or more) or names are accepted");
+}
+
+int parse_pod(struct parse *parse, const char *value)
+{
+	return add_selected(parse, SELECTION_POD, "pod", value, "names of pods, NAMESPACE/NAME or uids are accepted");
+}
+
+int parse_user(struct parse *parse, const char *value)
+{
+	return add_selected(parse, SELECTION_USER, "user", value, "names or numbers of users are accepted");
+}
+
 int parse_thread(struct parse *parse, const char *value)
 {
 	if (value_thread(value, &parse->options->slice.thread) == 0)

@@ -83,6 +83,96 @@ static enum exit_code no_such_process(const struct model *model, const char *log
 	return EXIT_FAILED;
 }
 
+static struct process_facts facts_of(const struct model_process *process)
+{
+	return (struct process_facts){.comm = process->name,
+				      .uid = process->uid,
+				      .cgroup = process->cgroup,
+				      .container = process->container,
+				      .container_name = process->container_name,
+				      .pod = process->pod,
+				      .pod_name = process->pod_name};
+}
+
+static const char *const selection_options[SELECTION_KINDS] = {
+	[SELECTION_COMM] = "comm",	     [SELECTION_USER] = "user", [SELECTION_CGROUP] = "cgroup",
+	[SELECTION_CONTAINER] = "container", [SELECTION_POD] = "pod",
+};
+
+/* What a message lists of a process; NULL: that is not known of it. */
+static char *fact_text(const struct model_process *process, enum selection_kind kind)
+{
+	const char *id = kind == SELECTION_POD ? process->pod : process->container;
+	const char *name = kind == SELECTION_POD ? process->pod_name : process->container_name;
+
+	switch (kind) {
+	case SELECTION_COMM:
+		return xstrdup(process->name);
+	case SELECTION_USER:
+		return process->uid == NONE ? NULL : xasprintf("%" PRIu32, process->uid);
+	case SELECTION_CGROUP:
+		return *process->cgroup ? xstrdup(process->cgroup) : NULL;
+	default:
+		return !*id ? NULL : *name ? xasprintf("%s (%.12s)", name, id) : xasprintf("%.12s", id);
+	}
+}
+
+static enum exit_code none_selected(const struct model *model, const char *log_name, enum selection_kind kind,
+				    const char *wanted)
+{
+	struct names names = {0};
+
+	for (uint32_t i = 0; i < model->process_count; i++) {
+		const struct model_process *process = &model->processes[i];
+		char *text = process->calls || process->gpu_ops ? fact_text(process, kind) : NULL;
+
+		if (text)
+			add_name(&names, text);
+	}
+	msg_error("--%s %s: fits no process of %s; it has %s", selection_options[kind], wanted, log_name,
+		  listed(&names));
+	free(names.text);
+	return EXIT_FAILED;
+}
+
+/* Whether some process fits the value. */
+static bool fits_any(const struct model *model, enum selection_kind kind, const char *value)
+{
+	for (uint32_t i = 0; i < model->process_count; i++) {
+		struct process_facts facts = facts_of(&model->processes[i]);
+
+		if (selection_value_fits(kind, value, &facts))
+			return true;
+	}
+	return false;
+}
+
+static enum exit_code check_selection(const struct selection *selection, const struct model *model,
+				      const char *log_name)
+{
+	for (enum selection_kind kind = 0; kind < SELECTION_KINDS; kind++)
+		for (size_t i = 0; i < selection->values[kind].count; i++)
+			if (!fits_any(model, kind, selection->values[kind].items[i]))
+				return none_selected(model, log_name, kind, selection->values[kind].items[i]);
+	return EXIT_GOOD;
+}
+
+static void select_processes(struct slicing *slicing, const struct selection *selection, const struct model *model)
+{
+	if (selection_is_empty(selection))
+		return;
+	if (!slicing->processes) {
+		slicing->slice.processes = slicing->processes =
+			xcalloc(model->process_count, sizeof(*slicing->processes));
+		memset(slicing->processes, true, model->process_count * sizeof(*slicing->processes));
+	}
+	for (uint32_t i = 0; i < model->process_count; i++) {
+		struct process_facts facts = facts_of(&model->processes[i]);
+
+		slicing->processes[i] &= selection_fits(selection, &facts);
+	}
+}
+
 /* NULL, or a name that fits no process. */
 static const char *find_processes(struct slicing *slicing, const struct slice_options *options,
 				  const struct model *model)
@@ -255,6 +345,10 @@ static char *words_of(const struct slice *slice, const struct slice_options *opt
 					    options->cycle));
 	for (size_t i = 0; i < options->processes.list.count; i++)
 		add_words(&words, xasprintf("process %s", options->processes.list.items[i]));
+	for (enum selection_kind kind = 0; kind < SELECTION_KINDS; kind++)
+		for (size_t i = 0; i < options->selection.values[kind].count; i++)
+			add_words(&words, xasprintf("%s %s", selection_options[kind],
+						    options->selection.values[kind].items[i]));
 	if (options->thread.tid)
 		add_words(&words, xasprintf("thread %" PRIu32, options->thread.tid));
 	if (slice->device != NONE)
@@ -278,6 +372,10 @@ enum exit_code slicing_find(struct slicing *slicing, const struct slice_options 
 	missing = find_processes(slicing, options, recorded);
 	if (missing)
 		return no_such_process(recorded, log_name, missing);
+	code = check_selection(&options->selection, recorded, log_name);
+	if (code)
+		return code;
+	select_processes(slicing, &options->selection, recorded);
 	found = options->thread.tid ? find_thread(slicing, options, recorded) : 1;
 	if (found != 1)
 		return no_such_thread(recorded, log_name, &options->thread, found > 1);
@@ -293,6 +391,7 @@ void slicing_find_span(struct slicing *slicing, const struct slice_options *opti
 	*slicing = (struct slicing){
 		.slice = {.from_ns = from_ns, .to_ns = to_ns, .device = options->has_gpu ? options->gpu : NONE}};
 	find_processes(slicing, options, recorded);
+	select_processes(slicing, &options->selection, recorded);
 	if (options->thread.tid)
 		find_thread(slicing, options, recorded);
 	slicing->words = words_of(&slicing->slice, options, recorded);

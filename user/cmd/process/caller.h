@@ -15,6 +15,7 @@ struct caller {
 
 /* user_database.c, and user_database_static.c in the static gputrace, which has no NSS. */
 void user_database_find(struct caller *caller);		    /* sets name, home and shell if it knows the user */
+int user_database_uid(const char *name, uid_t *uid);	    /* -1: there is no such user */
 int user_database_take_groups(const struct caller *caller); /* for the calling process; -1 and errno */
 
 /* NULL: gputrace was not started by sudo, or by root. Free with caller_free. */

@@ -17,6 +17,15 @@ void user_database_find(struct caller *caller)
 	caller->shell = xstrdup(user->pw_shell);
 }
 
+int user_database_uid(const char *name, uid_t *uid)
+{
+	const struct passwd *user = getpwnam(name);
+
+	if (user)
+		*uid = user->pw_uid;
+	return user ? 0 : -1;
+}
+
 int user_database_take_groups(const struct caller *caller)
 {
 	return caller->name ? initgroups(caller->name, caller->gid) : setgroups(0, NULL);

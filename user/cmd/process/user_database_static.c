@@ -25,6 +25,20 @@ void user_database_find(struct caller *caller)
 		fclose(file);
 }
 
+int user_database_uid(const char *name, uid_t *uid)
+{
+	FILE *file = fopen("/etc/passwd", "re");
+	const struct passwd *user = NULL;
+
+	while (file && (user = fgetpwent(file)) && strcmp(user->pw_name, name) != 0)
+		;
+	if (user)
+		*uid = user->pw_uid;
+	if (file)
+		fclose(file);
+	return user ? 0 : -1;
+}
+
 int user_database_take_groups(const struct caller *caller)
 {
 	FILE *file = caller->name ? fopen("/etc/group", "re") : NULL;

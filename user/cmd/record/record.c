@@ -102,7 +102,8 @@ static int refuse_command(const char *name, int err)
 static const char *needs_bpf(const struct options *options)
 {
 	if (recording_scope(options) == ATTACH_ALL)
-		return "a COMMAND, or processes of yours that are named (--pid), not the whole machine";
+		return "a COMMAND, or processes of yours that are named (-p PID) or chosen (-p gpu, --container ...), "
+		       "not the whole machine";
 	if (options->agent == ATTACH_AGENT_OFF)
 		return "it excludes --agent off";
 	if (options->native)
@@ -121,7 +122,11 @@ static int find_owner(struct recording *recording, const char *why)
 	const struct pid_list *pids = &recording->options->pids;
 	struct process_owner of;
 
+	const struct selection *targets = &recording->options->targets;
+
 	recording->owner = recording->caller ? recording->caller->uid : geteuid();
+	if (targets->values[SELECTION_USER].count == 1)
+		recording->owner = (uid_t)strtoul(targets->values[SELECTION_USER].items[0], NULL, 10);
 	for (size_t i = 0; i < pids->list.count; i++) {
 		pid_t pid = pids->list.items[i];
 
@@ -285,7 +290,7 @@ static void say_whose_ranges(struct recording *recording)
 static bool has_others(const struct options *options)
 {
 	struct process_owner of;
-	bool found = recording_scope(options) == ATTACH_ALL;
+	bool found = recording_scope(options) >= ATTACH_SELECTED;
 
 	for (size_t i = 0; i < options->pids.list.count && !found; i++)
 		found = !process_owner(options->pids.list.items[i], &of) && of.file_uid != geteuid();

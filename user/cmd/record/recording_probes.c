@@ -28,7 +28,9 @@ enum attach_scope recording_scope(const struct options *options)
 {
 	if (options->command)
 		return ATTACH_COMMAND;
-	return options->pids.list.count ? ATTACH_PIDS : ATTACH_ALL;
+	if (options->pids.list.count)
+		return ATTACH_PIDS;
+	return options_select(options) ? ATTACH_SELECTED : ATTACH_ALL;
 }
 
 static int follow_processes(struct recording *recording)
@@ -74,6 +76,7 @@ int recording_attach(struct recording *recording)
 	uint64_t frequency = recording->unasked.cpu ? OPTIONS_FREQUENCY : options->cpu_frequency;
 	struct attach_options attach_options = {
 		.scope = recording_scope(options),
+		.selection = &options->targets,
 		.way = recording->share_name ? ATTACH_WAY_AGENT : ATTACH_WAY_BPF,
 		.share_name = recording->share_name,
 		.uid = recording->owner,
@@ -163,6 +166,8 @@ void recording_say_target(const struct recording *recording)
 	else if (recording->options->pids.list.count && attach_live_processes(recording->attach) &&
 		 attach_site_count(recording->attach) == 0)
 		msg_warn("no CUDA library is mapped in %s (yet): waiting for one", target);
+	else if (options_select(recording->options) && !attach_live_processes(recording->attach))
+		msg_warn("there are none of the %s (yet): waiting for one", target);
 	msg_info("tracing %s (Ctrl-C ends)", target);
 	msg_debug("%u probe sites, agent %s", attach_site_count(recording->attach),
 		  recording->agent_path ? recording->agent_path : "none");

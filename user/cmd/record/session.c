@@ -37,6 +37,8 @@ char *session_target(const struct options *options)
 
 	if (options->command)
 		return join_command(options->command);
+	if (options_select(options))
+		return selection_text(&options->targets);
 	if (!pids->list.count)
 		return xstrdup("all processes");
 	text = xasprintf("pid %d", (int)pids->list.items[0]);

@@ -79,6 +79,24 @@ static void put_versions(struct chrome *chrome)
 	}
 }
 
+/* Where the process runs, as far as it is known. */
+static void put_place(struct sink *out, const struct model_process *process)
+{
+	const struct {
+		const char *name, *text;
+	} texts[] = {
+		{"cgroup", process->cgroup},
+		{"container", process->container},
+		{"container name", process->container_name},
+		{"pod", process->pod},
+		{"pod name", process->pod_name},
+	};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		if (*texts[i].text)
+			put_string(out, texts[i].name, texts[i].text);
+}
+
 static void put_process(struct chrome *chrome, struct sink *out, uint32_t group)
 {
 	static const char *const agent_states[] = {
@@ -105,6 +123,9 @@ static void put_process(struct chrome *chrome, struct sink *out, uint32_t group)
 		put_number(out, "rank", (uint64_t)process->rank);
 	if (process->local_rank >= 0)
 		put_number(out, "local rank", (uint64_t)process->local_rank);
+	if (process->uid != NONE)
+		put_number(out, "user", process->uid);
+	put_place(out, process);
 	put_string(out, "python", python);
 	put_string(out, "agent", known ? agent_states[process->agent_state] : "?");
 	put_string(out, "agent detail", process->agent_detail);

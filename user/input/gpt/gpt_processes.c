@@ -66,6 +66,12 @@ bool gpt_add_process(struct builder *builder, const struct sender *none, const s
 	description.python_path = gpt_field(event->text, event->bytes, &at);
 	description.rank = gpt_field(event->text, event->bytes, &at);
 	description.local_rank = gpt_field(event->text, event->bytes, &at);
+	description.uid = gpt_field(event->text, event->bytes, &at);
+	description.cgroup = gpt_field(event->text, event->bytes, &at);
+	description.container = gpt_field(event->text, event->bytes, &at);
+	description.container_name = gpt_field(event->text, event->bytes, &at);
+	description.pod = gpt_field(event->text, event->bytes, &at);
+	description.pod_name = gpt_field(event->text, event->bytes, &at);
 	builder_describe_process(builder, &description);
 	return true;
 }

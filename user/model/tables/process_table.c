@@ -35,6 +35,7 @@ void process_table_free(struct process_table *processes)
 }
 
 #define RANK_DIGITS_MAX 7 /* as many as fit into PROCESS_RANK_MAX (target/process.h) */
+#define UID_DIGITS_MAX 10
 
 static uint32_t add_process(struct process_table *processes, uint32_t pid)
 {
@@ -46,6 +47,12 @@ static uint32_t add_process(struct process_table *processes, uint32_t pid)
 					.cmdline = nothing,
 					.rank = -1,
 					.local_rank = -1,
+					.uid = NONE,
+					.cgroup = nothing,
+					.container = nothing,
+					.container_name = nothing,
+					.pod = nothing,
+					.pod_name = nothing,
 					.python_path = nothing,
 					.agent_detail = nothing,
 					.ops_detail = nothing,
@@ -194,6 +201,12 @@ void process_table_add_fork(struct process_table *processes, const struct new_fo
 		child->cmdline = parent->cmdline;
 		child->rank = parent->rank;
 		child->local_rank = parent->local_rank;
+		child->uid = parent->uid;
+		child->cgroup = parent->cgroup;
+		child->container = parent->container;
+		child->container_name = parent->container_name;
+		child->pod = parent->pod;
+		child->pod_name = parent->pod_name;
 		child->python_path = parent->python_path;
 		child->python = parent->python;
 		child->mounts = parent->mounts;
@@ -234,18 +247,47 @@ static void set_text(struct process_table *processes, const char **field, struct
 		*field = keep(processes, text);
 }
 
-static void set_rank(int32_t *rank, struct text text)
+/* Sets a number of at most so many digits; any other text is not known. */
+static void set_number(int64_t *number, struct text text, size_t most)
 {
-	int32_t value = 0;
+	int64_t value = 0;
 
-	if (!text.size || text.size > RANK_DIGITS_MAX)
+	if (!text.size || text.size > most)
 		return;
 	for (size_t i = 0; i < text.size; i++) {
 		if (!isdigit((unsigned char)text.bytes[i]))
 			return;
 		value = value * 10 + (text.bytes[i] - '0');
 	}
-	*rank = value;
+	*number = value;
+}
+
+static void set_rank(int32_t *rank, struct text text)
+{
+	int64_t value = *rank;
+
+	set_number(&value, text, RANK_DIGITS_MAX);
+	*rank = (int32_t)value;
+}
+
+static void set_uid(uint32_t *uid, struct text text)
+{
+	int64_t value = *uid;
+
+	set_number(&value, text, UID_DIGITS_MAX);
+	*uid = (uint32_t)value;
+}
+
+/* Where the process runs; a program that it executes does not change that. */
+static void set_place(struct process_table *processes, struct model_process *process,
+		      const struct new_description *event)
+{
+	set_uid(&process->uid, event->uid);
+	set_text(processes, &process->cgroup, event->cgroup);
+	set_text(processes, &process->container, event->container);
+	set_text(processes, &process->container_name, event->container_name);
+	set_text(processes, &process->pod, event->pod);
+	set_text(processes, &process->pod_name, event->pod_name);
 }
 
 void process_table_describe(struct process_table *processes, const struct new_description *event)
@@ -266,6 +308,7 @@ void process_table_describe(struct process_table *processes, const struct new_de
 	set_text(processes, &process->python_path, event->python_path);
 	set_rank(&process->rank, event->rank);
 	set_rank(&process->local_rank, event->local_rank);
+	set_place(processes, process, event);
 	if (event->parent)
 		process->parent = event->parent;
 	if (event->python)

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Finds processes that nobody named: all of the machine that have CUDA loaded (ATTACH_ALL), or those of them that fit a
+ * selection (ATTACH_SELECTED).  A process with CUDA that does not fit may do so later, as its name, its user or its
+ * cgroup changes, so it is looked at again.
+ */
+#include <unistd.h>
+
+#include "attach/attach_state.h"
+#include "attach/emit.h"
+#include "target/library.h"
+#include "target/selection.h"
+
+#define AGAIN_NS 1000000000ULL
+#define PASSED_MAX 4096u /* processes with CUDA that do not fit */
+
+static bool maps_cuda(pid_t pid)
+{
+	struct mappings mappings = {};
+	bool found = false;
+
+	if (mappings_read(pid, &mappings))
+		return false;
+	for (size_t i = 0; i < mappings.list.count && !found; i++) {
+		enum library_kind kind = library_kind_of_name(mappings.list.items[i].path);
+
+		found = mappings.list.items[i].executable && (library_kind_has_calls(kind) || kind == LIBRARY_AGENT);
+	}
+	mappings_free(&mappings);
+	return found;
+}
+
+/* Without BPF only one user's processes are recorded. */
+static bool fits(const struct attach *attach, pid_t pid)
+{
+	struct process_owner owner;
+
+	if (attach->shares && (process_owner(pid, &owner) || owner.file_uid != attach->options.uid))
+		return false;
+	return attach->options.scope == ATTACH_ALL || selection_fits_process(attach->options.selection, pid);
+}
+
+static bool was_passed(const struct attach *attach, pid_t pid)
+{
+	for (size_t i = 0; i < attach->passed.count; i++)
+		if (attach->passed.items[i].pid == pid)
+			return true;
+	return false;
+}
+
+/* Keeps a process that has CUDA and does not fit. */
+static void pass_over(struct attach *attach, pid_t pid)
+{
+	struct passed_process passed = {.pid = pid};
+
+	if (attach->options.scope != ATTACH_SELECTED || was_passed(attach, pid) ||
+	    process_start_ticks(pid, &passed.start_ticks))
+		return;
+	if (attach->passed.count < PASSED_MAX)
+		array_push(&attach->passed, passed);
+	else if (!attach->passed_lost++)
+		emit_note(attach->emit, attach->emit_context, 0,
+			  "more than %u processes have CUDA loaded and are not among those to be traced: of the others "
+			  "those that come to fit later are not noticed",
+			  PASSED_MAX);
+}
+
+struct followed *attach_newcomer(struct attach *attach, pid_t pid)
+{
+	if (pid == getpid())
+		return NULL;
+	if (!fits(attach, pid)) {
+		pass_over(attach, pid);
+		return NULL;
+	}
+	return processes_add(&attach->processes, pid, false, false);
+}
+
+static int add_if_of_interest(pid_t pid, void *context)
+{
+	struct attach *attach = context;
+	struct followed *process;
+
+	if (pid == getpid() || processes_find(&attach->processes, pid) || was_passed(attach, pid) || !maps_cuda(pid))
+		return 0;
+	process = attach_newcomer(attach, pid);
+	if (process)
+		processes_examine(&attach->processes, process);
+	return 0;
+}
+
+void attach_find_newcomers(struct attach *attach)
+{
+	process_each(add_if_of_interest, attach);
+	if (attach->options.scope == ATTACH_SELECTED)
+		processes_add_descendants(&attach->processes);
+}
+
+void attach_check_passed(struct attach *attach, uint64_t now_ns)
+{
+	if (now_ns - attach->passed_checked_ns < AGAIN_NS)
+		return;
+	attach->passed_checked_ns = now_ns;
+	for (size_t i = attach->passed.count; i-- > 0;) {
+		const struct passed_process passed = attach->passed.items[i];
+		bool followed = processes_find(&attach->processes, passed.pid);
+		struct followed *process = NULL;
+		uint64_t start_ticks;
+
+		if (!followed && !process_start_ticks(passed.pid, &start_ticks) && start_ticks == passed.start_ticks) {
+			if (!fits(attach, passed.pid))
+				continue;
+			process = processes_add(&attach->processes, passed.pid, false, false);
+		}
+		attach->passed.items[i] = attach->passed.items[--attach->passed.count];
+		if (process && processes_examine(&attach->processes, process) == 0)
+			attach->reconcile = true;
+	}
+}
