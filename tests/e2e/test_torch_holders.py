@@ -3,6 +3,7 @@
 it holds itself."""
 
 import json
+import re
 import signal
 
 import logfile
@@ -73,6 +74,41 @@ def test_a_page_has_units_of_pytorch_and_says_it_in_words(held):
     text = tracing.gputrace(held.folder, "report", held.folder / "trace.gpt", "--table", "torch_memory_holders").must_be(0).stdout
     row = next(line for line in text.splitlines() if "History.losses" in line)
     assert row.split()[:3] == ["20.0", "KiB", "20"] and "a list of 20" in row and row.endswith("__main__.history.losses")
+
+
+def test_the_verdict_names_what_grows_and_who_holds_it_in_at_most_ten_lines(held):
+    """Two calls of forward() keep most; each block is held by a tuple of the list `kept`."""
+    text = tracing.gputrace(held.folder, "report", held.folder / "trace.gpt").must_be(0).stdout
+    verdict = text.split("\n\n")[1].splitlines()
+    assert len(verdict) <= 10, verdict
+    (at,) = [number for number, line in enumerate(verdict) if line.startswith("PyTorch's memory of ")]
+    _, _, _, blocks, size = held.truth["held"]["__main__.kept"]
+    line = rf"torch_holds\.py:{held.truth['lines']['forward']} Scale\.forward <- "
+    caller = rf"torch_holds\.py:({held.truth['lines']['first']}|{held.truth['lines']['second']}) step"
+    assert re.search(rf"grows by \S+ KiB a step, {2 * size / blocks / 1024:.1f} KiB of it: {line}{caller}$", verdict[at]), verdict
+    assert re.fullmatch(r"   held by __main__\.kept, a list of \d+", verdict[at + 1]), verdict
+
+
+def test_why_names_the_holder_of_each_line_that_grows(held):
+    done = tracing.gputrace(held.folder, "why", held.folder / "trace.gpt", "--format", "json").must_be(0)
+    rows = {table["id"]: table["rows"] for table in json.loads(done.stdout)["tables"]}["why_memory"]
+    holders = {row["held_by"]: row for row in rows}
+    for place in ("History.losses", "__main__.cache", "__main__.kept"):
+        container, items, _, blocks, size = held.truth["held"][place]
+        assert holders[place]["container"] == f"a {container} of {items}"
+        assert holders[place]["growth_per_step_bytes"] == pytest.approx(size / held.truth["steps"], rel=0.1), place
+    (alone,) = [row for row in rows if row["held_by"] is None]  # a graph's, which no object holds
+    assert alone["op"] == "aten::exp"
+    text = tracing.gputrace(held.folder, "why", held.folder / "trace.gpt").must_be(0).stdout
+    assert f"held by __main__.kept, a list of {held.truth['held']['__main__.kept'][1]}" in text, text
+
+
+def test_what_grows_is_named_by_the_call_that_grows_not_by_the_one_that_asks_for_most_blocks(held):
+    done = tracing.gputrace(held.folder, "why", held.folder / "trace.gpt", "--format", "json").must_be(0)
+    rows = {table["id"]: table["rows"] for table in json.loads(done.stdout)["tables"]}["why_memory"]
+    (row,) = [row for row in rows if row["line"].endswith(" relu")]
+    assert row["called_from"] == f"torch_holds.py:{held.truth['lines']['staying']} step" and row["callers"] == 2
+    assert row["held_by"] == "__main__.stays"
 
 
 def test_a_process_that_has_ended_was_not_searched(tmp_path):

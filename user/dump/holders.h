@@ -13,7 +13,7 @@
 #include "dump/process/look.h"
 
 #define HOLDERS_OBJECTS_MAX (2u << 20) /* objects that are looked at */
-#define HOLDERS_CPU_NS 1000000000ull   /* processor time for that */
+#define HOLDERS_CPU_NS 3000000000ull   /* processor time for that */
 #define HOLDERS_PLACES_MAX 2048u       /* with a name of their own */
 #define HOLDERS_STORAGES_MAX (1u << 20)
 

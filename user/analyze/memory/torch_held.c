@@ -102,7 +102,9 @@ static uint32_t row_of(struct line_maker *maker, uint32_t place, uint32_t space)
 								  .user_line = at.user_line,
 								  .caller = caller,
 								  .space = space,
-								  .per_step = NAN}));
+								  .per_step = NAN,
+								  .by = TORCH_HELD_UNSEARCHED,
+								  .holder = NONE}));
 	return index;
 }
 
@@ -156,12 +158,12 @@ static int by_bytes(const void *left, const void *right)
 
 struct holder_maker {
 	struct torch_held *all;
-	struct lines *lines;
+	struct line_maker *lines;
 	const struct model *model;
 	uint64_t end_ns;
 	struct lookup storages; /* model.held_storages, by process and address */
 	struct tally rows;	/* key: process, by, holder; ns: bytes, count: blocks */
-	struct tally by_line;	/* key: row, line, user line, caller; ns: bytes */
+	struct tally by_line;	/* key: row, row by line; ns: bytes */
 	uint32_t *first;	/* by model.holders: the first with its texts */
 };
 
@@ -212,19 +214,27 @@ static enum torch_held_by held_by(const struct holder_maker *maker, const struct
 
 static void add_block(struct holder_maker *maker, const struct torch_block *block)
 {
-	struct place_lines at = {NONE, NONE, NONE};
-	uint32_t holder, caller = NONE, row;
+	uint32_t holder, row;
 	enum torch_held_by by = held_by(maker, block, &holder);
 	struct tally_entry *entry = tally_at(&maker->rows, (struct tally_key){{block->process, by, holder}});
 
 	entry->ns += block->bytes;
 	entry->count++;
 	row = (uint32_t)(entry - maker->rows.entries);
-	if (block->place != CALLER_UNSEEN) {
-		at = lines_of_place(maker->lines, block->place);
-		caller = lines_caller_of_place(maker->lines, block->place);
-	}
-	tally_at(&maker->by_line, (struct tally_key){{row, at.line, at.user_line, caller}})->ns += block->bytes;
+	tally_at(&maker->by_line, (struct tally_key){{row, row_of(maker->lines, block->place, block->space)}})->ns +=
+		block->bytes;
+}
+
+/* Of this many bytes of a line the holder is known, or why not. */
+static void note_holder(struct torch_held_row *line, const struct torch_holder_row *holder, uint64_t bytes)
+{
+	bool found = holder->by == TORCH_HELD_BY_OBJECT, had = line->by_bytes && line->by == TORCH_HELD_BY_OBJECT;
+
+	if (found != had ? had : bytes <= line->by_bytes)
+		return;
+	line->by_bytes = bytes;
+	line->by = holder->by;
+	line->holder = holder->holder;
 }
 
 static int by_holder_bytes(const void *left, const void *right)
@@ -258,21 +268,24 @@ static void make_holder_rows(struct holder_maker *maker)
 	for (size_t i = 0; i < maker->by_line.count; i++) {
 		const struct tally_entry *entry = &maker->by_line.entries[i];
 		struct torch_holder_row *row = &all->holders[entry->key.part[0]];
+		struct torch_held_row *line = &maker->lines->rows.items[entry->key.part[1]];
 
+		note_holder(line, row, entry->ns);
 		if (entry->ns <= row->line_bytes)
 			continue;
 		row->line_bytes = entry->ns;
-		row->line = entry->key.part[1];
-		row->user_line = entry->key.part[2];
-		row->caller = entry->key.part[3];
+		row->line = line->line;
+		row->user_line = line->user_line;
+		row->caller = line->caller;
 	}
 	if (all->holder_count)
 		qsort(all->holders, all->holder_count, sizeof(*all->holders), by_holder_bytes);
 }
 
-static void find_holders(struct torch_held *all, struct lines *lines, uint64_t end_ns)
+static void find_holders(struct line_maker *lines, uint64_t end_ns)
 {
-	const struct model *model = lines->callers->model;
+	struct torch_held *all = lines->all;
+	const struct model *model = lines->lines->callers->model;
 	struct holder_maker maker = {.all = all, .lines = lines, .model = model, .end_ns = end_ns};
 
 	lookup_init(&maker.storages, hash_seed());
@@ -308,10 +321,24 @@ void torch_held_finish(struct torch_held *all, struct lines *lines, uint64_t end
 	}
 	if (step_blocks_has_steps(all->memory->blocks))
 		find_growth(&maker);
+	find_holders(&maker, end_ns);
 	all->rows = maker.rows.items;
 	all->count = maker.rows.count;
 	if (all->count)
 		qsort(all->rows, all->count, sizeof(*all->rows), by_bytes);
 	tally_free(&maker.known);
-	find_holders(all, lines, end_ns);
+}
+
+const struct torch_held_row *torch_held_of_growing(const struct torch_held *all, const struct torch_memory_row *row)
+{
+	const struct torch_held_row *most = NULL;
+
+	for (size_t i = 0; i < all->count; i++) {
+		const struct torch_held_row *held = &all->rows[i];
+
+		if (held->grows && held->line == row->line && held->user_line == row->user_line &&
+		    held->space == row->space && (!most || held->per_step > most->per_step))
+			most = held;
+	}
+	return most;
 }

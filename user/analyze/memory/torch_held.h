@@ -33,6 +33,9 @@ struct torch_held_row {
 	uint64_t bytes, blocks;
 	double per_step; /* average growth after each step, bytes; NAN: there are no steps */
 	bool grows;
+	enum torch_held_by by; /* of most of its bytes; an object, if any was found */
+	uint32_t holder;       /* as in torch_holder_row */
+	uint64_t by_bytes;     /* of those */
 };
 
 struct torch_holder_row {
@@ -60,6 +63,9 @@ void torch_held_init(struct torch_held *all, const struct torch_memory_sums *mem
 void torch_held_free(struct torch_held *all);
 void torch_held_add(struct torch_held *all, const struct torch_memory_event *event);
 void torch_held_finish(struct torch_held *all, struct lines *lines, uint64_t end_ns);
+
+/* What stays of a row of memory that grows: of its line, where most growth is; NULL: nothing of it stays. */
+const struct torch_held_row *torch_held_of_growing(const struct torch_held *all, const struct torch_memory_row *row);
 
 /* The hooks of this analysis (analyses.h). */
 #define ANALYSIS_TORCH_HELD(X)                                                                                         \

@@ -182,6 +182,7 @@ struct maker {
 	struct lines *lines;
 	struct tally known; /* key: line, op name, space */
 	struct tally users; /* key: row, user line; ns: blocks */
+	struct tally grows; /* the same of rows that grow; ns: bytes that it grows by in a step */
 	struct torch_memory_row *rows;
 };
 
@@ -203,6 +204,16 @@ static struct torch_memory_row *row_of(struct maker *maker, const struct tally_k
 	return &maker->rows[index];
 }
 
+/* What grows is named by the line that makes it grow, not by the one that asked for most blocks. */
+static void name_growing(struct maker *maker)
+{
+	struct tally_entry *grows = tally_sorted(&maker->grows, false);
+
+	for (size_t i = maker->grows.count; i-- > 0;)
+		maker->rows[grows[i].key.part[0]].user_line = grows[i].key.part[1];
+	free(grows);
+}
+
 /* Sorts the rows; returns their number. */
 static size_t finish_rows(struct maker *maker)
 {
@@ -215,11 +226,13 @@ static size_t finish_rows(struct maker *maker)
 		if (!row->user_lines++)
 			row->user_line = users[i].key.part[1];
 	}
+	name_growing(maker);
 	if (count)
 		qsort(maker->rows, count, sizeof(*maker->rows), by_held);
 	free(users);
 	tally_free(&maker->known);
 	tally_free(&maker->users);
+	tally_free(&maker->grows);
 	return count;
 }
 
@@ -281,7 +294,7 @@ static bool grows_enough(const struct torch_memory_sums *all, const struct torch
 }
 
 /* Divides the growth of rows among holders, before the rows are sorted; rows: the row of each holder. */
-static void share_growth(struct torch_memory_sums *all, const uint32_t *rows)
+static void share_growth(struct torch_memory_sums *all, struct maker *maker, const uint32_t *rows)
 {
 	size_t blocks = all->blocks->count;
 	double *by_block = xcalloc(all->holders.count * blocks, sizeof(*by_block));
@@ -295,10 +308,15 @@ static void share_growth(struct torch_memory_sums *all, const uint32_t *rows)
 	for (size_t i = 0; i < all->holders.count; i++) {
 		const struct torch_memory_row *row = &all->rows[rows[i]];
 		uint32_t process = all->spaces.items[row->space].process;
+		uint32_t user_line = lines_of(maker->lines, all->by_holder.entries[i].key.part[0]).user_line;
+		double growth;
 
-		if (grows_enough(all, row))
-			all->holders.items[i].growth =
-				step_blocks_estimate_of(all->blocks, process, by_block + i * blocks).mean;
+		if (!grows_enough(all, row))
+			continue;
+		growth = step_blocks_estimate_of(all->blocks, process, by_block + i * blocks).mean;
+		all->holders.items[i].growth = growth;
+		if (user_line != NONE && growth >= 1)
+			tally_at(&maker->grows, (struct tally_key){{rows[i], user_line}})->ns += (uint64_t)growth;
 	}
 	free(by_block);
 }
@@ -333,7 +351,7 @@ void torch_memory_sums_finish(struct torch_memory_sums *all, struct lines *lines
 	all->has_steps = step_blocks_has_steps(all->blocks);
 	if (all->has_steps) {
 		find_growth(all, rows, maker.known.count);
-		share_growth(all, rows);
+		share_growth(all, &maker, rows);
 	}
 	all->count = finish_rows(&maker);
 	find_growing(all);

@@ -31,7 +31,7 @@ struct torch_space {
 
 struct torch_memory_row {
 	uint32_t line;	    /* NONE: the event had no stack */
-	uint32_t user_line; /* as in line_tally_row: the one with most blocks */
+	uint32_t user_line; /* as in line_tally_row: the one with most blocks; of a row of `growing` with most growth */
 	uint32_t user_lines;
 	uint32_t op_name;	/* model.strings, NONE: in no op */
 	uint32_t space;		/* index in spaces */

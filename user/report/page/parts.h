@@ -32,10 +32,23 @@ void report_cpu_lines(struct report *report);	/* cpu_lines.c */
 void report_jit(struct report *report);		/* jit.c */
 void report_torch_memory(struct report *report);
 void report_torch_held(struct report *report);
-/* "GPU 0", "CPU"; with its process if there are several, so that pages need no column for it; the caller frees it. */
-char *report_torch_space(const struct report *report, uint32_t index); /* torch_memory.c */
-void report_torch_growth(struct report *report); /* its growth from step to step, as lines and as a table */
+/* torch_growth.c: its growth from step to step */
+void report_torch_growth(struct report *report);
 void report_torch_growth_table(struct report *report);
+/*
+ * What grows most, by how much and where, in one line (NULL: nothing does), and who holds that (NULL: nobody looked),
+ * in `width` columns where names permit.  The caller frees them.
+ */
+char *report_torch_growing(const struct analyses *all);
+char *report_torch_growing_held(const struct analyses *all, unsigned width);
+/*
+ * "GPU 0", "CPU"; with its process if there are several, so that pages need no column for it.  "a list of 1,204", "3 of
+ * type list with 3,612 items"; "" a tensor itself.  The caller frees them.
+ */
+char *report_torch_space(const struct analyses *all, uint32_t index);
+char *report_holder_container(const struct model_holder *holder);
+void report_add_growth(struct table *table, bool grows, double per_step); /* "+13.0 MB" for a row that grows */
+void report_add_op(const struct report *report, struct table *table, uint32_t op_name);
 void report_memory(struct report *report);	     /* memory.c */
 void report_calls_by_line(struct report *report);    /* gpu_lines.c: if there are no GPU times */
 void report_untimed_launches(struct report *report); /* if there are: launches without any */

@@ -34,15 +34,6 @@ static void add_line(struct report *report, struct table *table, uint32_t line)
 	free(label);
 }
 
-static void add_growth(struct table *table, const struct torch_held_row *row)
-{
-	struct number shown = {"-"};
-
-	if (row->grows)
-		snprintf(shown.text, sizeof(shown.text), "+%.30s", number_memory((uint64_t)row->per_step).text);
-	table_add_value(table, shown, row->per_step);
-}
-
 static void put_lines(struct report *report)
 {
 	bool steps = step_blocks_has_steps(&report->all->blocks);
@@ -68,11 +59,11 @@ static void put_lines(struct report *report)
 	table_begin(&table, columns);
 	for (size_t i = 0; i < shown; i++) {
 		const struct torch_held_row *row = &held->rows[i];
-		char *name = report_torch_space(report, row->space);
+		char *name = report_torch_space(report->all, row->space);
 
 		table_add_memory(&table, row->bytes);
 		table_add_count(&table, row->blocks);
-		add_growth(&table, row);
+		report_add_growth(&table, row->grows, row->per_step);
 		table_add(&table, name);
 		report_add_label(report, &table, row->line);
 		add_line(report, &table, row->user_line);
@@ -85,21 +76,6 @@ static void put_lines(struct report *report)
 	for (size_t i = shown; i < held->count; i++)
 		rest += held->rows[i].bytes;
 	report_more(report, held->count - shown, "lines", number_memory(rest), "");
-}
-
-/* "a list of 1,204", "3 of type list with 3,612 items"; "" a tensor itself. */
-static char *container_text(const struct model_holder *holder)
-{
-	bool several = holder->containers > 1;
-	char *head = several ? xasprintf("%s of type %s", number_count(holder->containers).text, holder->type)
-			     : xasprintf("a %s", holder->type);
-	char *text = !*holder->type		   ? xstrdup("")
-		     : holder->items == UINT64_MAX ? xstrdup(head)
-						   : xasprintf(several ? "%s with %s items" : "%s of %s", head,
-							       number_count(holder->items).text);
-
-	free(head);
-	return text;
 }
 
 static const char *unknown_place(enum torch_held_by by)
@@ -137,7 +113,7 @@ static void note_line(struct report *report, struct table *table, const struct t
 static void put_holder(struct report *report, struct table *table, const struct torch_holder_row *row)
 {
 	const struct model_holder *holder = row->holder == NONE ? NULL : &report->model->holders[row->holder];
-	char *container = holder ? container_text(holder) : xstrdup("");
+	char *container = holder ? report_holder_container(holder) : xstrdup("");
 
 	table_add_memory(table, row->bytes);
 	table_add_count(table, row->blocks);

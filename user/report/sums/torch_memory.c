@@ -5,146 +5,11 @@
 
 #include "report/page/parts.h"
 
-#define GROWING_SHOWN 3u /* lines per space */
-
-char *report_torch_space(const struct report *report, uint32_t index)
-{
-	const struct torch_memory_sums *memory = &report->all->torch_memory;
-	const struct torch_space *space = &memory->spaces.items[index];
-	const char *kind = space->device_type == GPT_TORCH_CUDA ? "GPU" : "device";
-	char *name = space->device_type == GPT_TORCH_CPU ? xstrdup("CPU") : xasprintf("%s %d", kind, space->device);
-	bool several = false;
-	char *of_process;
-
-	for (size_t i = 0; i < memory->spaces.count; i++)
-		several |= memory->spaces.items[i].process != space->process;
-	if (!several)
-		return name;
-	of_process = xasprintf("%s of %" PRIu32, name, report->model->processes[space->process].pid);
-	free(name);
-	return of_process;
-}
-
 static uint64_t after_start(const struct report *report, uint64_t time_ns)
 {
 	uint64_t start_ns = report->all->window.start_ns;
 
 	return time_ns > start_ns ? time_ns - start_ns : 0;
-}
-
-static const char *op_text(const struct report *report, uint32_t op_name)
-{
-	return op_name == NONE ? "-" : report->model->strings[op_name];
-}
-
-static void add_op(const struct report *report, struct table *table, uint32_t op_name)
-{
-	if (op_name == NONE)
-		table_add_unknown(table, "-");
-	else
-		table_add(table, op_text(report, op_name));
-}
-
-/* "+13.0 MB" for a row that grows; memory that comes and goes, or does not change, is of no interest. */
-static void add_growth(struct table *table, const struct torch_memory_row *row)
-{
-	struct number shown = {"-"};
-
-	if (row->grows)
-		snprintf(shown.text, sizeof(shown.text), "+%.30s", number_memory((uint64_t)row->per_step).text);
-	table_add_value(table, shown, row->per_step);
-}
-
-/* ---- growth ------------------------------------------------------------------------------------------------------ */
-
-/* The growth of a space: of all its rows that grow by enough to be named. */
-static double growth_of(const struct torch_memory_sums *memory, uint32_t space)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < memory->growing_count; i++)
-		if (memory->rows[memory->growing[i]].space == space)
-			sum += memory->rows[memory->growing[i]].per_step;
-	return sum;
-}
-
-/* "13.0 MB at train.py:16 remember in aten::empty" */
-static char *growing_line(const struct report *report, const struct torch_memory_row *row)
-{
-	const struct lines *lines = &report->all->lines;
-	char *line = row->line == NONE ? xstrdup("a line that is not known") : line_label(lines, row->line);
-	char *user = row->user_line == NONE ? NULL : line_label(lines, row->user_line);
-	char *text = xasprintf("%s at %s%s%s%s%s", number_memory((uint64_t)row->per_step).text, user ? user : line,
-			       user ? ", by " : "", user ? line : "", row->op_name == NONE ? "" : " in ",
-			       row->op_name == NONE ? "" : report->model->strings[row->op_name]);
-
-	free(line);
-	free(user);
-	return text;
-}
-
-static void put_growth_of(struct report *report, uint32_t space)
-{
-	const struct torch_memory_sums *memory = &report->all->torch_memory;
-	char *name = report_torch_space(report, space), *text;
-	size_t steps = step_blocks_steps_of(&report->all->blocks, memory->spaces.items[space].process), shown = 0;
-
-	report_line(report, "  %s grows by %s a step, in %s steps:", name,
-		    number_memory((uint64_t)growth_of(memory, space)).text, number_count(steps).text);
-	for (size_t i = 0; i < memory->growing_count && shown < GROWING_SHOWN; i++) {
-		const struct torch_memory_row *row = &memory->rows[memory->growing[i]];
-
-		if (row->space != space)
-			continue;
-		text = growing_line(report, row);
-		report_line(report, "    %s", text);
-		free(text);
-		shown++;
-	}
-	free(name);
-}
-
-void report_torch_growth(struct report *report)
-{
-	const struct torch_memory_sums *memory = &report->all->torch_memory;
-
-	for (uint32_t i = 0; i < memory->spaces.count; i++)
-		if (growth_of(memory, i) > 0)
-			put_growth_of(report, i);
-}
-
-void report_torch_growth_table(struct report *report)
-{
-	static const struct column columns[] = {
-		COLUMN_NUMBER("per step", "growth_per_step_bytes", UNIT_BYTES_AVG),
-		COLUMN_NAME("memory", "memory", TEXT_TRUNCATE_END),
-		COLUMN_NAME("op", "op", TEXT_TRUNCATE_END),
-		LABEL_COLUMNS("line", "line"),
-		USER_LINE_COLUMNS,
-		COLUMN_DATA("process", UNIT_TEXT),
-		COLUMN_END,
-	};
-	const struct torch_memory_sums *memory = &report->all->torch_memory;
-	struct table table;
-
-	if (!memory->growing_count)
-		return;
-	report_title(report, "why_memory", "Memory of PyTorch that grows from step to step", NULL);
-	table_begin(&table, columns);
-	for (size_t i = 0; i < memory->growing_count; i++) {
-		const struct torch_memory_row *row = &memory->rows[memory->growing[i]];
-		char *name = report_torch_space(report, row->space);
-
-		add_growth(&table, row);
-		table_add(&table, name);
-		add_op(report, &table, row->op_name);
-		report_add_label(report, &table, row->line);
-		report_add_user_line(report, &table, row->user_line, row->user_lines);
-		report_add_process(report, &table, memory->spaces.items[row->space].process);
-		report_note_user_line(report, &table, row->user_line, row->user_lines, "");
-		free(name);
-	}
-	report_table(report, &table);
 }
 
 /* ---- peaks ------------------------------------------------------------------------------------------------------- */
@@ -155,7 +20,7 @@ static void put_peaks(struct report *report)
 
 	for (size_t i = 0; i < memory->spaces.count; i++) {
 		const struct torch_space *space = &memory->spaces.items[i];
-		char *name = report_torch_space(report, (uint32_t)i), *before, *reserved, *text;
+		char *name = report_torch_space(report->all, (uint32_t)i), *before, *reserved, *text;
 
 		if (space->most) {
 			before = space->most > space->most_known
@@ -200,7 +65,7 @@ static void put_peak_table(struct report *report)
 
 		if (!space->most)
 			continue;
-		name = report_torch_space(report, (uint32_t)i);
+		name = report_torch_space(report->all, (uint32_t)i);
 		table_add(&table, name);
 		table_add_memory(&table, space->most);
 		table_add_memory(&table, space->most > space->most_known ? space->most - space->most_known : 0);
@@ -239,14 +104,14 @@ static void put_rows(struct report *report)
 	table_begin(&table, columns);
 	for (size_t i = 0; i < shown; i++) {
 		const struct torch_memory_row *row = &memory->rows[i];
-		char *name = report_torch_space(report, row->space);
+		char *name = report_torch_space(report->all, row->space);
 
 		table_add_memory(&table, row->at_peak);
 		table_add_memory(&table, row->held);
-		add_growth(&table, row);
+		report_add_growth(&table, row->grows, row->per_step);
 		table_add_count(&table, row->blocks);
 		table_add(&table, name);
-		add_op(report, &table, row->op_name);
+		report_add_op(report, &table, row->op_name);
 		report_add_label(report, &table, row->line);
 		report_add_user_line(report, &table, row->user_line, row->user_lines);
 		table_add(&table, row->grows ? "yes" : "no");
@@ -277,7 +142,7 @@ static void put_held(struct report *report, const struct torch_memory_out *out)
 	table_begin(&table, columns);
 	for (size_t i = 0; i < shown; i++) {
 		table_add_memory(&table, out->rows[i].held);
-		add_op(report, &table, out->rows[i].op_name);
+		report_add_op(report, &table, out->rows[i].op_name);
 		report_add_label(report, &table, out->rows[i].line);
 	}
 	report_table(report, &table);
@@ -288,14 +153,14 @@ static void put_held(struct report *report, const struct torch_memory_out *out)
 
 static void put_out(struct report *report, const struct torch_memory_out *out)
 {
-	char *name = report_torch_space(report, out->space);
+	char *name = report_torch_space(report->all, out->space);
 	char *line =
 		out->line == NONE ? xstrdup("a line that is not known") : line_label(&report->all->lines, out->line);
 
 	report_line(report, "  %s, %s after the start: %s asked for; %s allocated, of %s reserved", name,
 		    number_time(after_start(report, out->time_ns)).text, number_memory(out->asked).text,
 		    number_memory(out->allocated).text, number_memory(out->reserved).text);
-	report_line(report, "  by %s in %s", line, op_text(report, out->op_name));
+	report_line(report, "  by %s in %s", line, out->op_name == NONE ? "-" : report->model->strings[out->op_name]);
 	put_held(report, out);
 	free(name);
 	free(line);
@@ -322,7 +187,7 @@ static void put_held_table(struct report *report)
 		for (size_t k = 0; k < report_shown(report, out->count); k++) {
 			table_add_id(&table, i + 1);
 			table_add_memory(&table, out->rows[k].held);
-			add_op(report, &table, out->rows[k].op_name);
+			report_add_op(report, &table, out->rows[k].op_name);
 			report_add_label(report, &table, out->rows[k].line);
 		}
 	}
@@ -350,14 +215,14 @@ static void put_out_tables(struct report *report)
 	for (size_t i = 0; i < memory->outs.count; i++) {
 		const struct torch_memory_out *out = &memory->outs.items[i];
 		uint64_t after_ns = after_start(report, out->time_ns);
-		char *name = report_torch_space(report, out->space);
+		char *name = report_torch_space(report->all, out->space);
 
 		table_add(&table, name);
 		table_add_integer(&table, number_time(after_ns), after_ns);
 		table_add_memory(&table, out->asked);
 		table_add_memory(&table, out->allocated);
 		table_add_memory(&table, out->reserved);
-		add_op(report, &table, out->op_name);
+		report_add_op(report, &table, out->op_name);
 		report_add_label(report, &table, out->line);
 		report_add_process(report, &table, memory->spaces.items[out->space].process);
 		free(name);

@@ -11,9 +11,12 @@
 #include "report/table/text.h"
 #include "report/why/why_words.h"
 
-#define LOSSES_SHOWN 3u
+#define LOSSES_SHOWN 3u /* one less where memory grows: that takes its lines */
+#define MEMORY_LINES 2u
+#define CAUTION_LINES 2u
 #define OWNERS_SHOWN 3u
 #define INDENT 8u	/* of the advice */
+#define INDENT_HELD 3u	/* of who holds memory */
 #define OTHER_SHARE 10u /* a second cause is named from one part in this many of a loss */
 
 static void add(struct verdict *verdict, char *line)
@@ -165,16 +168,31 @@ static char *try_text(const struct analyses *all, const struct why_finding *find
 	return text;
 }
 
-static size_t shown_of(const struct analyses *all, const struct why_findings *findings)
+/* Of the first `most` those that are worth a line. */
+static size_t shown_of(const struct analyses *all, const struct why_findings *findings, size_t most)
 {
 	size_t shown = 0;
 
 	if (all->why.lost_ns < all->why.looked_ns / WHY_MEND_SHARE)
 		return 0;
-	while (shown < findings->all.count && shown < LOSSES_SHOWN &&
+	while (shown < findings->all.count && shown < most &&
 	       findings->all.items[shown].ns >= all->why.looked_ns / WHY_LEAST_SHARE)
 		shown++;
 	return shown;
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+/* What grows, and who holds it; at most MEMORY_LINES. */
+static void add_memory(struct verdict *verdict, const struct analyses *all, unsigned width)
+{
+	char *growing = report_torch_growing(all), *held = report_torch_growing_held(all, width - INDENT_HELD);
+
+	if (growing)
+		add(verdict, growing);
+	if (held)
+		add(verdict, xasprintf("%*s%s", (int)INDENT_HELD, "", held));
+	free(held);
 }
 
 /* ---- the lines that own the GPU ---------------------------------------------------------------------------------- */
@@ -317,12 +335,12 @@ static char *busy_text(const struct analyses *all, unsigned width, bool has_loss
 /* Adds what can be said; where fewer losses leave room, also what makes it less certain. */
 static void add_answer(struct verdict *verdict, const struct analyses *all, unsigned width)
 {
+	size_t most = LOSSES_SHOWN - (all->torch_memory.growing_count != 0), shown;
 	struct why_findings findings;
-	size_t shown;
 	char *caution;
 
 	why_findings_make(&findings, &all->why, all->why.looked_ns / WHY_LEAST_SHARE);
-	shown = shown_of(all, &findings);
+	shown = shown_of(all, &findings, most);
 	add(verdict, busy_text(all, width, shown));
 	if (!shown)
 		add(verdict, why_nothing(all));
@@ -331,9 +349,10 @@ static void add_answer(struct verdict *verdict, const struct analyses *all, unsi
 		add(verdict, fitting_loss(all, &findings.all.items[i], i + 1, width));
 		add(verdict, try_text(all, &findings.all.items[i], width));
 	}
-	caution = shown < LOSSES_SHOWN ? why_caution(all, 0) : NULL;
+	caution = shown < most ? why_caution(all, 0) : NULL;
 	if (caution)
-		add_wrapped(verdict, xstrdup(caution), width, 2);
+		add_wrapped(verdict, xstrdup(caution), width, CAUTION_LINES);
+	add_memory(verdict, all, width);
 	add_owners(verdict, all, width);
 	add(verdict, report_joined(all));
 	add_next(verdict, all, shown ? &findings.all.items[0] : NULL, caution);
@@ -350,7 +369,8 @@ void verdict_make(struct verdict *verdict, const struct analyses *all, unsigned 
 		add_answer(verdict, all, width);
 		return;
 	}
-	add_wrapped(verdict, unknown, width, VERDICT_LINES - 2);
+	add_wrapped(verdict, unknown, width, VERDICT_LINES - 2 - (all->torch_memory.growing_count ? MEMORY_LINES : 0));
+	add_memory(verdict, all, width);
 	add_owners(verdict, all, width);
 	add(verdict, report_joined(all));
 }
@@ -407,7 +427,7 @@ static void add_brief_answer(struct verdict *verdict, const struct analyses *all
 	size_t shown;
 
 	why_findings_make(&findings, &all->why, all->why.looked_ns / WHY_LEAST_SHARE);
-	shown = shown_of(all, &findings);
+	shown = shown_of(all, &findings, LOSSES_SHOWN);
 	if (!shown)
 		add_truncated(verdict, why_nothing(all), width, TEXT_TRUNCATE_END);
 	for (size_t i = 0; i < shown; i++)

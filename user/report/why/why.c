@@ -2,6 +2,7 @@
 #include "report/why/why.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -185,13 +186,19 @@ static void put_nothing(struct report *report)
 
 static void put_growth(struct report *report)
 {
+	char *held = report_torch_growing_held(report->all, UINT_MAX);
+
 	if (!report->all->torch_memory.growing_count)
 		return;
 	report_title(report, "why_memory", "Memory of PyTorch grows", "bytes held more after each step");
 	report_torch_growth(report);
-	report_text(report, 2,
-		    "What keeps these tensors? A list that is appended to, a loss that is summed up with its graph: "
-		    "loss.item() and .detach() keep the number alone.");
+	report_text(
+		report, 2,
+		held ? "Take out of it what is no longer needed: loss.item() and .detach() keep a number without its "
+		       "autograd graph."
+		     : "What keeps these tensors? A list that is appended to, a loss that is summed up with its "
+		       "graph: loss.item() and .detach() keep the number alone.");
+	free(held);
 }
 
 static void put_why(struct report *report)
@@ -250,10 +257,10 @@ int report_write_why_of(FILE *out, struct analyses *all, const struct report_opt
 int report_write_why(FILE *out, struct trace *trace, const struct report_options *options)
 {
 	struct analyses all;
-	int error = analyze(
-		&all, trace,
-		ANALYSES(ANALYZE_WHY, ANALYZE_UNTIMED, ANALYZE_THREADS, ANALYZE_UTILIZATION, ANALYZE_TORCH_MEMORY),
-		&options->attribution);
+	int error = analyze(&all, trace,
+			    ANALYSES(ANALYZE_WHY, ANALYZE_UNTIMED, ANALYZE_THREADS, ANALYZE_UTILIZATION,
+				     ANALYZE_TORCH_MEMORY, ANALYZE_TORCH_HELD),
+			    &options->attribution);
 
 	if (!error)
 		error = report_write_why_of(out, &all, options);
