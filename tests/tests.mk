@@ -49,7 +49,7 @@ $(filter-out $(BUILD)/tests/unit/test_agent_%,$(UNIT_BIN)): $$(filter %/$$(@F).o
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -o $@ $(filter %.o,$^) $(LIB) $(LIBS) -lcmocka -ldl -lpthread
 
-$(patsubst %,$(BUILD)/tests/unit/test_%,analyze_parts analyze_idle model_receipt_parts timeline_parts trace_cut model_slice report_tree report_lines): $(TRACE_CUT_OBJ)
+$(patsubst %,$(BUILD)/tests/unit/test_%,analyze_parts breakdown analyze_idle model_receipt_parts timeline_parts trace_cut model_slice report_tree report_lines): $(TRACE_CUT_OBJ)
 
 $(TEED): $(BUILD)/user/cmd/main.o $(BUILD)/tests/tee_records.o $(LIB)
 	$(say) LINK $@

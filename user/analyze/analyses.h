@@ -8,6 +8,7 @@
 
 #include "analyze/sums/activity_sums.h"
 #include "analyze/events/attribution.h"
+#include "analyze/breakdown/breakdown.h"
 #include "analyze/tree/call_tree.h"
 #include "analyze/events/callers.h"
 #include "analyze/sums/collective_sums.h"
@@ -73,6 +74,7 @@
 	X(LINE_COSTS, ASKED, ALWAYS) /* with IDLE */                                                                   \
 	X(STEPS, REPORT, ALWAYS)     /* with OPS; of use where the trace has steps */                                  \
 	X(PER_STEP, ASKED, ALWAYS)                                                                                     \
+	X(BREAKDOWN, REPORT, AROUND_GPU)                                                                               \
 	X(UTILIZATION, REPORT, AROUND_GPU)                                                                             \
 	X(THREADS, REPORT, ALWAYS)                                                                                     \
 	X(CPU_LINES, REPORT, ALWAYS)                                                                                   \
@@ -168,6 +170,7 @@ struct analyses {
 	struct step_tables steps;
 	struct step_blocks blocks; /* with PER_STEP or TORCH_MEMORY */
 	struct per_step per_step;
+	struct breakdown breakdown;
 	struct utilization utilization;
 	struct threads threads;
 	struct why why;
