@@ -143,7 +143,11 @@ def test_keys_choose_tables_rows_and_stacks_and_write_a_file(target, tmp_path):
         screen.type("Enter")
         screen.says("Esc goes back")
         screen.says(f"({heaviest[4]})")
-        screen.type("Escape", "4")
+        screen.type("Escape", "3")
+        screen.says("[3 idle]")
+        screen.type("/", ".py:", "Enter", "Enter")  # a row with a line
+        screen.says(re.compile(r"\n    \[[^]]+\]"))  # the cause: the stacks are of idle time
+        screen.type("Escape", "Escape", "4")
         screen.says("[4 kernels]")
         screen.type("/", "gemm", "Enter")
         screen.says("rows with 'gemm'")

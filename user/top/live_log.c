@@ -150,10 +150,19 @@ int live_log_tables(const struct live_log *live, uint64_t from_ns, uint64_t to_n
 	return with_slice(live, from_ns, to_ns, make_tables, &wanted);
 }
 
+struct stacks_wanted {
+	enum top_time time;
+	char **text;
+};
+
 static int make_stacks(struct trace *trace, void *context)
 {
-	const struct export_options options = {.process = -1};
-	char **text = context;
+	const struct stacks_wanted *wanted = context;
+	const struct export_options options = {.process = -1,
+					       .has_metric = wanted->time != TOP_GPU_TIME,
+					       .by_idle = wanted->time == TOP_IDLE_TIME,
+					       .by_cpu = wanted->time == TOP_CPU_TIME};
+	char **text = wanted->text;
 	struct sink sink;
 	int error;
 
@@ -165,10 +174,12 @@ static int make_stacks(struct trace *trace, void *context)
 	return error;
 }
 
-int live_log_stacks(const struct live_log *live, uint64_t from_ns, uint64_t to_ns, char **text)
+int live_log_stacks(const struct live_log *live, uint64_t from_ns, uint64_t to_ns, enum top_time time, char **text)
 {
+	struct stacks_wanted wanted = {.time = time, .text = text};
+
 	*text = NULL;
-	return with_slice(live, from_ns, to_ns, make_stacks, text);
+	return with_slice(live, from_ns, to_ns, make_stacks, &wanted);
 }
 
 struct exporting {

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "top/stacks.h"
 #include "top/tables.h"
 
 /* The last records, of this length, can still be written into a file of their own. */
@@ -40,8 +41,11 @@ bool live_log_span(const struct live_log *live, uint64_t length_ns, uint64_t *fr
 int live_log_tables(const struct live_log *live, uint64_t from_ns, uint64_t to_ns, unsigned width,
 		    struct kept_tables *tables);
 
-/* Folded stacks of GPU time in the span, or of launches if it has none, as text that the caller frees.  0 or -errno. */
-int live_log_stacks(const struct live_log *live, uint64_t from_ns, uint64_t to_ns, char **text);
+/*
+ * Folded stacks of that time in the span, of GPU work by launches if it has no times, as text that the caller frees.  0
+ * or -errno, -ENODATA: there are no samples, or no idle time.
+ */
+int live_log_stacks(const struct live_log *live, uint64_t from_ns, uint64_t to_ns, enum top_time time, char **text);
 
 /* Writes the span into fd, in the format of that name's suffix.  0 or -errno. */
 int live_log_export(const struct live_log *live, uint64_t from_ns, uint64_t to_ns, const char *name, int fd);

@@ -15,23 +15,23 @@
 #define CAUSES_SHOWN 3u
 #define BLOCK_ROWS 5u
 #define LINES_FOR_VERDICT 8u /* the verdict has one in this many of the lines of a screen */
-#define STACKS_SHOWN 20u
 
 static const struct {
 	const char *id, *other; /* other: used if there is no table `id` */
 	const char *name;
 	bool in_block; /* shown without a terminal, too */
+	enum top_time stacks_of;
 } tabs[] = {
-	{"gpu_lines", "call_lines", "lines", true},
-	{"own_lines", NULL, "own", false},
-	{"idle", NULL, "idle", true},
-	{"kernels", NULL, "kernels", true},
-	{"ops", NULL, "ops", false},
-	{"waits", NULL, "waits", true},
-	{"copies", NULL, "copies", false},
-	{"cpu_lines", NULL, "cpu", true},
-	{"processes", NULL, "procs", false},
-	{"losses", NULL, "lost", false},
+	{"gpu_lines", "call_lines", "lines", true, TOP_GPU_TIME},
+	{"own_lines", NULL, "own", false, TOP_GPU_TIME},
+	{"idle", NULL, "idle", true, TOP_IDLE_TIME},
+	{"kernels", NULL, "kernels", true, TOP_GPU_TIME},
+	{"ops", NULL, "ops", false, TOP_GPU_TIME},
+	{"waits", NULL, "waits", true, TOP_GPU_TIME},
+	{"copies", NULL, "copies", false, TOP_GPU_TIME},
+	{"cpu_lines", NULL, "cpu", true, TOP_CPU_TIME},
+	{"processes", NULL, "procs", false, TOP_GPU_TIME},
+	{"losses", NULL, "lost", false, TOP_GPU_TIME},
 };
 
 #define TABS (sizeof(tabs) / sizeof(tabs[0]))
@@ -617,74 +617,19 @@ enum top_request top_view_key(struct top_view *view, const struct top_data *data
 
 /* ---- stacks ------------------------------------------------------------------------------------------------------ */
 
-char *top_row_needle(const struct top_view *view, const struct top_data *data)
+char *top_row_needle(const struct top_view *view, const struct top_data *data, enum top_time *time)
 {
 	const struct kept_table *table = table_of(data, view->tab);
 	const char *file;
 	size_t row = 0;
 
+	*time = tabs[view->tab].stacks_of;
 	if (!chosen_row(view, table, &row))
 		return NULL;
 	if (kept_column(table, "kernel") < TABLE_COLUMNS_MAX)
 		return xasprintf(";%s", cell_text(table, row, "kernel"));
 	file = cell_text(table, row, "file");
 	return *file ? xasprintf("(%s:%.0f)", path_base(file), cell_value(table, row, "line_number")) : NULL;
-}
-
-struct folded {
-	const char *text;
-	size_t length; /* without the value */
-	uint64_t value;
-};
-
-static int compare_values(const void *a, const void *b)
-{
-	uint64_t first = ((const struct folded *)a)->value, second = ((const struct folded *)b)->value;
-
-	return (first < second) - (first > second);
-}
-
-/* Innermost first, one frame per line. */
-static void put_stack(FILE *out, const struct folded *stack)
-{
-	const char *end = stack->text + stack->length;
-
-	fprintf(out, "%s\n", number_time(stack->value).text);
-	while (end > stack->text) {
-		const char *begin = memrchr(stack->text, ';', (size_t)(end - stack->text));
-
-		begin = begin ? begin + 1 : stack->text;
-		fprintf(out, "    %.*s\n", (int)(end - begin), begin);
-		end = begin == stack->text ? begin : begin - 1;
-	}
-}
-
-char *top_stacks(const char *folded, const char *needle)
-{
-	ARRAY(struct folded) stacks = {0};
-	char *text = NULL;
-	size_t size, wanted = strlen(needle);
-	FILE *out = open_memstream(&text, &size);
-
-	while (*folded) {
-		size_t length = strcspn(folded, "\n");
-		const char *value = memrchr(folded, ' ', length);
-
-		if (value && memmem(folded, length, needle, wanted))
-			array_push(&stacks,
-				   ((struct folded){folded, (size_t)(value - folded), strtoull(value + 1, NULL, 10)}));
-		folded += length + (folded[length] == '\n');
-	}
-	if (stacks.count)
-		qsort(stacks.items, stacks.count, sizeof(*stacks.items), compare_values);
-	for (size_t i = 0; out && i < stacks.count && i < STACKS_SHOWN; i++)
-		put_stack(out, &stacks.items[i]);
-	if (out && !stacks.count)
-		fprintf(out, "no stack with %s in this time\n", needle);
-	if (out)
-		fclose(out);
-	array_free(&stacks);
-	return text;
 }
 
 void top_view_free(struct top_view *view)

@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "base/array.h"
+#include "top/stacks.h"
 #include "top/tables.h"
 
 #define TOP_FILTER_MAX 64
@@ -90,11 +91,11 @@ void top_page_free(struct top_page *page);
 
 enum top_request top_view_key(struct top_view *view, const struct top_data *data, uint32_t key);
 
-/* A text that occurs in all folded stacks of the chosen row; the caller frees it.  NULL: the row has no stacks. */
-char *top_row_needle(const struct top_view *view, const struct top_data *data);
-
-/* The stacks of the folded text that contain `needle`, largest first, as lines; the caller frees them. */
-char *top_stacks(const char *folded, const char *needle);
+/*
+ * A text that occurs in all folded stacks of the chosen row, and of which time these stacks are; the caller frees it.
+ * NULL: the row has no stacks.
+ */
+char *top_row_needle(const struct top_view *view, const struct top_data *data, enum top_time *time);
 
 void top_view_free(struct top_view *view);
 

@@ -146,19 +146,18 @@ static void draw(struct top_view *view, const struct look *look)
 
 static void open_stacks(struct top_view *view, const struct look *look)
 {
-	char *needle = top_row_needle(view, &look->data), *folded;
+	enum top_time time;
+	char *needle = top_row_needle(view, &look->data, &time), *folded = NULL;
 
-	if (!needle) {
-		snprintf(view->status, sizeof(view->status), "this row has no stacks");
-		return;
-	}
-	if (live_log_stacks(&look->live, look->from_ns, look->to_ns, &folded) == 0) {
+	if (needle && live_log_stacks(&look->live, look->from_ns, look->to_ns, time, &folded) == 0) {
 		free(view->stacks);
-		view->stacks = top_stacks(folded, needle);
+		view->stacks = top_stacks(folded, needle, time);
 		view->mode = TOP_STACKS;
 		view->first = 0;
-		free(folded);
+	} else {
+		snprintf(view->status, sizeof(view->status), "this row has no stacks");
 	}
+	free(folded);
 	free(needle);
 }
 

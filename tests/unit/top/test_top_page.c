@@ -222,6 +222,7 @@ static void rows_are_sorted_by_the_column_that_s_chooses(void **state)
 static void a_filter_leaves_the_rows_with_its_text(void **state)
 {
 	struct shown *shown = *state;
+	enum top_time time;
 
 	press(shown, '4');
 	type(shown, "/TRITON");
@@ -234,7 +235,7 @@ static void a_filter_leaves_the_rows_with_its_text(void **state)
 	press(shown, TOP_KEY_ENTER);
 	assert_string_equal(chosen(shown), "");
 	assert_int_equal(press(shown, TOP_KEY_ENTER), TOP_OPEN_STACKS);
-	assert_null(top_row_needle(&shown->view, &shown->data));
+	assert_null(top_row_needle(&shown->view, &shown->data, &time));
 	press(shown, '/');
 	press(shown, TOP_KEY_ESCAPE);
 	assert_non_null(line_with(shown, "triton_poi_fused_relu_0"));
@@ -261,7 +262,7 @@ static void a_row_opens_the_stacks_with_its_line_most_first(void **state)
 	static const char folded[] = "python3;main (train.py:9);step (train.py:5);cudaLaunchKernel;small 2000\n"
 				     "python3;main (train.py:9);step (train.py:6);cudaLaunchKernel;other 9000\n"
 				     "python3;main (train.py:9);fit (fit.py:1);step (train.py:5);large 5000\n";
-	char *text = top_stacks(folded, "(train.py:5)");
+	char *text = top_stacks(folded, "(train.py:5)", TOP_GPU_TIME);
 
 	assert_string_equal(text,
 			    "5.0 us\n    large\n    step (train.py:5)\n    fit (fit.py:1)\n    main (train.py:9)\n"
@@ -269,25 +270,58 @@ static void a_row_opens_the_stacks_with_its_line_most_first(void **state)
 			    "2.0 us\n    small\n    cudaLaunchKernel\n    step (train.py:5)\n    main (train.py:9)\n"
 			    "    python3\n");
 	free(text);
-	text = top_stacks(folded, "(train.py:7)");
+	text = top_stacks(folded, "(train.py:7)", TOP_GPU_TIME);
 	assert_string_equal(text, "no stack with (train.py:7) in this time\n");
 	free(text);
+}
+
+static void stacks_of_idle_time_are_those_of_the_culprit_not_of_the_launch(void **state)
+{
+	static const char folded[] =
+		"python3;main (train.py:9);step (train.py:5);[ran];main (train.py:9);load (data.py:3) 7000\n"
+		"python3;main (train.py:9);step (train.py:5);[ran];main (train.py:9);step (train.py:5) 2000\n"
+		"python3;main (train.py:9);step (train.py:5);[launch] 3000\n";
+	char *text = top_stacks(folded, "(data.py:3)", TOP_IDLE_TIME);
+
+	assert_string_equal(text,
+			    "7.0 us\n    load (data.py:3)\n    main (train.py:9)\n    [ran]\n    step (train.py:5)\n"
+			    "    main (train.py:9)\n    python3\n");
+	free(text);
+	text = top_stacks(folded, "(train.py:5)", TOP_IDLE_TIME);
+	assert_null(strstr(text, "data.py:3"));
+	assert_non_null(strstr(text, "2.0 us\n    step (train.py:5)\n"));
+	assert_non_null(strstr(text, "3.0 us\n    [launch]\n"));
+	free(text);
+}
+
+static void the_stacks_of_a_row_are_of_the_time_that_its_table_has(void **state)
+{
+	struct shown *shown = *state;
+	enum top_time time;
+
+	press(shown, '1');
+	free(top_row_needle(&shown->view, &shown->data, &time));
+	assert_int_equal(time, TOP_GPU_TIME);
+	press(shown, '3');
+	free(top_row_needle(&shown->view, &shown->data, &time));
+	assert_int_equal(time, TOP_IDLE_TIME);
 }
 
 static void the_stacks_of_a_line_are_found_by_file_and_number_those_of_a_kernel_by_its_name(void **state)
 {
 	struct shown *shown = *state;
+	enum top_time time;
 	char *needle;
 
 	press(shown, '1');
 	assert_int_equal(press(shown, TOP_KEY_ENTER), TOP_OPEN_STACKS);
-	needle = top_row_needle(&shown->view, &shown->data);
+	needle = top_row_needle(&shown->view, &shown->data, &time);
 	assert_true(*needle == '(' && strchr(needle, ':'));
 	free(needle);
 	press(shown, '4');
 	type(shown, "/triton");
 	press(shown, TOP_KEY_ENTER);
-	needle = top_row_needle(&shown->view, &shown->data);
+	needle = top_row_needle(&shown->view, &shown->data, &time);
 	assert_string_equal(needle, ";triton_poi_fused_relu_0");
 	free(needle);
 }
@@ -342,6 +376,8 @@ int main(void)
 		TEST(a_filter_leaves_the_rows_with_its_text),
 		TEST(the_chosen_row_stays_on_a_small_page),
 		cmocka_unit_test(a_row_opens_the_stacks_with_its_line_most_first),
+		cmocka_unit_test(stacks_of_idle_time_are_those_of_the_culprit_not_of_the_launch),
+		TEST(the_stacks_of_a_row_are_of_the_time_that_its_table_has),
 		TEST(the_stacks_of_a_line_are_found_by_file_and_number_those_of_a_kernel_by_its_name),
 		TEST(other_keys_stop_write_help_and_end),
 		TEST(a_block_has_the_first_rows_of_the_tables_that_matter),
