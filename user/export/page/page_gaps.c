@@ -12,72 +12,12 @@
 #include "analyze/why/why_findings.h"
 #include "export/file/stack_frames.h"
 #include "report/why/verdict.h"
+#include "report/why/why_causes.h"
 #include "report/why/why_words.h"
 
 #define VERDICT_WIDTH 160u
 #define SHARES_NAMED 3u
 
-/* Colors of gaps, as the page knows them (timeline.js, GAPS). */
-enum gap_color {
-	COLOR_RAN,
-	COLOR_WAITED,
-	COLOR_DATA,
-	COLOR_NO_CPU,
-	COLOR_NO_REQUEST,
-	COLOR_SYNC,
-	COLOR_LAUNCHES,
-	COLOR_CALLS,
-	COLOR_INTERPRETER,
-	COLOR_COPIES,
-	COLOR_OTHERS,
-	COLOR_UNKNOWN,
-	COLOR_GPU,
-};
-
-static enum gap_color color_of(enum why_cause cause)
-{
-	switch (cause) {
-	case WHY_PYTHON:
-	case WHY_PROGRAM:
-	case WHY_RAN:
-	case WHY_NATIVE:
-		return COLOR_RAN;
-	case WHY_DATA:
-		return COLOR_DATA;
-	case WHY_NO_CPU:
-		return COLOR_NO_CPU;
-	case WHY_REQUEST:
-		return COLOR_NO_REQUEST;
-	case WHY_SYNC:
-		return COLOR_SYNC;
-	case WHY_LAUNCH:
-		return COLOR_LAUNCHES;
-	case WHY_ALLOC:
-	case WHY_CALL:
-		return COLOR_CALLS;
-	case WHY_IMPORT:
-	case WHY_GC:
-	case WHY_COMPILE:
-		return COLOR_INTERPRETER;
-	case WHY_COPY:
-	case WHY_MANAGED:
-		return COLOR_COPIES;
-	case WHY_PROCESS:
-	case WHY_RANK:
-	case WHY_PEER:
-		return COLOR_OTHERS;
-	case WHY_UNSAMPLED:
-	case WHY_UNSEEN:
-		return COLOR_UNKNOWN;
-	case WHY_GPU:
-	case WHY_SHORT:
-		return COLOR_GPU;
-	default:
-		return COLOR_WAITED;
-	}
-}
-
-/* What records of the trace show it. */
 static const char *evidence_of(const struct idle_charge *charge)
 {
 	switch (charge->inner) {
@@ -274,7 +214,7 @@ static void name_reason(struct page_gaps *gaps, struct analyses *all, uint32_t r
 			as.own = (int)i;
 	as.name = name;
 	as.where = where;
-	as.color = color_of(charges->what.part[1]);
+	as.color = cause_of(charges->what.part[1])->color;
 	as.frames = (const char *const *)frames.texts.items;
 	as.frame_count = frames.texts.count;
 	if (thread != NONE) {

@@ -16,7 +16,7 @@ const GPUTRACE_CATEGORIES = [["CUDA call", 205], ["driver call", 195], ["kernel"
 	["named by the program", 275], ["memory", 225, 30], ["step", 315], ["JIT compiler", 120], ["CUPTI", 0, 15],
 	["wait off the CPU", 65], ["CPU sample", 24]];
 
-// From category 100 on: what gaps of GPUs are charged to (enum gap_color): name, hue, saturation.
+// From category 100 on: what gaps of GPUs are charged to (enum cause_color): name, hue, saturation.
 const GPUTRACE_GAP_CATEGORY = 100;
 const GPUTRACE_CAUSES = [["code that ran", 20, 85], ["waits of threads", 55, 75], ["data loading", 100, 50], ["no CPU", 0, 75], ["no requests", 205, 25],
 	["waits for the GPU", 40, 45], ["small kernels", 325, 55], ["memory and other calls", 180, 45], ["imports, garbage, compiling", 265, 50], ["copies", 150, 60],

@@ -12,8 +12,26 @@
 #include "report/table/text.h"
 #include "report/why/why_words.h"
 
+/* Colors of gaps in a page's timeline, in the order of its legend (export/page/rows.js, GPUTRACE_CAUSES). */
+enum cause_color {
+	COLOR_RAN,
+	COLOR_WAITED,
+	COLOR_DATA,
+	COLOR_NO_CPU,
+	COLOR_NO_REQUEST,
+	COLOR_SYNC,
+	COLOR_LAUNCHES,
+	COLOR_CALLS,
+	COLOR_INTERPRETER,
+	COLOR_COPIES,
+	COLOR_OTHERS,
+	COLOR_UNKNOWN,
+	COLOR_GPU,
+};
+
 struct cause {
 	const char *title, *brief; /* a loss as title, NULL: it is none; in a few words */
+	enum cause_color color;
 
 	/*
 	 * What happened, in the account of idle time; NULL: a wait.  Of a wait, what the thread does, whatever it waits

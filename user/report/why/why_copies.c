@@ -153,6 +153,7 @@ static const char *managed_advice(const struct analyses *all, const struct why_l
 const struct cause cause_copy = {
 	.title = "copies between host and GPU hold the GPU up",
 	.brief = "copies",
+	.color = COLOR_COPIES,
 	.words_of = copy_words,
 	.inner = "in CUDA or PyTorch",
 	.inner_brief = "in CUDA calls",
@@ -162,6 +163,7 @@ const struct cause cause_copy = {
 const struct cause cause_managed = {
 	.title = "managed memory moves between CPU and GPU, and the GPU waits",
 	.brief = "managed memory",
+	.color = COLOR_COPIES,
 	.words_of = managed_words,
 	.evidence = managed_evidence,
 	.advice_of = managed_advice,

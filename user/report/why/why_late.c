@@ -54,6 +54,7 @@ static const char *unsampled_advice(const struct analyses *all, const struct why
 const struct cause cause_python = {
 	.title = "the GPU waits for Python",
 	.brief = "Python",
+	.color = COLOR_RAN,
 	.words = "launched late",
 	.place = between_launches,
 	.evidence = python_evidence,
@@ -63,6 +64,7 @@ const struct cause cause_python = {
 const struct cause cause_program = {
 	.title = "the GPU waits for the program on the CPU",
 	.brief = "the program",
+	.color = COLOR_RAN,
 	.words = "launched late",
 	.place = between_launches,
 	.evidence = python_evidence,
@@ -71,12 +73,13 @@ const struct cause cause_program = {
 const struct cause cause_unsampled = {
 	.title = "the GPU waits, and no sample says for what",
 	.brief = "not sampled",
+	.color = COLOR_UNKNOWN,
 	.words = "not sampled",
 	.inner = "not sampled",
 	.place = between_launches,
 	.evidence = unsampled_evidence,
 	.advice_of = unsampled_advice,
 };
-const struct cause cause_gpu = {.brief = "not begun by the GPU", .words = "GPU side"};
-const struct cause cause_unseen = {.brief = "launch not recorded", .words = "launch not seen"};
-const struct cause cause_short = {.brief = "gaps under 5 us"};
+const struct cause cause_gpu = {.brief = "not begun by the GPU", .color = COLOR_GPU, .words = "GPU side"};
+const struct cause cause_unseen = {.brief = "launch not recorded", .color = COLOR_UNKNOWN, .words = "launch not seen"};
+const struct cause cause_short = {.brief = "gaps under 5 us", .color = COLOR_GPU};

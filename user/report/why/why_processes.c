@@ -69,6 +69,7 @@ static char *peer_place(const struct analyses *all, const struct why_line *line,
 const struct cause cause_process = {
 	.title = "work waits while another process uses the GPU",
 	.brief = "another process",
+	.color = COLOR_OTHERS,
 	.evidence = process_evidence,
 	.advice = "Give each process a GPU of its own (CUDA_VISIBLE_DEVICES), or run them under MPS, so that "
 		  "their kernels share it.",
@@ -76,6 +77,7 @@ const struct cause cause_process = {
 const struct cause cause_rank = {
 	.title = "ranks wait in collectives for the one that comes last",
 	.brief = "a late rank",
+	.color = COLOR_OTHERS,
 	.place = rank_place,
 	.evidence = rank_evidence,
 	.advice = "See what that rank does before the collective that the others do not: more data, a slower CPU or "
@@ -84,6 +86,7 @@ const struct cause cause_rank = {
 const struct cause cause_peer = {
 	.title = "the GPU waits for other processes in a collective on the CPU",
 	.brief = "a collective",
+	.color = COLOR_OTHERS,
 	.words_of = peer_words,
 	.inner = "in CUDA or PyTorch",
 	.place = peer_place,

@@ -81,6 +81,7 @@ static const char *no_cpu_advice(const struct analyses *all, const struct why_lo
 const struct cause cause_ran = {
 	.title = "the GPU waits while a line of Python runs",
 	.brief = "Python",
+	.color = COLOR_RAN,
 	.words = "ran",
 	.inner = "ran",
 	.inner_brief = "running Python",
@@ -90,6 +91,7 @@ const struct cause cause_ran = {
 const struct cause cause_native = {
 	.title = "the GPU waits while the program runs on the CPU",
 	.brief = "native code",
+	.color = COLOR_RAN,
 	.words_of = native_words,
 	.inner_of = native_words,
 	.inner_brief = "running native code",
@@ -101,6 +103,7 @@ const struct cause cause_native = {
 #define WAIT_CAUSE(name, shortly, waits, titled, advised)                                                              \
 	const struct cause cause_##name = {.title = (titled),                                                          \
 					   .brief = (shortly),                                                         \
+					   .color = COLOR_WAITED,                                                      \
 					   .wait = (waits),                                                            \
 					   .evidence = cause_waited,                                                   \
 					   .advice = (advised)};
@@ -118,9 +121,16 @@ WAIT_CAUSE(
 	notification, "a notification", "waited for a notification",
 	"the GPU waits while a thread waits for a notification",
 	"Make what is done at that line before it notifies cheaper, or let the thread that launches go on without it.")
-WAIT_CAUSE(request, "no request", "waited for requests", "no work to do: the program waits for requests or timers",
-	   "Nothing to mend where it serves requests: none had come. Where a task slept or had asked for something "
-	   "itself, see that task.")
+const struct cause cause_request = {
+	.title = "no work to do: the program waits for requests or timers",
+	.brief = "no request",
+	.color = COLOR_NO_REQUEST,
+	.wait = "waited for requests",
+	.evidence = cause_waited,
+	.advice = "Nothing to mend where it serves requests: none had come. Where a task slept or had asked for "
+		  "something "
+		  "itself, see that task.",
+};
 WAIT_CAUSE(gil, "the GIL", "waited for the GIL", "the GPU waits while a thread waits for the GIL",
 	   "That line keeps the GIL: give it to a process of its own, or release the GIL in it "
 	   "(Py_BEGIN_ALLOW_THREADS; of ctypes CDLL, not PyDLL).")
@@ -139,6 +149,7 @@ WAIT_CAUSE(
 const struct cause cause_no_cpu = {
 	.title = "the GPU waits as the program gets no CPU",
 	.brief = "no CPU",
+	.color = COLOR_NO_CPU,
 	.wait_of = no_cpu_wait,
 	.evidence = cause_waited,
 	.advice_of = no_cpu_advice,
