@@ -113,9 +113,10 @@ def test_min_complete_takes_fractions(tmp_path):
     run.done.must_be(0)
     complete = run.receipt["complete_percent"]
     assert run.receipt["lost"] > 0 and 97.25 <= complete < 100
-    for asked, code in ((complete, 0), (complete + 0.001, 3)):
-        done = tracing.gputrace(tmp_path, "report", tmp_path / "trace.gpt", "--min-complete", f"{asked:.3f}").must_be(code)
-    assert f"the trace is {complete:g} % complete, below the {asked:g} % asked for" in done.stderr
+    for command in ("report", "why"):
+        for asked, code in ((complete, 0), (complete + 0.001, 3)):
+            done = tracing.gputrace(tmp_path, command, tmp_path / "trace.gpt", "--min-complete", f"{asked:.3f}").must_be(code)
+        assert f"the trace is {complete:g} % complete, below the {asked:g} % asked for" in done.stderr
 
 
 def test_graph_launches_with_operations_missing_count_as_incomplete(tmp_path):

@@ -207,7 +207,7 @@ const struct option_row option_rows[] = {
 	{"min-complete", 0, "a percentage", "PERCENT",
 	 "exit with 3 when the trace is less complete than this (default: what was\n"
 	 "asked for when it was taken)",
-	 REPORT | EXPORT, parse_min_complete},
+	 REPORT | EXPORT | WHY, parse_min_complete},
 	{"trace", 0, "a list such as cuda,sync", "LIST",
 	 "what to record besides kernels, by commas: cuda (copies, fills and all CUDA\n"
 	 "calls), sync (waits for the GPU), memory, nvtx (ranges of a program that\n"
