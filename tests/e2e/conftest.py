@@ -17,6 +17,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 for folder in (HERE.parent, HERE.parent / "simgpu", HERE / "consumers", HERE):
     sys.path.insert(0, str(folder))
 
+import browser  # noqa: E402
 import machine  # noqa: E402
 
 LONG_S = 300  # of a longer run it is reported which files took most of the time
@@ -173,6 +174,16 @@ def some_cupti(request, monkeypatch):
 def lasting_cupti(request):
     """The same, as the environment of a program that runs during several tests."""
     return way(request.param)
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory):
+    path, why = browser.find()
+    if not path:
+        pytest.skip(why)
+    running = browser.Browser(path, tmp_path_factory.mktemp("browser"))
+    yield running
+    running.close()
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import pathlib
 import re
 import time
 
-import browser
 import machine
 import pytest
 import tracing
@@ -98,16 +97,6 @@ def run(request, tmp_path_factory):
 @pytest.fixture(scope="module")
 def sampled(tmp_path_factory):
     return Run(tmp_path_factory.mktemp("sampled"), "--cpu", "--off-cpu")
-
-
-@pytest.fixture(scope="module")
-def chromium(tmp_path_factory):
-    path, why = browser.find()
-    if not path:
-        pytest.skip(why)
-    running = browser.Browser(path, tmp_path_factory.mktemp("browser"))
-    yield running
-    running.close()
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ import socket
 import threading
 import urllib.parse
 
-import browser
 import machine
 import pytest
 import tracing
@@ -34,16 +33,6 @@ for number in range({STEPS}):
 '''
 GUTTER, AXIS, ROW = 210, 22, 22  # sizes of the timeline in the page, in pixels
 GAPS = 101  # the kind of the row of a GPU's gaps
-
-
-@pytest.fixture(scope="module")
-def chromium(tmp_path_factory):
-    path, why = browser.find()
-    if not path:
-        pytest.skip(why)
-    running = browser.Browser(path, tmp_path_factory.mktemp("browser"))
-    yield running
-    running.close()
 
 
 @pytest.fixture(scope="module")
