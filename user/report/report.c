@@ -79,6 +79,7 @@ static void put_parts(struct report *report)
 		report_section(report, NULL);
 		put_no_gpu(report);
 		report_steps(report);
+		report_breakdown(report);
 		report_gpu_by_line(report);
 		report_calls_by_line(report);
 		report_untimed_launches(report);

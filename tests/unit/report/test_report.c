@@ -912,6 +912,43 @@ static char *table_of(const struct model *subject, const char *table)
 	return text;
 }
 
+/* Kernels of the second process become NCCL's; those of the first run beside them. */
+static void what_gpus_did_is_on_the_page_where_they_communicate(void **state)
+{
+	char *text = report_of(model, 100, false);
+	struct model *two = NULL;
+	const char *why;
+	int fd = sample_log(2, STEPS);
+
+	assert_null(strstr(text, "What GPUs did"));
+	free(text);
+	assert_int_equal(model_build(fd, &two, &why), 0);
+	close(fd);
+	for (uint32_t i = 0; i < two->string_count; i++)
+		if (!strncmp(two->strings[i], "void gemm", 9))
+			two->strings[i] = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)";
+	text = report_of(two, 120, false);
+	assert_has(text, "\nWhat GPUs did   % of the recording; exposed: beside no computation");
+	assert_has(text, "\n  GPU  computation %  exposed comm. %  exposed copies %  idle %  overlap %\n");
+	assert_has(text, "\nWhat processes did on GPUs ");
+	assert_has(text, "\nExposed communication by Python line ");
+	assert_has(text, "  all-reduce     model.py:42 ");
+	free(text);
+	text = table_of(two, "breakdown");
+	assert_has(text, "gpu,computation_percent,exposed_communication_percent,exposed_copies_percent,idle_percent,"
+			 "overlap_percent,span_ns,computation_ns,exposed_communication_ns,exposed_copies_ns,idle_ns,"
+			 "communication_ns,copies_ns,first_to_last_ns\n");
+	free(text);
+	text = table_of(two, "breakdown_processes");
+	assert_has(text, ",python3 41230,41230,\n");
+	assert_has(text, ",python3 41330,41330,\n");
+	free(text);
+	text = table_of(two, "breakdown_lines");
+	assert_has(text, ",all-reduce,model.py:42,Block.forward,several,");
+	free(text);
+	model_free(two);
+}
+
 static void idle_time_waits_and_copies_are_of_a_process_where_there_are_several(void **state)
 {
 	static const char *const tables[] = {"idle", "waits", "copies", "memory"};
@@ -1023,6 +1060,7 @@ int main(void)
 		TEST(a_table_with_little_of_the_recording_is_left_out_of_a_short_page),
 		TEST(one_table_has_all_its_rows),
 		TEST(several_processes_have_one_line_each),
+		TEST(what_gpus_did_is_on_the_page_where_they_communicate),
 		TEST(idle_time_waits_and_copies_are_of_a_process_where_there_are_several),
 		TEST(of_one_process_pages_have_no_column_for_it),
 		TEST(a_report_that_cannot_be_written_is_an_error),

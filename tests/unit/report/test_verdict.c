@@ -129,6 +129,50 @@ static void a_busy_gpu_has_nothing_to_mend(void **state)
 	model_free(model);
 }
 
+/* A kernel of NCCL at train.py:35. */
+static void reduce(struct log_builder *log, uint32_t corr, uint64_t start_ns, uint64_t end_ns)
+{
+	log_launch(log, PID, TID, start_ns - 10 * US, HOLDS, corr);
+	log_batch(log, PID, TID, end_ns);
+	log_agent_kernel(log, (struct gpt_agent_kernel){
+				      .start_wall_ns = start_ns, .end_wall_ns = end_ns, .corr = corr, .name = 2});
+}
+
+/* A GPU that is never idle, of which a share runs NCCL's kernel alone. */
+static struct model *reducing(uint64_t exposed_ns)
+{
+	struct log_builder log;
+
+	begin(&log);
+	log_batch(&log, PID, TID, 1600);
+	log_agent_name(&log, 2, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)");
+	kernel(&log, 1, FROM, FROM + 10 * US, FROM + 50 * MS);
+	reduce(&log, 3, FROM + 20 * MS, FROM + 50 * MS + exposed_ns);
+	kernel(&log, 2, FROM + 21 * MS, FROM + 50 * MS + exposed_ns, FROM + 100 * MS);
+	log_end(&log, 10000 * MS);
+	return model_of(&log);
+}
+
+static void communication_that_nothing_hides_is_named_with_its_line(void **state)
+{
+	struct model *model = reducing(20 * MS);
+	char *verdict;
+
+	VERDICT_HAS(model, "\nThe GPU was busy for 100.0 % of",
+		    "\nExposed communication: 20.0 % of the time from the first operation to the last: all-reduce at "
+		    "train.py:35\nMost GPU time");
+	verdict = verdict_of(model);
+	assert_null(strstr(verdict, "Nothing to mend"));
+	free(verdict);
+	model_free(model);
+	model = reducing(4 * MS);
+	verdict = verdict_of(model);
+	assert_null(strstr(verdict, "Exposed"));
+	assert_non_null(strstr(verdict, "Nothing to mend"));
+	free(verdict);
+	model_free(model);
+}
+
 static void without_gpu_times_it_says_how_to_get_them_and_which_lines_launch(void **state)
 {
 	struct log_builder log;
@@ -437,6 +481,7 @@ int main(void)
 		cmocka_unit_test(of_a_gap_without_samples_both_launches_are_named_and_no_culprit),
 		cmocka_unit_test(so_they_are_where_no_sample_is_in_the_gap),
 		cmocka_unit_test(a_busy_gpu_has_nothing_to_mend),
+		cmocka_unit_test(communication_that_nothing_hides_is_named_with_its_line),
 		cmocka_unit_test(without_gpu_times_it_says_how_to_get_them_and_which_lines_launch),
 		cmocka_unit_test(what_lost_records_is_not_complete),
 		cmocka_unit_test(lines_too_small_to_be_named_are_one_finding_of_their_cause),

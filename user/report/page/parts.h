@@ -23,6 +23,7 @@ void report_ranges(struct report *report);	/* nvtx.c */
 void report_ops(struct report *report);		/* ops.c */
 void report_collectives(struct report *report); /* collectives.c */
 void report_steps(struct report *report);	/* steps.c */
+void report_breakdown(struct report *report);	/* breakdown.c: computation, communication, copies, idle */
 void report_step_idle(struct report *report);	/* step_idle.c: idle time of the steps, by cause */
 void report_memcpys(struct report *report);	/* memcpys.c */
 void report_idle(struct report *report);	/* idle.c */

@@ -9,15 +9,17 @@
 #include "analyze/why/why_findings.h"
 #include "report/page/parts.h"
 #include "report/table/text.h"
+#include "report/why/exposed.h"
 #include "report/why/why_words.h"
 
 #define LOSSES_SHOWN 3u /* one less where memory grows: that takes its lines */
 #define MEMORY_LINES 2u
 #define CAUTION_LINES 2u
 #define OWNERS_SHOWN 3u
-#define INDENT 8u	/* of the advice */
-#define INDENT_HELD 3u	/* of who holds memory */
-#define OTHER_SHARE 10u /* a second cause is named from one part in this many of a loss */
+#define INDENT 8u	  /* of the advice */
+#define INDENT_HELD 3u	  /* of who holds memory */
+#define EXPOSED_SHARE 20u /* exposed communication is named from one part in this many of the time */
+#define OTHER_SHARE 10u	  /* a second cause is named from one part in this many of a loss */
 
 static void add(struct verdict *verdict, char *line)
 {
@@ -322,6 +324,17 @@ static void add_next(struct verdict *verdict, const struct analyses *all, const 
 
 /* ------------------------------------------------------------------------------------------------------------------ */
 
+/* Whether it is large, and no smaller than the last loss for which there is room. */
+static bool names_exposed(const struct exposed *exposed, const struct analyses *all,
+			  const struct why_findings *findings, size_t shown, size_t most)
+{
+	double share = exposed->whole_ns ? (double)exposed->ns / (double)exposed->whole_ns : 0;
+
+	if (share < 1.0 / EXPOSED_SHARE)
+		return false;
+	return shown < most || share * (double)all->why.looked_ns >= (double)findings->all.items[shown - 1].ns;
+}
+
 static char *busy_text(const struct analyses *all, unsigned width, bool has_losses)
 {
 	static const char losses_follow[] = "Lost most to:";
@@ -336,22 +349,29 @@ static char *busy_text(const struct analyses *all, unsigned width, bool has_loss
 static void add_answer(struct verdict *verdict, const struct analyses *all, unsigned width)
 {
 	size_t most = LOSSES_SHOWN - (all->torch_memory.growing_count != 0), shown;
+	struct exposed exposed = exposed_of(all);
 	struct why_findings findings;
+	bool has_exposed;
 	char *caution;
 
 	why_findings_make(&findings, &all->why, all->why.looked_ns / WHY_LEAST_SHARE);
 	shown = shown_of(all, &findings, most);
+	has_exposed = names_exposed(&exposed, all, &findings, shown, most);
+	if (has_exposed && shown == most)
+		shown--; /* it takes the place of a smaller loss */
 	add(verdict, busy_text(all, width, shown));
-	if (!shown)
+	if (!shown && !has_exposed)
 		add(verdict, why_nothing(all));
 	for (size_t i = 0; i < shown; i++) {
 		verdict->loss[verdict->count] = i + 1;
 		add(verdict, fitting_loss(all, &findings.all.items[i], i + 1, width));
 		add(verdict, try_text(all, &findings.all.items[i], width));
 	}
+	if (has_exposed)
+		add(verdict, exposed_text(all, &exposed));
 	caution = shown < most ? why_caution(all, 0) : NULL;
 	if (caution)
-		add_wrapped(verdict, xstrdup(caution), width, CAUTION_LINES);
+		add_wrapped(verdict, xstrdup(caution), width, has_exposed && shown + 1 >= most ? 1 : CAUTION_LINES);
 	add_memory(verdict, all, width);
 	add_owners(verdict, all, width);
 	add(verdict, report_joined(all));
