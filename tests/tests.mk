@@ -12,6 +12,7 @@
 #   check-inject     the agent let in and out 1,000 times, gputrace killed 200 times, and 200 times with --ops; 7,500 forks and 300 epochs (root)
 #   check-torch      the end-to-end tests on PyTorch
 #   check-trace-processor  files with a timeline in Perfetto's trace_processor, which not every machine can have
+#   check-public-traces  exposed communication in the traces with which HTA tests itself, which not every machine can have
 #   check-torch-all  the tests of older versions, on each PyTorch that PyPI has and gputrace knows (an hour, 35 GB)
 #   check-kernels    the end-to-end tests that depend on the kernel, on each of KERNELS_WANTED in qemu (root)
 #   check-sanitize   the unit tests again, with AddressSanitizer and UndefinedBehaviorSanitizer; those of code with
@@ -78,7 +79,7 @@ $(CONSUMED): %: %.o $(LIB)
 
 .SECONDARY:
 .PHONY: unit check check-quick check-fresh check-dockerfile check-unit check-unit-programs check-e2e check-e2e-all check-further check-hold check-inject check-torch check-torch-all \
-	check-trace-processor check-kernels check-sanitize check-threads fuzz-programs fuzz-short
+	check-trace-processor check-public-traces check-kernels check-sanitize check-threads fuzz-programs fuzz-short
 unit: $(UNIT_BIN) $(RELOG) $(LOG_RECORDS) $(TEED) $(TRACE_DUMP) $(CUT) $(CONSUMED)
 
 # In steps, as each needs what the previous one has installed.
@@ -108,13 +109,20 @@ check-quick: all check-unit-programs check-includes check-circles check-docs che
 # Tests that need one more program run `make` with this BUILD.
 PYTEST = GPUTRACE_BUILD=$(BUILD) BUILD=$(BUILD) "$$(tools/get-pytest)" -m pytest -p no:cacheprovider --strict-markers -ra tests/e2e
 
-# Without Perfetto's trace_processor, which only Perfetto's own host has, the tests that need it are not collected.
+# Without Perfetto's trace_processor, which only Perfetto's own host has, the tests that need it are not collected; nor
+# are those of public traces, which are in no package.
+ABSENT = $$(tools/get-trace-processor installed >/dev/null 2>&1 || echo ' and not trace_processor')$$(tools/get-hta-traces \
+	installed >/dev/null 2>&1 || echo ' and not public_traces')
 check-e2e: all simgpu $(CONSUMED)
-	@$(PYTEST) -m "not torch and not further$$(tools/get-trace-processor installed >/dev/null 2>&1 || echo ' and not trace_processor')" $(PYTEST_FLAGS)
+	@$(PYTEST) -m "not torch and not further$(ABSENT)" $(PYTEST_FLAGS)
 
 check-trace-processor: all simgpu $(CONSUMED)
 	@tools/get-trace-processor >/dev/null
 	@$(PYTEST) -m trace_processor $(PYTEST_FLAGS)
+
+check-public-traces: all
+	@tools/get-hta-traces >/dev/null
+	@$(PYTEST) -m public_traces $(PYTEST_FLAGS)
 
 check-hold: all
 	@GPUTRACE_STARTS=1000 $(PYTEST)/test_command.py -k no_parent_sees
@@ -145,7 +153,7 @@ check-torch-all: all simgpu
 # DIVIDED=FOLDER, which must be empty or not exist yet: runs at the same time divide the test files between them.
 check-e2e-all: all simgpu $(CONSUMED)
 	@tools/get-torch >/dev/null
-	@marked='not further'; tools/get-trace-processor installed >/dev/null 2>&1 || marked="$$marked and not trace_processor"; \
+	@marked="not further$(ABSENT)"; \
 		export GPUTRACE_TEST_DIVIDED="$(abspath $(DIVIDED))"; $(PYTEST) -m "$$marked" $(PYTEST_FLAGS)
 
 check-kernels: all simgpu

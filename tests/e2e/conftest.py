@@ -97,6 +97,7 @@ def pytest_configure(config):
     signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("markers", "torch: needs PyTorch, several GB once (make check-torch)")
     config.addinivalue_line("markers", "trace_processor: needs Perfetto's trace_processor (make check-trace-processor)")
+    config.addinivalue_line("markers", "public_traces: needs the traces of HTA's own tests (make check-public-traces)")
     config.addinivalue_line("markers", "further: shows on one more CPython or way of CUPTI what others show (make check-further)")
     config.addinivalue_line("markers", "alone: no other test runs meanwhile where several runs divide the files between them")
     if DIVIDED:

@@ -6,11 +6,13 @@ import json
 import re
 from pathlib import Path
 
+import gpu_time
 import logfile
 import machine
 import pytest
 import reading
 import tracing
+import truth
 from reading import chrome
 
 RANKS = 2
@@ -115,6 +117,29 @@ def test_the_report_has_them_by_line(started):
     assert rows["allreduce", 4000]["ranks"] == RANKS
     assert rows["allgather", 2 * 10 * RANKS]["kernels"] == RANKS
     assert "nccl_calls.py" in rows["allreduce", 4000]["file"] + rows["allreduce", 4000].get("line", "")
+
+
+def test_what_gpus_did_is_what_the_simulated_gpu_recorded(started):
+    """By process: its own work; by GPU: that of both ranks, which share it."""
+    folder, _ = started
+    said_json = tracing.gputrace(folder, "report", "--format", "json", folder / "trace.gpt").must_be(0).stdout
+    found = {table["id"]: table["rows"] for table in json.loads(said_json)["tables"]}
+    every = ([], [], [])
+    for row in found["breakdown_processes"]:
+        work = truth.load(folder / f"gpu-{row['pid']}.json")
+        spans = ([], [], [])
+        for one in truth.work(work, "kernel", "memcpy", "memset"):
+            kind = 2 if one["kind"] != "kernel" else 1 if one["name"].startswith("nccl") else 0
+            spans[kind].append((one["start"], one["end"]))
+            every[kind].append((one["start"], one["end"]))
+        expected = gpu_time.split(*spans)
+        assert {name: row[name] for name in expected} == expected
+        assert row["exposed_communication_ns"] > 0
+    (row,) = found["breakdown"]
+    expected = gpu_time.split(*every)
+    assert {name: row[name] for name in expected} == expected
+    (line,) = (row for row in found["breakdown_lines"] if row["communication"] == "all-reduce")
+    assert Path(line["file"]).name == "nccl_calls.py"
 
 
 def test_ranks_are_known_of_communicators_from_before(attached):

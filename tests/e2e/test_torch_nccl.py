@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 
+import gpu_time
 import machine
 import pytest
 import reading
@@ -162,3 +163,15 @@ def test_hta_has_the_overlap_of_collectives_and_computing_that_the_gpu_had(run, 
         percent = 100 * together / sum(end - begin for begin, end in collectives)
         assert percent > 0
         assert both.traced["overlap_percent"][str(rank)] == pytest.approx(percent, abs=0.02)
+
+
+@pytest.mark.parametrize("run", ["newest"], indirect=True)
+def test_what_each_rank_did_on_its_gpu_is_as_hta_and_the_gpu_say(run, both):
+    found = tracing.gputrace(run.folder, "report", "trace.gpt", "--format", "json", "--table", "breakdown_processes").must_be(0)
+    rows = {row["pid"]: row for row in json.loads(found.stdout)["tables"][0]["rows"]}
+    for rank, pid in enumerate(run.pids):
+        work = truth.work(truth.load(run.folder / f"gpu-{pid}.json"), "memcpy", "memset")
+        collectives, others = kernels_of(run.folder, pid)
+        expected = gpu_time.split(others, collectives, [(copy["start"], copy["end"]) for copy in work])
+        assert {name: rows[pid][name] for name in expected} == expected
+        assert both.traced["overlap_percent"][str(rank)] == pytest.approx(rows[pid]["overlap_percent"], abs=0.02)
