@@ -338,11 +338,28 @@ def test_a_limit_of_file_sizes_that_an_output_reaches_is_named(cudart, tmp_path)
     assert_one_line(done, FAILED, "big.json: not written: File too large: the limit is 50 KB a file (ulimit -f): raise it")
 
 
-@pytest.mark.parametrize("most, what", [(7, "true: "), (25, "cannot load the BPF programs: "), (40, "cannot load the BPF programs: ")])
-def test_too_few_descriptors_are_named_with_their_limit(tmp_path, most, what):
-    done = tracing.gputrace(tmp_path, "--", "true", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (most, most)))
+@pytest.mark.parametrize("way, most, what", [
+    ("bpf", 7, "true: "), ("bpf", 25, "a trace takes "), ("bpf", 72, "a trace takes "), ("bpf", 84, "a trace takes "),
+    ("bpf", 100, "a trace takes "), ("agent", 7, "true: "), ("agent", 16, "a trace takes 32 open files: "), ("agent", 31, "a trace takes 32 open files: ")])
+def test_too_few_descriptors_are_named_with_their_limit(tmp_path, way, most, what):
+    """Between none and enough of them files of /proc cannot be opened, as if their processes had ended."""
+    done = tracing.gputrace(tmp_path, "--way", way, "--", "true", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (most, most)))
     done.must_be(OWN_FAILURE)
     assert what in done.stderr and f"Too many open files: the limit is {most} (ulimit -n): raise it, as by ulimit -n 4096, before gputrace" in done.stderr
+
+
+@pytest.mark.parametrize("way", ("bpf", "agent"))
+@pytest.mark.parametrize("mb", (20, 40, 70, 90, 150, 400))
+def test_too_little_memory_is_named_with_its_limit_or_is_enough(tmp_path, way, mb):
+    done = tracing.gputrace(tmp_path, "--way", way, "-o", "trace.gpt", "--", "sh", "-c", "exit 7",
+                            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (mb << 20, mb << 20)))
+    if done.code == 7:  # the command's
+        if "(ulimit -v)" not in done.stderr:
+            tracing.gputrace(tmp_path, "report", "trace.gpt").must_be(0)
+        return
+    done.must_be(OWN_FAILURE)
+    assert f"Cannot allocate memory: the limit is {mb << 10} KB of memory (ulimit -v): raise it, as by ulimit -v unlimited" in done.stderr
+    assert mb < 400
 
 
 def test_a_file_that_is_there_is_replaced_only_by_a_whole_one(cudart, tmp_path):

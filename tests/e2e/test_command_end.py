@@ -70,6 +70,7 @@ BEFORE = {
     "no such command": ([], ["no-such-command"], 127, "command not found"),
     "no permission": ([], ["./data"], 126, "cannot be executed"),
     "no interpreter": ([], ["./script"], 127, "cannot be executed"),
+    "a folder": ([], ["/tmp"], 126, "/tmp: cannot be executed: it is a folder: name a program in it"),
 }
 
 
@@ -150,6 +151,21 @@ def test_a_signal_reaches_the_command_after_the_trace(tmp_path, name):
         running.process.send_signal(getattr(signal, name))
         running.wait_line(f"got {name}")
         running.end().must_be(40)
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGQUIT", "SIGUSR1"])
+@pytest.mark.parametrize("options", [[], ["-d", "100ms"]], ids=["traced", "after"])
+def test_a_signal_that_the_caller_ignores_reaches_a_command_that_handles_it(tmp_path, name, options):
+    """A shell without job control has the jobs in its background ignore SIGINT and SIGQUIT."""
+    def traced(*more):
+        return ["env", f"--ignore-signal={name}", *quick(*more)]
+    with signalled(tmp_path, *options, traced=traced, heeds=[name]) as running:
+        if options:
+            goes_on(running)
+        running.process.send_signal(getattr(signal, name))
+        running.wait_line(f"got {name}")
+        running.end().must_be(40)
+    assert (tmp_path / "trace.json").exists()
 
 
 def test_a_command_that_takes_long_to_end_has_its_outputs_before(tmp_path):

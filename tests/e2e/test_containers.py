@@ -131,6 +131,17 @@ def trace_beside(running, desk, by, pid, program="gputrace"):
     return must_be_whole(desk, done)
 
 
+def test_root_of_a_container_is_not_said_to_have_capabilities_of_its_file(desk):
+    """From a container of root without capabilities."""
+    less = ("setpriv", "--bounding-set=-all")
+    with target(desk, by=AS_ROOT[len(DOCKER) + 1:]) as running:
+        done = tracing.command(desk, *less, desk / "gputrace", "--way", "agent", "-p", running.pid).must_be(1)
+        cause = "it is root with capabilities that gputrace lacks: run gputrace in the same container"
+        assert done.stderr == f"gputrace: cannot look into process {running.pid}: {cause}\n"
+        assert cause in doctor(desk, running.pid, less)
+        running.end().must_be(0)
+
+
 @pytest.mark.parametrize("by", ((*ROOTLESS, *DOCKER), ROOTLESS), ids=("Docker's filter", "no filter"))
 def test_from_outside_a_rootless_container_its_user_is_sent_inside(desk, by):
     with container(desk, by) as running:

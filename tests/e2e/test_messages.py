@@ -40,7 +40,7 @@ def said(done):
      (*CIRCLES, "run it with sudo")),
     (WITHOUT_SYS, ["BTF missing /sys/kernel/btf/vmlinux is not there: /sys is not mounted here: mount -t sysfs",
                    "uprobes missing /sys is not mounted here"], (*CIRCLES, "sudo"))],
-                         ids=("plain user", "root without capabilities", "user of a container", "user namespace", "no /sys"))
+                         ids=("plain user", "root without capabilities", "user of a container", "namespace of its own", "no /sys"))
 def test_doctor_and_a_trace_say_what_is_missing_and_not_what_is_there(tmp_path, public, how, has, lacks):
     doctor = said(tracing.command(tmp_path, *how, public / "gputrace", "doctor").must_be(0))
     trace = said(tracing.command(tmp_path, *how, public / "gputrace", "--way", "bpf", "--", "true").must_be(tracing.OWN_FAILURE))

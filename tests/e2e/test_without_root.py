@@ -4,6 +4,7 @@
 import collections
 import os
 import pathlib
+import shutil
 import signal
 
 import chrome_invariants as chrome
@@ -231,6 +232,35 @@ def test_a_command_without_cuda_is_said_to_have_loaded_no_agent(desk):
     done = as_user(desk, ["true"], names=()).must_be(0)
     assert "no process has loaded the agent" in " ".join(done.stdout.split())
     assert "recorded by the agent alone, as with --way agent" in done.stderr
+
+
+def test_launches_of_pypy_are_not_said_to_be_of_no_python(desk):
+    (desk / "pypy.c").write_text("int pypy_main_startup(void) { return 0; }\n")
+    pypy = machine.compile_library(desk / "pypy.c", desk / "libpypy3.10-c.so")
+    done = as_user(desk, ["env", f"LD_PRELOAD={pypy}", *tracing.on_simgpu(desk / "gpu.json", machine.SIMGPU / "launch", 5)]).must_be(0)
+    assert "(thread launch: Python not supported" in done.stdout
+    assert "no Python in the process" not in done.stdout
+    assert "no Python stacks: it is PyPy, and gputrace reads the frames of CPython" in " ".join(done.stdout.split())
+
+
+STARTS_CUDA = """import ctypes, sys
+for name in ("libcuda.so.1", "libcudart.so.13", "libcupti.so.13"):
+    library = ctypes.CDLL(f"{sys.argv[1]}/{name}", mode=ctypes.RTLD_GLOBAL)
+print("cuInit", ctypes.CDLL(f"{sys.argv[1]}/libcuda.so.1").cuInit(0))
+"""
+
+
+def test_a_command_with_capabilities_of_its_file_is_said_to_take_no_agent(desk):
+    """The dynamic loader hides the environment from nobody, and the agent does as secure_getenv(3) says."""
+    python = desk / "python3"
+    shutil.copy(os.path.realpath("/usr/bin/python3"), python)
+    python.chmod(0o755)
+    tracing.command(desk, "setcap", "cap_net_raw+ep", python).must_be(0)
+    done = tracing.command(desk, *AS_1000, desk / "gputrace", "--no-keep", "--", python, "-c", STARTS_CUDA, machine.SIMGPU).must_be(0)
+    assert "cuInit 0\n" in done.stdout
+    said = " ".join(done.stdout.split())
+    assert "no process has loaded the agent: none started CUDA, " in said
+    assert "or the program has more rights than its user (setcap), and takes no request from its environment" in said
 
 
 def limited(option, number):

@@ -328,9 +328,11 @@ static void report_what_is_missing(struct attach *attach)
 		  "recorded without root, by the agents alone: no collections and imports of Python, no NCCL calls by "
 		  "name, no launches of processes without an agent");
 	if (!attach->join && !shares_count(attach->shares))
-		emit_note(attach->emit, attach->emit_context, 0,
-			  "no process has loaded the agent: none started CUDA, or the driver does not load what "
-			  "CUDA_INJECTION64_PATH names there");
+		emit_note(
+			attach->emit, attach->emit_context, 0,
+			"no process has loaded the agent: none started CUDA, the driver does not load what "
+			"CUDA_INJECTION64_PATH names there, or the program has more rights than its user (setcap), and "
+			"takes no request from its environment");
 }
 
 void by_agents_stop(struct attach *attach, uint64_t end_ns, void (*drain)(void *), void *drain_context)

@@ -190,11 +190,11 @@ void python_examine(struct processes *processes, struct followed *process, const
 		look_again(process);
 		look_at(process, process->unfit_since_ns + PATIENCE_NS);
 	} else {
-		set_python(processes, process, error == -ENOENT ? GPT_STACK_NO_PYTHON : GPT_STACK_UNKNOWN_LAYOUT, NULL);
-		if (error == -ENOENT && !process->python_reported && pypy_is_mapped(process->pid, mappings)) {
+		if (error == -ENOENT && pypy_is_mapped(process->pid, mappings)) {
 			snprintf(why, sizeof(why), PYPY_WHY);
 			error = -ENOTSUP;
 		}
+		set_python(processes, process, error == -ENOENT ? GPT_STACK_NO_PYTHON : GPT_STACK_UNKNOWN_LAYOUT, NULL);
 		if (error != -ENOENT && !process->python_reported) {
 			emit_note(processes->emit, processes->emit_context, (uint32_t)process->pid,
 				  "%s (pid %d): no Python stacks: %s", info->comm, process->pid, why);

@@ -2,18 +2,27 @@
 /* Allocation that ends the program with a message when it fails. */
 #include "base/array.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/error_text.h"
 #include "base/msg.h"
+
+static int failure = 1;
+
+void array_set_failure(int exit_status)
+{
+	failure = exit_status;
+}
 
 static void *check(void *block, size_t bytes)
 {
 	if (!block && bytes) {
-		msg_error("out of memory (%zu bytes asked for)", bytes);
-		exit(1);
+		msg_error("out of memory (%zu bytes asked for): %s", bytes, error_text(ENOMEM));
+		exit(failure);
 	}
 	return block;
 }

@@ -17,6 +17,9 @@
 		size_t count, capacity;                                                                                \
 	}
 
+/* Exit status of a program that runs out of memory; 1 if it is not set. */
+void array_set_failure(int exit_status);
+
 /* Grows the block to hold at least `wanted` items; returns the (possibly moved) block. */
 void *array_grow(void *items, size_t item_size, size_t wanted, size_t *capacity);
 

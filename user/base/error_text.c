@@ -14,10 +14,29 @@ uint64_t file_size_limit(void)
 	return getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur == RLIM_INFINITY ? UINT64_MAX : limit.rlim_cur;
 }
 
+/* The limit of memory that is set, with its option of ulimit; NULL: none. */
+static const char *memory_limit(uint64_t *bytes)
+{
+	static const struct {
+		int resource;
+		const char *option;
+	} limits[] = {{RLIMIT_AS, "-v"}, {RLIMIT_DATA, "-d"}};
+	struct rlimit limit;
+
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
+		if (!getrlimit(limits[i].resource, &limit) && limit.rlim_cur != RLIM_INFINITY) {
+			*bytes = limit.rlim_cur;
+			return limits[i].option;
+		}
+	return NULL;
+}
+
 const char *error_text(int error)
 {
 	static _Thread_local char text[160];
+	const char *option;
 	struct rlimit limit;
+	uint64_t bytes;
 
 	error = abs(error);
 	if (error == EMFILE && !getrlimit(RLIMIT_NOFILE, &limit))
@@ -28,6 +47,10 @@ const char *error_text(int error)
 		snprintf(text, sizeof(text),
 			 "%s: the limit is %llu KB a file (ulimit -f): raise it, as by ulimit -f unlimited",
 			 strerror(error), (unsigned long long)(file_size_limit() >> 10));
+	else if (error == ENOMEM && (option = memory_limit(&bytes)))
+		snprintf(text, sizeof(text),
+			 "%s: the limit is %llu KB of memory (ulimit %s): raise it, as by ulimit %s unlimited",
+			 strerror(error), (unsigned long long)(bytes >> 10), option, option);
 	else
 		return strerror(error);
 	return text;

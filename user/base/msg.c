@@ -31,23 +31,49 @@ void msg_progress_end(void)
 	progress_shown = false;
 }
 
-/*
- * Prints the message as one write, so that the target's own output does not get into the line.  Names in it are chosen
- * by a target.  Without memory: prints the format alone, without the names.
- */
+struct line {
+	const char *before, *prefix, *after;
+};
+
+/* As one write, so that the target's own output does not get into the line.  Names in it are chosen by a target. */
+static void print_safe(const struct line *line, const char *text, size_t length, char *whole)
+{
+	size_t size = (size_t)(stpcpy(stpcpy(whole, line->before), line->prefix) - whole);
+
+	size += safe_text_copy(whole + size, text, length);
+	strcpy(whole + size, line->after);
+	fputs(whole, stderr);
+}
+
+/* The line's fixed texts are a few words. */
+#define FIXED_MAX 64
+#define WITHOUT_MEMORY_MAX 512
+
+/* Where there is no memory: what the stack has room for. */
+static void print_without_memory(const struct line *line, const char *format, va_list args)
+{
+	char text[WITHOUT_MEMORY_MAX], whole[FIXED_MAX + SAFE_TEXT_MAX(WITHOUT_MEMORY_MAX)];
+
+	(void)vsnprintf(text, sizeof(text), format, args);
+	print_safe(line, text, strlen(text), whole);
+}
+
 static void print(const char *before, const char *prefix, const char *after, const char *format, va_list args)
 {
-	char *text = NULL, *whole;
-	int length = vasprintf(&text, format, args);
-	size_t fixed = strlen(before) + strlen(prefix), size;
+	const struct line line = {before, prefix, after};
+	char *text = NULL, *whole = NULL;
+	va_list again;
+	int length;
 
-	whole = length < 0 ? NULL : malloc(fixed + SAFE_TEXT_MAX((size_t)length) + strlen(after) + 1);
-	if (whole) {
-		size = (size_t)(stpcpy(stpcpy(whole, before), prefix) - whole);
-		size += safe_text_copy(whole + size, text, (size_t)length);
-		strcpy(whole + size, after);
-	}
-	fputs(whole ? whole : format, stderr);
+	va_copy(again, args);
+	length = vasprintf(&text, format, args);
+	if (length >= 0)
+		whole = malloc(FIXED_MAX + SAFE_TEXT_MAX((size_t)length));
+	if (whole)
+		print_safe(&line, text, (size_t)length, whole);
+	else
+		print_without_memory(&line, format, again);
+	va_end(again);
 	free(whole);
 	if (length >= 0)
 		free(text);

@@ -2,7 +2,23 @@
 /* Sets attributes, and the signal mask, which a thread inherits from the thread that starts it. */
 #include "base/thread.h"
 
+#include <errno.h>
 #include <signal.h>
+#include <sys/mman.h>
+
+/* pthread_create(3) says EAGAIN for both: there may be no more threads, and no memory for a stack. */
+static int without_room(const pthread_attr_t *attributes)
+{
+	size_t bytes = 0;
+	void *stack;
+
+	(void)pthread_attr_getstacksize(attributes, &bytes);
+	stack = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (stack == MAP_FAILED)
+		return ENOMEM;
+	munmap(stack, bytes);
+	return EAGAIN;
+}
 
 int thread_start(void *(*run)(void *), void *context, size_t stack_bytes, pthread_t *out)
 {
@@ -21,6 +37,8 @@ int thread_start(void *(*run)(void *), void *context, size_t stack_bytes, pthrea
 	pthread_sigmask(SIG_SETMASK, &every, &old);
 	error = pthread_create(out ? out : &thread, &attributes, run, context);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (error == EAGAIN)
+		error = without_room(&attributes);
 	pthread_attr_destroy(&attributes);
 	return -error;
 }

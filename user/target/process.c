@@ -253,6 +253,8 @@ const char *process_explain_refused(pid_t pid)
 		return "it has ended";
 	if (of.file_uid != own.file_uid)
 		return "it is another user's, and the capabilities to look into it are missing";
+	if (of.permitted & ~own.effective && !of.uid)
+		return "it is root with capabilities that gputrace lacks: run gputrace in the same container";
 	if (of.permitted & ~own.effective)
 		return "its program has capabilities (setcap) that gputrace lacks, so only root may look into it";
 	if (is_undumpable(pid, &of))

@@ -24,8 +24,8 @@
 #include "target/process.h"
 
 #define CGROUP_MAX 4096
-#define CLOSED 3			/* the descriptor of the calls in the table */
-#define TRIAL_LOOKS 2000		/* 1 ms each: a filter may have a supervisor that does not answer */
+#define CLOSED 3	 /* the descriptor of the calls in the table */
+#define TRIAL_LOOKS 2000 /* 1 ms each: a filter may have a supervisor that does not answer */
 #define TRIAL_PAUSE_NS 1000000L
 
 static pthread_once_t tried = PTHREAD_ONCE_INIT;

@@ -20,6 +20,8 @@
 #include "base/msg.h"
 #include "gputrace_old.skel.h"
 
+#define KERNEL_BTF "/sys/kernel/btf/vmlinux"
+
 /*
  * Both objects are built from the same files and used through one skeleton: the layout of what it points to must agree.
  */
@@ -71,6 +73,19 @@ static void leave_out(struct gputrace_bpf *bpf, const struct gpt_config *config)
 		bpf_map__set_max_entries(bpf->maps.off_cpu, 1);
 }
 
+/* libbpf has the same error for each of these. */
+static void explain_no_btf(char *why, size_t why_size)
+{
+	if (!access(KERNEL_BTF, R_OK))
+		snprintf(why, why_size, "the kernel's BTF cannot be loaded: %s", error_text(ENOMEM));
+	else
+		snprintf(why, why_size,
+			 access("/sys/kernel", F_OK)
+				 ? "the kernel's BTF cannot be read: /sys is not mounted here (mount -t sysfs sysfs "
+				   "/sys)"
+				 : "this kernel has no BTF (" KERNEL_BTF "): it needs CONFIG_DEBUG_INFO_BTF");
+}
+
 static void explain(int error, char *why, size_t why_size)
 {
 	/* The verifier returns EACCES also to root. */
@@ -80,19 +95,13 @@ static void explain(int error, char *why, size_t why_size)
 			 strerror(-error),
 			 geteuid() ? "run as root (sudo gputrace ...)"
 				   : "lockdown, a security module or a container's seccomp profile forbids it to root");
-	else if (error == -EMFILE)
-		snprintf(why, why_size, "cannot load the BPF programs: %s", error_text(error));
 	else if (feature_probe(FEATURE_RING_BUFFER) == 0)
 		snprintf(why, why_size, "this kernel has no BPF ring buffer: Linux 5.10 or newer is needed");
 	else if (error == -ENOENT || error == -ESRCH)
-		snprintf(why, why_size,
-			 access("/sys/kernel", F_OK)
-				 ? "the kernel's BTF cannot be read: /sys is not mounted here (mount -t sysfs sysfs "
-				   "/sys)"
-				 : "this kernel has no BTF (/sys/kernel/btf/vmlinux): it needs CONFIG_DEBUG_INFO_BTF");
+		explain_no_btf(why, why_size);
 	else
 		snprintf(why, why_size, "cannot load the BPF programs: %s%s%s (-v shows what the kernel says)",
-			 strerror(-error), last_words[0] ? ": " : "", last_words);
+			 error_text(error), last_words[0] ? ": " : "", last_words);
 }
 
 /* ---- programs loaded when needed ------------------------------------------------------------- */

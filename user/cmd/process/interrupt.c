@@ -14,11 +14,13 @@
 #include "capture/signals.h"
 
 /* All lock-free, as a handler needs it. */
+_Static_assert(SIGWINCH < 32 && SIGTERM < 32, "passed signals fit a word of bits");
 static atomic_int own;
 static atomic_int *interrupted = &own;
 static atomic_int command; /* 0: signals are passed on to no process */
 static atomic_int owner;   /* the process whose child the command is: it decides, and a fork of it does nothing */
 static atomic_bool signalled;
+static atomic_uint ignored; /* bit N: the caller has gputrace ignore signal N */
 static struct cancel cancel = {.flag = &own, .fd = -1};
 
 static bool lives(pid_t child)
@@ -40,6 +42,8 @@ static void on_signal(int number, siginfo_t *info, void *context)
 	is_alive = child && lives(child);
 	if (is_alive)
 		signal_pass_on(child, number, info->si_code);
+	if (atomic_load(&ignored) >> number & 1)
+		goto out;
 	if (!is_alive && number == SIGQUIT) {
 		signal(number, SIG_DFL);
 		raise(number);
@@ -63,13 +67,17 @@ static void share_flag(void)
 		cancel.flag = interrupted = shared;
 }
 
-static void handle(int number)
+/* What nohup(1) or a shell's background job ignores stays ignored; passes: but a command may handle it all the same. */
+static void handle(int number, bool passes)
 {
 	struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART}, old;
+	bool is_ignored = !sigaction(number, NULL, &old) && old.sa_handler == SIG_IGN;
 
-	/* What nohup(1) or a shell's background job ignores stays ignored. */
-	if (sigaction(number, NULL, &old) == 0 && old.sa_handler != SIG_IGN)
-		sigaction(number, &action, NULL);
+	if (is_ignored && (!passes || number == SIGHUP))
+		return;
+	if (is_ignored)
+		atomic_fetch_or(&ignored, 1u << number);
+	sigaction(number, &action, NULL);
 }
 
 void interrupt_watch(void)
@@ -81,7 +89,7 @@ void interrupt_watch(void)
 	cancel.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	for (size_t i = 0; i < PASSED_SIGNALS; i++)
 		if (signal_ends_trace(passed_signals[i]))
-			handle(passed_signals[i]);
+			handle(passed_signals[i], false);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 }
@@ -92,8 +100,7 @@ void interrupt_pass_on(pid_t child, bool was_signalled)
 	atomic_store(&owner, getpid());
 	atomic_store(&command, child);
 	for (size_t i = 0; i < PASSED_SIGNALS; i++)
-		if (!signal_ends_trace(passed_signals[i]))
-			handle(passed_signals[i]);
+		handle(passed_signals[i], true);
 }
 
 void interrupt_pass_on_end(void)

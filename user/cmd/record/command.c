@@ -46,9 +46,9 @@ static int check_executable(const char *path)
 
 	if (stat(path, &stat_buffer) < 0)
 		return -errno;
-	if (S_ISDIR(stat_buffer.st_mode) || access(path, X_OK) < 0)
-		return -EACCES;
-	return 0;
+	if (S_ISDIR(stat_buffer.st_mode))
+		return -EISDIR;
+	return access(path, X_OK) < 0 ? -EACCES : 0;
 }
 
 int command_check(const char *name, const char *path)
@@ -66,7 +66,7 @@ int command_check(const char *name, const char *path)
 		int err = check_executable(file);
 
 		free(file);
-		if (!err || err == -EACCES)
+		if (!err || err == -EACCES || err == -EISDIR)
 			result = err;
 		if (!err || !path[length])
 			break;

@@ -23,14 +23,26 @@
 /* In memory that both processes share. NULL: this gputrace is not the child of a first process. */
 static atomic_int *command;
 
-/* gputrace was killed. The command, if it runs, has become a child of this process. */
-static void say_killed(int signal_number)
+/* gputrace has ended before the command, which has become a child of this process. */
+static void say_ended(int status)
 {
-	msg_error("gputrace was killed by %s: the command goes on untraced, to its end",
-		  signal_name((unsigned)signal_number));
+	if (WIFSIGNALED(status))
+		msg_error("gputrace was killed by %s: the command goes on untraced, to its end",
+			  signal_name((unsigned)WTERMSIG(status)));
+	else
+		msg_error("gputrace has failed: the command goes on untraced, to its end");
 }
 
-/* Takes the status of each child that has ended. `child` becomes 0 when gputrace was killed and the command lives. */
+/* Where gputrace has ended before it: only if it runs out of memory. */
+static bool command_lives(void)
+{
+	siginfo_t info = {0};
+	pid_t pid = atomic_load(command);
+
+	return pid && !waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) && !info.si_pid;
+}
+
+/* Takes the status of each child that has ended. `child` becomes 0 when gputrace has ended before the command. */
 static void reap(pid_t *child)
 {
 	static int command_status = -1;
@@ -38,7 +50,7 @@ static void reap(pid_t *child)
 	pid_t pid;
 
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-		if (pid == *child && WIFEXITED(status))
+		if (pid == *child && WIFEXITED(status) && !command_lives())
 			exit(WEXITSTATUS(status));
 		if (pid == atomic_load(command))
 			command_status = status_as_shell(status);
@@ -48,7 +60,7 @@ static void reap(pid_t *child)
 		if (!atomic_load(command))
 			exit(status_as_shell(status));
 		if (command_status < 0)
-			say_killed(WTERMSIG(status));
+			say_ended(status);
 	}
 	if (!*child && command_status >= 0)
 		exit(command_status);

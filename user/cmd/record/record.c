@@ -14,6 +14,7 @@
 #include "attach/attach.h"
 #include "attach/emit.h"
 #include "attach/share/shares.h"
+#include "base/array.h"
 #include "base/error_text.h"
 #include "base/temporary.h"
 #include "capture/drain.h"
@@ -75,6 +76,8 @@ static void say_not_executed(const char *name, int err)
 		msg_error(
 			"%s: cannot be executed: %s: name its interpreter before it (python %s), or make it executable",
 			name, strerror(-err), name);
+	else if (err == -EISDIR)
+		msg_error("%s: cannot be executed: it is a folder: name a program in it", name);
 	else
 		msg_error("%s: cannot be executed: %s", name, strerror(-err));
 }
@@ -242,8 +245,10 @@ static int open_log(struct recording *recording)
 				 recording->share_name && !privileges_sudo_gives());
 	err = log_writer_append(recording->log, &session->hdr);
 	free(session);
-	if (err)
+	if (err) {
+		msg_error("%s: the log cannot be begun: %s", log_file_name(&recording->file), error_text(err));
 		return err;
+	}
 	early_cycles_start(&recording->early, recording->options, recording->file.fd);
 	err = top_process_start(&recording->top, recording->options, recording->file.fd);
 	if (err)
@@ -433,6 +438,8 @@ int record_command(const struct options *options)
 
 	/* Else a file at its greatest size kills gputrace without a word. */
 	signal(SIGXFSZ, SIG_IGN);
+	if (options->command)
+		array_set_failure(EXIT_OWN_FAILURE);
 	if (check_all(&recording))
 		goto cleanup;
 	recording.signals = stop_signals_open(options->command != NULL, &recording.old_signals);
@@ -472,6 +479,7 @@ int record_command(const struct options *options)
 cleanup:
 	close_all(&recording);
 	stay_with_command(&recording);
+	first_process_set_command(0);
 	status = exit_status(&recording, code);
 	command_close(&recording.command);
 	return status;

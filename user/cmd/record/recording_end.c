@@ -15,7 +15,7 @@ void recording_say_end(struct recording *recording)
 {
 	const struct run_result *result = &recording->result;
 
-	if (result->reason == GPT_END_DISK && result->error == -EFBIG)
+	if (result->reason == GPT_END_DISK && (result->error == -EFBIG || result->error == -ENOMEM))
 		msg_error("%s: the trace ends here, as the log could not be written any further: %s",
 			  log_file_name(&recording->file), error_text(result->error));
 	else if (result->reason == GPT_END_DISK)

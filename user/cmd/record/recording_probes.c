@@ -51,15 +51,31 @@ static int follow_processes(struct recording *recording)
 	return err;
 }
 
+/*
+ * Descriptors of a trace of one process by the agent, and by BPF with samples of each processor. With fewer not every
+ * failure would be said to be one of the limit: without them files of /proc look as if their process had ended.
+ */
+#define FILES_BY_AGENT 32
+#define FILES_BY_BPF 120
+#define FILES_A_PROCESSOR 4
+
 /* Kernels without uprobe.multi need two descriptors a probe; the command was forked before and keeps its limit. */
-static void raise_file_limit(void)
+static int raise_file_limit(struct recording *recording)
 {
+	rlim_t needed = FILES_BY_BPF + FILES_A_PROCESSOR * (rlim_t)sysconf(_SC_NPROCESSORS_ONLN);
 	struct rlimit limit;
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-		limit.rlim_cur = limit.rlim_max;
-		(void)setrlimit(RLIMIT_NOFILE, &limit);
-	}
+	if (recording->share_name)
+		needed = FILES_BY_AGENT;
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return 0;
+	limit.rlim_cur = limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
+	if (limit.rlim_max >= needed)
+		return 0;
+	snprintf(recording->why, sizeof(recording->why), "a trace takes %llu open files: %s",
+		 (unsigned long long)needed, error_text(EMFILE));
+	return -EMFILE;
 }
 
 static void begin_now(struct recording *recording)
@@ -101,7 +117,9 @@ int recording_attach(struct recording *recording)
 		.ops = options->ops, .torch_memory = options->torch_memory, .schedule = options->schedule};
 	int err;
 
-	raise_file_limit();
+	err = raise_file_limit(recording);
+	if (err)
+		goto failed;
 	snprintf(recording->why, sizeof(recording->why), "the probes could not be placed");
 	err = attach_open(&attach_options, recording_emit, recording, &recording->attach, recording->why,
 			  sizeof(recording->why));

@@ -10,7 +10,8 @@
 /* What is traced, in the user's words; the caller frees it. */
 char *session_target(const struct options *options);
 
-/* A whole GPT_SESSION record; the caller frees it.  unasked: GPT_SESSION_UNASKED holds; no_sudo: GPT_SESSION_NO_SUDO. */
+/* A whole GPT_SESSION record; the caller frees it.  unasked: GPT_SESSION_UNASKED holds; no_sudo: GPT_SESSION_NO_SUDO.
+ */
 struct gpt_session *session_record(const struct options *options, bool unasked, bool no_sudo);
 
 #endif
