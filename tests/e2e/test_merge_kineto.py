@@ -47,6 +47,25 @@ def test_the_late_rank_and_the_distance_of_clocks_are_found(tmp_path):
     assert [(row["rank"], row["compared"], row["late"]) for row in ranks] == [(0, ROUNDS, 0), (1, ROUNDS, ROUNDS // 2)]
 
 
+def test_what_the_ranks_gpus_did_stands_side_by_side(tmp_path):
+    """Rank 0 also computes beside each second collective, for 30 us of it and 10 us after it."""
+    beside = [event("kernel", "gemm", 0, 8, 1000.0 * number + LATE_US + 20, 40, device=0, context=1, stream=8, correlation=1000 + number)
+              for number in range(2, ROUNDS + 1, 2)]
+    launches = [event("cuda_runtime", "cudaLaunchKernel", 100, 100, 1000.0 * number - 20, 5, cbid=211, correlation=1000 + number)
+                for number in range(2, ROUNDS + 1, 2)]
+    write(tmp_path / "rank0.json", 0, *beside, *launches)
+    write(tmp_path / "rank1.json", 1)
+    (first, second), _ = rows(tmp_path, "merge_breakdown")
+    assert (first["rank"], first["gpus"], second["rank"], second["gpus"]) == (0, 1, 1, 1)
+    assert first["communication_ns"] == ROUNDS * 70_000 and first["computation_ns"] == ROUNDS // 2 * 40_000
+    assert first["exposed_communication_ns"] == ROUNDS * 70_000 - ROUNDS // 2 * 30_000
+    assert round(first["overlap_percent"] * first["communication_ns"] / 100) == ROUNDS // 2 * 30_000
+    assert second["exposed_communication_ns"] == second["communication_ns"] == ROUNDS // 2 * (70_000 + 50_000)
+    assert (second["computation_ns"], second["overlap_percent"]) == (0, 0)
+    for row in (first, second):
+        assert row["span_ns"] == row["idle_ns"] + row["computation_ns"] + row["exposed_communication_ns"] + row["exposed_copies_ns"]
+
+
 def test_a_rank_that_is_not_known_has_no_file_and_is_named(tmp_path):
     write(tmp_path / "rank0.json", 0,
           event("cuda_runtime", "cudaLaunchKernel", 200, 200, 5, 5, cbid=211, correlation=0),

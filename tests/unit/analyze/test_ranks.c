@@ -25,8 +25,9 @@ static void add(struct ranks *ranks, const struct rank *rank, const struct trace
 	fd = log_fd(&log);
 	log_free(&log);
 	assert_int_equal(gpt_trace_open(fd, division, NULL, &trace, &why), 0);
-	assert_int_equal(analyze(&all, trace, ANALYSES(ANALYZE_ARRIVALS), NULL), 0);
+	assert_int_equal(analyze(&all, trace, ANALYSES(ANALYZE_ARRIVALS, ANALYZE_BREAKDOWN), NULL), 0);
 	ranks_add_log(ranks, names[ranks->logs.count], all.model, &all.arrivals);
+	ranks_add_breakdown(ranks, &all.breakdown, window_timed_ns(&all.window));
 	analyses_free(&all);
 	gpt_trace_close(trace);
 	close(fd);
@@ -82,6 +83,32 @@ static void an_offset_of_days_and_a_drift_are_found_again(void **state)
 	assert_true(ranks.clocks.items[1].fit.error_ns < 10);
 	assert_found(&ranks, &second, 50);
 	assert_int_equal(ranks.late.count, 0);
+	ranks_free(&ranks);
+}
+
+static void what_the_gpus_of_a_rank_did_outlives_its_log(void **state)
+{
+	const struct rank first = RANK(0, "boot-a"), second = RANK(1, "boot-b", .late_every = 4, .late_ms = 3);
+	struct ranks ranks = {0};
+
+	add(&ranks, &first, NULL);
+	add(&ranks, &second, NULL);
+	align(&ranks);
+	assert_int_equal(ranks.rows.count, 2);
+	for (size_t i = 0; i < ranks.rows.count; i++) {
+		const struct rank_row *row = &ranks.rows.items[i];
+		uint64_t communication_ns = 0;
+		uint32_t gpus;
+		struct breakdown_sums sums = rank_breakdown(&ranks, row, &gpus);
+
+		for (size_t k = 0; k < row->of->met.list.count; k++)
+			communication_ns += row->of->met.list.items[k].ended_ns - row->of->met.list.items[k].arrived_ns;
+		assert_int_equal(gpus, 1);
+		assert_int_equal(sums.communication_ns, communication_ns);
+		assert_int_equal(sums.exposed_communication_ns, communication_ns);
+		assert_int_equal(sums.computation_ns, 0);
+		assert_true(breakdown_idle_ns(&sums, ranks.logs.items[row->log].timed_ns) > 0);
+	}
 	ranks_free(&ranks);
 }
 
@@ -286,6 +313,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_offset_of_days_and_a_drift_are_found_again),
+		cmocka_unit_test(what_the_gpus_of_a_rank_did_outlives_its_log),
 		cmocka_unit_test(ends_that_spread_say_how_large_the_error_is),
 		cmocka_unit_test(few_collectives_give_an_offset_and_no_drift),
 		cmocka_unit_test(collectives_are_matched_by_their_number_not_by_their_place),

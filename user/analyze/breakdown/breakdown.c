@@ -169,7 +169,7 @@ void breakdown_add_gpu(struct breakdown *all, const struct gpu_event *event)
 
 /* ---- results ----------------------------------------------------------------------------------------------------- */
 
-static void add_to(struct breakdown_sums *to, const struct breakdown_sums *from)
+void breakdown_sums_add(struct breakdown_sums *to, const struct breakdown_sums *from)
 {
 	to->computation_ns += from->computation_ns;
 	to->exposed_communication_ns += from->exposed_communication_ns;
@@ -188,7 +188,7 @@ struct breakdown_sums breakdown_of_steps(const struct breakdown *all, size_t tab
 	struct breakdown_sums sums = {0};
 
 	for (size_t which = 0; which < STEP_SLOT_OUTSIDE; which++)
-		add_to(&sums, &all->slots[step_slot(table, which)]);
+		breakdown_sums_add(&sums, &all->slots[step_slot(table, which)]);
 	return sums;
 }
 
@@ -209,7 +209,7 @@ static void finish_tracks(struct breakdown *all)
 			    &(struct taking){all, &track->row});
 		if (is_gpu) {
 			array_push(&all->gpus, track->row);
-			add_to(&all->all, &track->row.sums);
+			breakdown_sums_add(&all->all, &track->row.sums);
 		} else {
 			array_push(&all->processes, track->row);
 		}

@@ -43,6 +43,9 @@ static inline uint64_t breakdown_overlap_ns(const struct breakdown_sums *sums)
 	return sums->communication_ns - sums->exposed_communication_ns;
 }
 
+/* Not the bounds, which are each GPU's own. */
+void breakdown_sums_add(struct breakdown_sums *to, const struct breakdown_sums *from);
+
 /* A GPU, or a process on a GPU. */
 struct breakdown_row {
 	uint32_t device;  /* model_device.id */

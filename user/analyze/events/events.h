@@ -52,6 +52,12 @@ static inline uint64_t window_untimed_ns(const struct window *window)
 	return window->timed_from_ns > window->start_ns ? window->timed_from_ns - window->start_ns : 0;
 }
 
+/* The part of the recording with GPU times. */
+static inline uint64_t window_timed_ns(const struct window *window)
+{
+	return window->end_ns - window->start_ns - window_untimed_ns(window);
+}
+
 struct call_event {
 	const struct model_call *call;
 	uint32_t process;

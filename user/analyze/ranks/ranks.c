@@ -46,12 +46,37 @@ void ranks_add_log(struct ranks *ranks, const char *name, const struct model *la
 	array_push(&ranks->logs, log);
 }
 
+void ranks_add_breakdown(struct ranks *ranks, const struct breakdown *breakdown, uint64_t timed_ns)
+{
+	struct rank_log *log = &ranks->logs.items[ranks->logs.count - 1];
+
+	for (size_t i = 0; i < breakdown->processes.count; i++)
+		array_push(&log->breakdown, breakdown->processes.items[i]);
+	log->timed_ns = timed_ns;
+}
+
+struct breakdown_sums rank_breakdown(const struct ranks *ranks, const struct rank_row *row, uint32_t *gpus)
+{
+	const struct rank_log *log = &ranks->logs.items[row->log];
+	struct breakdown_sums sums = {0};
+
+	*gpus = 0;
+	for (size_t i = 0; i < log->breakdown.count; i++) {
+		if (log->breakdown.items[i].process != row->of->process)
+			continue;
+		breakdown_sums_add(&sums, &log->breakdown.items[i].sums);
+		++*gpus;
+	}
+	return sums;
+}
+
 void ranks_free(struct ranks *ranks)
 {
 	for (size_t i = 0; i < ranks->logs.count; i++) {
 		free(ranks->logs.items[i].host);
 		free(ranks->logs.items[i].boot);
 		collective_arrivals_free(&ranks->logs.items[i].arrivals);
+		array_free(&ranks->logs.items[i].breakdown);
 	}
 	array_free(&ranks->logs);
 	array_free(&ranks->clocks);

@@ -9,6 +9,7 @@
 #ifndef GPUTRACE_ANALYZE_RANKS_H
 #define GPUTRACE_ANALYZE_RANKS_H
 
+#include "analyze/breakdown/breakdown.h"
 #include "analyze/ranks/clock_fit.h"
 #include "analyze/ranks/collective_arrivals.h"
 
@@ -22,7 +23,9 @@ struct rank_log {
 	int64_t slept_ns;	/* CLOCK_BOOTTIME = its time + this */
 	bool of_other_tool;	/* model_is_of_other_tool */
 	struct collective_arrivals arrivals;
-	size_t clock; /* ranks.clocks */
+	ARRAY(struct breakdown_row) breakdown; /* its processes on their GPUs */
+	uint64_t timed_ns;		       /* the part of the recording with GPU times */
+	size_t clock;			       /* ranks.clocks */
 };
 
 /* How a clock was aligned with the clock of the first log. */
@@ -72,6 +75,12 @@ struct ranks {
 /* Adds a log; takes over arrivals.  Copies strings, except name. */
 void ranks_add_log(struct ranks *ranks, const char *name, const struct model *last,
 		   struct collective_arrivals *arrivals);
+
+/* Keeps what the processes of the log added last did on their GPUs. */
+void ranks_add_breakdown(struct ranks *ranks, const struct breakdown *breakdown, uint64_t timed_ns);
+
+/* What a rank did on all its GPUs; *gpus: how many these are, each of which has the log's timed_ns. */
+struct breakdown_sums rank_breakdown(const struct ranks *ranks, const struct rank_row *row, uint32_t *gpus);
 
 /*
  * Puts all logs on one clock.  Returns NULL, or why they do not belong together, which the caller frees.  by_wall: logs

@@ -36,11 +36,13 @@ static enum exit_code add_log(const struct options *options, const char *log, in
 	int err;
 
 	if (!code) {
-		err = analyze(&all, reading.trace, ANALYSES(ANALYZE_ARRIVALS), NULL);
-		if (err)
+		err = analyze(&all, reading.trace, ANALYSES(ANALYZE_ARRIVALS, ANALYZE_BREAKDOWN), NULL);
+		if (err) {
 			code = reading_failed(&reading, err);
-		else
+		} else {
 			ranks_add_log(ranks, log, all.model, &all.arrivals);
+			ranks_add_breakdown(ranks, &all.breakdown, window_timed_ns(&all.window));
+		}
 		if (!err && model_completeness(all.model) < MODEL_COMPLETE - model_is_foreign(all.model))
 			msg_warn("%s is %s %% complete", delivery.log_name,
 				 number_thousandths(model_completeness(all.model)).text);

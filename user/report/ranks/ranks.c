@@ -221,6 +221,68 @@ static void put_ranks(struct report *report, const struct ranks *ranks)
 			    number_count(unnumbered).text);
 }
 
+/* ---- what their GPUs did ----------------------------------------------------------------------------------------- */
+
+static void add_breakdown(struct table *table, const struct ranks *ranks, const struct rank_row *row)
+{
+	const struct rank_log *log = &ranks->logs.items[row->log];
+	uint32_t gpus;
+	struct breakdown_sums sums = rank_breakdown(ranks, row, &gpus);
+	uint64_t span_ns = log->timed_ns * gpus, idle_ns = breakdown_idle_ns(&sums, span_ns);
+	double span = (double)span_ns;
+
+	add_rank(table, row->of->rank);
+	table_add_percent(table, (double)sums.computation_ns, span);
+	table_add_percent(table, (double)sums.exposed_communication_ns, span);
+	table_add_percent(table, (double)sums.exposed_copies_ns, span);
+	table_add_percent(table, (double)idle_ns, span);
+	if (sums.communication_ns)
+		table_add_percent(table, (double)breakdown_overlap_ns(&sums), (double)sums.communication_ns);
+	else
+		table_add_unknown(table, "-");
+	add_ms(table, sums.computation_ns);
+	add_ms(table, sums.exposed_communication_ns);
+	table_add(table, log->host);
+	table_add_integer(table, (struct number){""}, sums.exposed_copies_ns);
+	table_add_integer(table, (struct number){""}, idle_ns);
+	table_add_integer(table, (struct number){""}, span_ns);
+	table_add_integer(table, (struct number){""}, sums.communication_ns);
+	table_add_integer(table, (struct number){""}, gpus);
+	table_add_id(table, row->of->pid);
+	table_add(table, log->name);
+}
+
+static void put_breakdown(struct report *report, const struct ranks *ranks)
+{
+	static const struct column columns[] = {
+		COLUMN_NUMBER("rank", "rank", UNIT_ID),
+		COLUMN_NUMBER("computation %", "computation_percent", UNIT_PERCENT),
+		COLUMN_NUMBER("exposed comm. %", "exposed_communication_percent", UNIT_PERCENT),
+		COLUMN_NUMBER("exposed copies %", "exposed_copies_percent", UNIT_PERCENT),
+		COLUMN_NUMBER("idle %", "idle_percent", UNIT_PERCENT),
+		COLUMN_NUMBER("overlap %", "overlap_percent", UNIT_PERCENT),
+		COLUMN_NUMBER("computation ms", "computation_ns", UNIT_NS),
+		COLUMN_NUMBER("exposed ms", "exposed_communication_ns", UNIT_NS),
+		COLUMN_NAME("host", "host", TEXT_TRUNCATE_END),
+		COLUMN_DATA("exposed_copies_ns", UNIT_NS),
+		COLUMN_DATA("idle_ns", UNIT_NS),
+		COLUMN_DATA("span_ns", UNIT_NS),
+		COLUMN_DATA("communication_ns", UNIT_NS),
+		COLUMN_DATA("gpus", UNIT_COUNT),
+		COLUMN_DATA("pid", UNIT_ID),
+		COLUMN_DATA("log", UNIT_TEXT),
+		COLUMN_END,
+	};
+	struct table table;
+
+	report_title(report, "merge_breakdown", "What the ranks' GPUs did",
+		     "% of each log; exposed: beside no computation; overlap: of communication, beside computation");
+	table_begin(&table, columns);
+	for (size_t i = 0; i < ranks->rows.count; i++)
+		add_breakdown(&table, ranks, &ranks->rows.items[i]);
+	report_table(report, &table);
+}
+
 /* ---- late ranks -------------------------------------------------------------------------------------------------- */
 
 static void add_late(struct table *table, const struct ranks *ranks, const struct late_row *row)
@@ -290,6 +352,7 @@ int report_write_ranks(FILE *out, const struct ranks *ranks, const struct report
 	report_begin(&report);
 	put_clocks(&report, ranks);
 	put_ranks(&report, ranks);
+	put_breakdown(&report, ranks);
 	put_late(&report, ranks);
 	return report_end(&report);
 }

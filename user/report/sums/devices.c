@@ -41,9 +41,7 @@ static void put_device(struct report *report, const struct utilization_row *row)
 
 uint64_t report_timed_ns(const struct report *report)
 {
-	const struct window *window = &report->all->window;
-
-	return window->end_ns - window->start_ns - window_untimed_ns(window);
+	return window_timed_ns(&report->all->window);
 }
 
 /* Says so if more than 1 % of the time may be busy and counts as idle: launches that lack GPU times. */
