@@ -25,6 +25,10 @@ static void what_was_meant_by_a_word_is_said(void **state)
 	assert_refused(PARSE("why", "python", "x.py"),
 		       "a program to start goes after two dashes:", "gputrace why -- python x.py");
 	assert_refused(PARSE("why", "-v", "python"), "why: there is no file 'python'", "gputrace why -- python");
+	assert_refused(PARSE("python", "x.py"), "no subcommand 'python'", "two dashes: gputrace -- python x.py");
+	assert_refused(PARSE("profile", "--", "python", "x.py", "--fast"), "no subcommand 'profile'",
+		       "two dashes: gputrace -- python x.py ...");
+	assert_refused(PARSE("record", "--", "python"), "no subcommand 'record'", "two dashes: gputrace -- python");
 	assert_refused(PARSE("/proc/self/status.gpt"), "no subcommand '/proc/self/status.gpt'", "gputrace -- ");
 }
 

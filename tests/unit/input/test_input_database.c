@@ -34,6 +34,22 @@ static void a_database_of_something_else_is_refused(void **state)
 	free(why);
 }
 
+/* rocpd's older form, and that of rocprofv3, where each table's name ends with the run's id. */
+static void a_database_of_amd_s_profilers_is_named(void **state)
+{
+	static const char *const older[] = {"CREATE TABLE rocpd_api (id, pid, tid, start, end)", NULL};
+	static const char *const newer[] = {"CREATE TABLE rocpd_kernel_dispatch_0000e2b4 (id, start, end)", NULL};
+	static const char *const other[] = {"CREATE TABLE rocpda (id)", NULL};
+	char *why[] = {refused(database_file(older)), refused(database_file(newer)), refused(database_file(other))};
+
+	assert_non_null(strstr(why[0], "of AMD's profilers (rocpd)"));
+	assert_non_null(strstr(why[0], "take a trace of torch.profiler"));
+	assert_string_equal(why[1], why[0]);
+	assert_non_null(strstr(why[2], "none that nsys, nvprof or gputrace wrote"));
+	for (unsigned i = 0; i < 3; i++)
+		free(why[i]);
+}
+
 static void what_only_begins_as_a_database_is_refused(void **state)
 {
 	unsigned char bytes[4096] = "SQLite format 3";
@@ -305,6 +321,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_database_of_something_else_is_refused),
+		cmocka_unit_test(a_database_of_amd_s_profilers_is_named),
 		cmocka_unit_test(what_only_begins_as_a_database_is_refused),
 		cmocka_unit_test(cut_it_is_read_up_to_there_and_says_so),
 		cmocka_unit_test(any_byte_may_be_wrong),

@@ -27,7 +27,23 @@ static struct nearest nearest_subcommand(const char *word)
 	return nearest;
 }
 
-static int fail_with_list(struct parse *parse, const char *word)
+/*
+ * The program and its first argument, of a command line that begins where a subcommand stands.  Other tools name one
+ * there (record, profile), and the program after it or after two dashes.
+ */
+static const char *command_of(char **argv)
+{
+	static char command[128];
+
+	for (char **at = argv; *at; at++)
+		if (!strcmp(*at, "--") && at[1])
+			argv = at + 1;
+	snprintf(command, sizeof(command), "%s%s%s%s", argv[0], argv[1] ? " " : "", argv[1] ? argv[1] : "",
+		 argv[1] && argv[2] ? " ..." : "");
+	return command;
+}
+
+static int fail_with_list(struct parse *parse, char **argv)
 {
 	char names[256] = "";
 	size_t used = 0;
@@ -39,7 +55,7 @@ static int fail_with_list(struct parse *parse, const char *word)
 	return option_fail(parse,
 			   "there is no subcommand '%s' (there are %s); a program to start and trace goes after "
 			   "two dashes: gputrace -- %s",
-			   word, names, word);
+			   argv[0], names, command_of(argv));
 }
 
 int meant_instead_of_topic(struct parse *parse, const char *word)
@@ -74,10 +90,10 @@ int meant_instead_of_word(struct parse *parse, char **argv)
 		return option_fail(parse,
 				   "there is no subcommand '%s': did you mean %s? A program to start and trace "
 				   "goes after two dashes: gputrace -- %s",
-				   word, near.name, word);
+				   word, near.name, command_of(argv));
 	if (format_by_path(word, &format) && !access(word, F_OK))
 		return option_fail(parse, "'%s' is a file: gputrace report %s", word, word);
-	return fail_with_list(parse, word);
+	return fail_with_list(parse, argv);
 }
 
 /* Fails if the name is the start of several options' names: no slip, but not enough. */

@@ -156,7 +156,7 @@ static enum exit_code keep_steps(struct reading *reading)
 
 	if (!steps->tracks.count) {
 		msg_error("--steps: no steps were found in %s; they are found by PyTorch's ops, where these were "
-			  "recorded (--ops), or by what --step says",
+			  "recorded (by gputrace with --ops), or by what --step says",
 			  name_of(reading));
 		return EXIT_FAILED;
 	}

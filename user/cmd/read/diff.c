@@ -199,7 +199,7 @@ static enum exit_code judge(const struct differences *all, const struct options 
 	without = without ? without : log_without_steps(after);
 	if (without) {
 		msg_error("--fail-above: no steps were found in %s; they are found by PyTorch's ops, where these were "
-			  "recorded (--ops), or by what --step says",
+			  "recorded (by gputrace with --ops), or by what --step says",
 			  without);
 		return EXIT_FAILED;
 	}

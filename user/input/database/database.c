@@ -83,20 +83,29 @@ void database_close(struct database *base)
 /* ---- what is there ----------------------------------------------------------------------------------------------- */
 
 /* A view or a virtual table has no page of its own. */
-bool database_has(struct database *base, const char *table)
+#define TABLES "SELECT 1 FROM sqlite_master WHERE type='table' AND rootpage>0 AND "
+
+static bool any_table(struct database *base, const char *query, const char *name)
 {
 	sqlite3_stmt *statement = NULL;
 	bool found;
 
-	if (sqlite3_prepare_v2(
-		    base->handle,
-		    "SELECT 1 FROM sqlite_master WHERE type='table' AND rootpage>0 AND name=?1 COLLATE NOCASE", -1,
-		    &statement, NULL) != SQLITE_OK)
+	if (sqlite3_prepare_v2(base->handle, query, -1, &statement, NULL) != SQLITE_OK)
 		return false;
-	sqlite3_bind_text(statement, 1, table, -1, SQLITE_STATIC);
+	sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
 	found = sqlite3_step(statement) == SQLITE_ROW;
 	sqlite3_finalize(statement);
 	return found;
+}
+
+bool database_has(struct database *base, const char *table)
+{
+	return any_table(base, TABLES "name=?1 COLLATE NOCASE", table);
+}
+
+bool database_has_like(struct database *base, const char *pattern)
+{
+	return any_table(base, TABLES "name GLOB ?1", pattern);
 }
 
 /* The columns that the table has, without generated and hidden ones: bit i is column i. */

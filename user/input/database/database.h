@@ -48,6 +48,8 @@ bool database_open(struct database *base, int fd);
 void database_close(struct database *base);
 
 bool database_has(struct database *base, const char *table);
+/* Whether the name of a table is like that, as a shell reads patterns. */
+bool database_has_like(struct database *base, const char *pattern);
 bool database_has_column(struct database *base, const char *table, const char *column);
 
 #define DATABASE_COLUMNS_MAX 64u

@@ -32,6 +32,15 @@ static const struct {
 
 #define WRITERS (sizeof(writers) / sizeof(writers[0]))
 
+/* Why a database that no known tool wrote is not read. */
+static char *refusal_of(struct database *base)
+{
+	if (database_has_like(base, "rocpd_*"))
+		return xstrdup("is a database of AMD's profilers (rocpd): gputrace reads none of these. To see the GPU "
+			       "work of such a program take a trace of torch.profiler");
+	return xstrdup("is an SQLite database, but none that nsys, nvprof or gputrace wrote");
+}
+
 int database_read(int fd, struct foreign_file *file, char **why)
 {
 	struct database_reader reader;
@@ -48,7 +57,7 @@ int database_read(int fd, struct foreign_file *file, char **why)
 		if (writer < WRITERS)
 			writers[writer].read(&reader);
 		else
-			*why = xstrdup("is an SQLite database, but none that nsys, nvprof or gputrace wrote");
+			*why = refusal_of(&reader.base);
 		err = *why ? -EPROTO : 0;
 	}
 	if (!err)
