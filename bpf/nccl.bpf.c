@@ -83,6 +83,21 @@ static __always_inline void read_ranks(struct gpt_nccl_group *call, __u32 file)
 
 /* ---- calls ------------------------------------------------------------------------------------------------------ */
 
+/* The other rank of a send or receive. */
+static __always_inline void read_pair(struct gpt_nccl_group *call, __u64 other)
+{
+	__u64 bit = other < 64 ? 1ull << other : 0;
+
+	if (call->function != GPT_NCCL_SEND && call->function != GPT_NCCL_RECV)
+		return;
+	call->pairs = 1;
+	call->more_pairs = !bit;
+	if (call->function == GPT_NCCL_SEND)
+		call->sends = bit;
+	else
+		call->receives = bit;
+}
+
 static __always_inline void read_call(struct gpt_nccl_group *call, struct pt_regs *ctx, __u32 args, __u64 sp)
 {
 	__u64 a2 = PT_REGS_PARM2(ctx), a3 = PT_REGS_PARM3(ctx), a4 = PT_REGS_PARM4(ctx), a5 = PT_REGS_PARM5(ctx),
@@ -100,6 +115,7 @@ static __always_inline void read_call(struct gpt_nccl_group *call, struct pt_reg
 		call->count = a2;
 		call->dtype = a3;
 		call->comm = a5;
+		read_pair(call, (__u32)a4);
 		break;
 	case GPT_NCCL_ARGS_TWO_BUFFERS:
 		call->comm = a5;
@@ -130,6 +146,10 @@ static __always_inline void add_to_group(struct gpt_nccl_group *group, const str
 		return;
 	}
 	group->calls++;
+	group->pairs += call->pairs;
+	group->more_pairs += call->more_pairs;
+	group->sends |= call->sends;
+	group->receives |= call->receives;
 	if (group->function != call->function)
 		group->function = GPT_NCCL_SEVERAL;
 	if (group->dtype != call->dtype)

@@ -170,6 +170,9 @@ struct gpt_nccl_group {
 	__u32 calls;
 	__s32 rank, ranks;
 	__s32 function, dtype;
+	__u32 pairs;
+	__u64 sends, receives;
+	__u32 more_pairs;
 	__u32 pad;
 };
 

@@ -90,7 +90,7 @@ static inline __u64 gpt_padded(__u64 bytes)
 	X(GPT_GENERATED, 22, generated, generated, 24, 24, BYTES, TABLE_PARTS) \
 	X(GPT_PYTHON_SOURCE, 26, source, python_source, 16, 16, BYTES, TABLE_PARTS) /* the text of a notebook's cell */ \
 	/* from the kernel: the NCCL call of the launch in the next GPT_CALL */ \
-	X(GPT_NCCL, 25, nccl, nccl, 72, 72, BYTES, TABLE_PARTS) \
+	X(GPT_NCCL, 25, nccl, nccl, 96, 72, BYTES, TABLE_PARTS) \
 	X(GPT_SESSION, 32, session, session, 24, 24, BYTES, TABLE_PARTS) /* options, host */ \
 	X(GPT_PROCESS, 33, process, process, 40, 40, BYTES, TABLE_PARTS) /* name, command line, what is known of it */ \
 	X(GPT_PROBES, 34, probes, text, 16, 16, BYTES, TABLE_PARTS) /* one file's probe sites found and missed */ \
@@ -340,7 +340,12 @@ struct gpt_await GPT_RECORD(await);
 	F(__s32, ranks, "id")   /* 0: not known */ \
 	F(__u8, function, "id") /* enum gpt_nccl_function (nccl.h) */ \
 	F(__s8, dtype, "id")    /* ncclDataType_t, -1: several */ \
-	A(__u8, pad, 2, 1, "raw")
+	A(__u8, pad, 2, 1, "raw") \
+	/* a bit for each rank of the communicator, below 64, that a send goes to, or a receive comes from */ \
+	F(__u64, sends, "id") \
+	F(__u64, receives, "id") \
+	F(__u32, pairs, "id")      /* sends and receives among the calls */ \
+	F(__u32, more_pairs, "id") /* those of them with a rank from 64 on, or not read */
 struct gpt_nccl GPT_RECORD(nccl);
 
 /* ---- CUPTI's other users ------------------------------------------------------------------------------------ */

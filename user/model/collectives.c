@@ -186,6 +186,16 @@ uint64_t collective_key(const struct collective *collective, int64_t sequence)
 	return (collective_id(collective, sequence) ^ spread ^ spread >> 32) * 0x9e3779b97f4a7c15u;
 }
 
+/* FNV-1a of the name. */
+uint64_t collective_key_of_op(const struct collective *collective, int64_t sequence)
+{
+	uint64_t hash = collective_key(collective, sequence);
+
+	for (const char *at = collective->fields[GPT_COLLECTIVE_NAME]; *at; at++)
+		hash = (hash ^ (uint8_t)*at) * 0x100000001b3u;
+	return hash;
+}
+
 size_t collectives_keep_latest(struct model_collective *items, size_t count)
 {
 	if (count <= 2 * COLLECTIVES_MAX)

@@ -40,6 +40,9 @@ uint64_t collective_id(const struct collective *collective, int64_t sequence);
  */
 uint64_t collective_key(const struct collective *collective, int64_t sequence);
 
+/* The same with the op's name, as several ops may share a sequence number. */
+uint64_t collective_key_of_op(const struct collective *collective, int64_t sequence);
+
 /*
  * Drops the earliest if there are more than twice COLLECTIVES_MAX; returns how many remain, at the start of the array.
  */

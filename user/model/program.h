@@ -181,6 +181,10 @@ struct model_collective {
 	int64_t sequence;   /* in its process group or communicator, -1: not known */
 	uint32_t params;    /* model.strings: see collective_read() */
 	uint32_t thread;
+	/* from NCCL: a bit for each rank of the communicator that it sends to and receives from */
+	uint64_t sends, receives;
+	bool pairs_are_incomplete; /* not all of these ranks are known, or it has collectives, too */
+	bool is_known_everywhere;  /* its communicator has the same name on all ranks */
 };
 
 /* A PyTorch allocator handed out memory, took it back, or ran out of it.  A part has the events that happened in it. */

@@ -77,6 +77,38 @@ static void a_launch_knows_what_nccl_was_called_for(void **state)
 	assert_collective(&nccl, "allreduce", 1000, 1000, "Float");
 }
 
+static void assert_pairs(const struct gpt_nccl *nccl, uint64_t sends, uint64_t receives, bool incomplete)
+{
+	struct model *model = model_with(nccl);
+	const struct model_collective *found = of_first_call(model);
+
+	assert_non_null(found);
+	assert_int_equal(found->sends, sends);
+	assert_int_equal(found->receives, receives);
+	assert_int_equal(found->pairs_are_incomplete, incomplete);
+	model_free(model);
+}
+
+static void sends_and_receives_have_their_other_ranks(void **state)
+{
+	struct gpt_nccl nccl = all_reduce(100);
+
+	assert_pairs(&nccl, 0, 0, false);
+	nccl.function = GPT_NCCL_SEVERAL;
+	nccl.calls = nccl.pairs = 3;
+	nccl.sends = 5;
+	nccl.receives = 8;
+	assert_pairs(&nccl, 5, 8, false);
+	nccl.more_pairs = 1; /* with a rank that has no bit */
+	assert_pairs(&nccl, 5, 8, true);
+	nccl.more_pairs = 0;
+	nccl.calls = 4; /* one is a collective */
+	assert_pairs(&nccl, 5, 8, true);
+	nccl.calls = 3;
+	nccl.comm = 0; /* of several communicators */
+	assert_pairs(&nccl, 5, 8, true);
+}
+
 static void another_time_or_thread_is_another_launch(void **state)
 {
 	struct gpt_nccl nccl = all_reduce(99);
@@ -240,6 +272,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_launch_knows_what_nccl_was_called_for),
+		cmocka_unit_test(sends_and_receives_have_their_other_ranks),
 		cmocka_unit_test(another_time_or_thread_is_another_launch),
 		cmocka_unit_test(elements_go_in_and_come_out_as_the_function_has_them),
 		cmocka_unit_test(what_is_not_one_number_is_not_known),

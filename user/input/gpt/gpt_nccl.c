@@ -94,6 +94,11 @@ bool gpt_add_nccl(struct builder *builder, const struct sender *none, const stru
 		.pid = event->pid,
 		.tid = event->tid,
 		.sequence = event->sequence < 0 || !event->comm_id ? -1 : event->sequence,
+		.sends = event->sends,
+		.receives = event->receives,
+		.pairs_are_incomplete =
+			event->more_pairs || (event->pairs && (event->pairs != event->calls || !event->comm)),
+		.is_known_everywhere = event->comm_id != 0,
 	};
 
 	if (event->function >= GPT_NCCL_FUNCTIONS) /* newer than this reader */

@@ -55,6 +55,10 @@ void builder_add_nccl_launch(struct builder *builder, const struct new_nccl_laun
 			       .launch_ns = launch->time_ns,
 			       .thread = thread,
 			       .sequence = launch->sequence,
+			       .sends = launch->sends,
+			       .receives = launch->receives,
+			       .pairs_are_incomplete = launch->pairs_are_incomplete,
+			       .is_known_everywhere = launch->is_known_everywhere,
 			       .params = string_intern(&builder->strings, launch->fields.bytes, launch->fields.size),
 		       });
 }
