@@ -5,6 +5,8 @@ follows the GPU's gaps, the cost stays low, and files mean what they meant."""
 import collections
 import json
 import marshal
+import re
+import time
 
 import logfile
 import machine
@@ -110,6 +112,64 @@ def test_where_switches_are_too_many_the_limit_rises_and_then_both_pause_and_the
     for least_us in (400, 1600):
         assert f"waits shorter than {least_us} us are left out from " in said, said
     assert "what runs and what waits was not recorded for " in said and "to keep its cost below 1 %" in said, said
+
+
+BURST = """
+import os
+import sys
+import threading
+import time
+
+
+def switch(count):
+    there, back = os.pipe(), os.pipe()
+
+    def answers():
+        for _ in range(count):
+            os.write(back[1], os.read(there[0], 1))
+
+    threading.Thread(target=answers).start()
+    for _ in range(count):
+        os.write(there[1], b"x")
+        os.read(back[0], 1)
+
+
+def sleeps():
+    while True:
+        time.sleep(0.0002)
+        time.sleep(0.01)
+
+
+threading.Thread(target=sleeps, daemon=True).start()
+print("ready", flush=True)
+sys.stdin.readline()
+switch(int(sys.argv[1]))
+sys.stdin.readline()
+"""
+BRIEF_NS = 400_000  # the shortest wait that is recorded once the limit has risen
+
+
+def test_what_was_left_out_for_its_cost_is_recorded_again_once_the_cost_has_fallen(tmp_path):
+    """A burst of switches, beside a thread whose waits are mostly 0.2 ms long, or 10 ms."""
+    (tmp_path / "burst.py").write_text(BURST)
+    command = [machine.any_python(), tmp_path / "burst.py", 40000]
+    with tracing.Running(command, tmp_path) as program:
+        program.wait_line("ready")
+        with tracing.Tracer(tmp_path, "-p", program.pid, names=()) as tracer:
+            program.process.stdin.write("go\n")
+            program.process.stdin.flush()
+            tracer.wait_logged(logfile.has_note, "more of what runs and what waits is recorded again, as its cost has fallen")
+            returned_ns = time.monotonic_ns()
+
+            def has_brief(log):
+                return any(record.values["time_ns"] > returned_ns and record.values["end_ns"] - record.values["time_ns"] < BRIEF_NS
+                           for record in logfile.records(log, WAIT))
+
+            tracer.wait_logged(has_brief)
+            tracer.interrupt().must_be(0)
+    said = notes_of(tmp_path)
+    left_out = re.search(r"short waits were left out for ([\d.]+) of ([\d.]+) s, to keep their cost below 1 %", said)
+    assert left_out and float(left_out[1]) < float(left_out[2]), said
 
 
 def test_a_rate_that_had_risen_falls_first(tmp_path):

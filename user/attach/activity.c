@@ -23,6 +23,11 @@
 #define RAISES_MOST 2u /* 100 us to 1.6 ms: what is shorter than that would be taken for time on the CPU */
 #define RAISE_BY 4u
 
+/* What costs less than one part in this many of the limit may be recorded as before, after a while. */
+#define RETURN_PART 4u
+#define RETURN_NS 5000000000ull
+#define RETURN_NS_MOST 80000000000ull
+
 #define PAUSE_NS 10000000000ull
 #define PAUSE_NS_MOST 80000000000ull
 
@@ -106,6 +111,8 @@ void activity_start(struct attach *attach)
 	activity->start_ns = activity->gaps_checked_ns = monotonic_ns();
 	activity->adapts = attach->options.activity_adapts;
 	activity->pause_ns = PAUSE_NS;
+	activity->return_ns = RETURN_NS;
+	activity->counted_ns = activity->start_ns;
 	shared(attach)->period_ns = (uint32_t)attach->options.sample_period_ns;
 	shared(attach)->off_cpu_min_ns = attach->options.off_cpu_min_ns;
 	begin_costs(attach);
@@ -156,6 +163,8 @@ static void lower_rate(struct attach *attach, uint64_t now_ns)
 
 	activity->rate_fell = true;
 	set_period(attach, attach->options.sample_period_ns);
+	if (activity->rate_falls++)
+		return;
 	emit_note(attach->emit, attach->emit_context, shared(attach)->most_cost_pid,
 		  "99 samples a second from %.1f s on: more would take over 1 %% of a thread's time; -F HZ fixes the "
 		  "rate",
@@ -167,8 +176,10 @@ static void raise_least_wait(struct attach *attach, uint64_t now_ns)
 	struct activity *activity = &attach->activity;
 	uint64_t least_ns = shared(attach)->off_cpu_min_ns * RAISE_BY;
 
-	activity->raised++;
 	shared(attach)->off_cpu_min_ns = least_ns;
+	if (++activity->raised <= activity->raised_most)
+		return;
+	activity->raised_most = activity->raised;
 	emit_note(attach->emit, attach->emit_context, shared(attach)->most_cost_pid,
 		  "waits shorter than %llu us are left out from %.1f s on: a thread switches so often that recording "
 		  "them takes over 1 %% of its time; --off-cpu=MIN fixes the limit",
@@ -201,6 +212,9 @@ static void lower_cost(struct attach *attach, uint64_t now_ns)
 {
 	struct activity *activity = &attach->activity;
 
+	if (activity->returns && activity->return_ns < RETURN_NS_MOST)
+		activity->return_ns *= 2;
+	activity->lowered_ns = now_ns;
 	if (shared(attach)->period_ns == SHORT_PERIOD_NS)
 		lower_rate(attach, now_ns);
 	else if (attach->options.off_cpu_min_ns && activity->raised < RAISES_MOST)
@@ -210,15 +224,55 @@ static void lower_cost(struct attach *attach, uint64_t now_ns)
 	begin_costs(attach);
 }
 
+/* Records more again: shorter waits, then as many samples as gaps ask for. */
+static void record_more(struct attach *attach, uint64_t now_ns)
+{
+	struct activity *activity = &attach->activity;
+
+	if (activity->raised) {
+		activity->raised--;
+		shared(attach)->off_cpu_min_ns /= RAISE_BY;
+	} else {
+		activity->rate_fell = false;
+	}
+	if (!activity->returns++)
+		emit_note(attach->emit, attach->emit_context, 0,
+			  "from %.1f s on more of what runs and what waits is recorded again, as its cost has fallen",
+			  seconds_since_start(activity, now_ns));
+}
+
+/* After a while at a lower cost: returns one step if that cost was low, else waits for as long again. */
+static void return_when_cheap(struct attach *attach, uint64_t now_ns)
+{
+	struct activity *activity = &attach->activity;
+
+	if ((!activity->raised && !activity->rate_fell) || now_ns - activity->lowered_ns < activity->return_ns)
+		return;
+	activity->lowered_ns = now_ns;
+	if (shared(attach)->most_cost_ns <= COST_MOST_NS / RETURN_PART)
+		record_more(attach, now_ns);
+	begin_costs(attach);
+}
+
+static void count_lowered(struct activity *activity, uint64_t now_ns)
+{
+	uint64_t since_ns = now_ns - activity->counted_ns;
+
+	activity->raised_sum_ns += activity->raised && !activity->paused ? since_ns : 0;
+	activity->rate_sum_ns += activity->rate_fell && !activity->paused ? since_ns : 0;
+	activity->counted_ns = now_ns;
+}
+
 void activity_tick(struct attach *attach, uint64_t now_ns)
 {
 	struct activity *activity = &attach->activity;
 
 	if (!activity->adapts)
 		return;
+	count_lowered(activity, now_ns);
 	if (activity->paused && now_ns - activity->paused_ns >= activity->pause_ns) {
 		end_pause(activity, now_ns);
-		shared(attach)->resumed_ns = now_ns;
+		shared(attach)->resumed_ns = activity->lowered_ns = now_ns;
 		begin_costs(attach);
 		attach_both(attach);
 	}
@@ -228,9 +282,28 @@ void activity_tick(struct attach *attach, uint64_t now_ns)
 		follow_gaps(attach, now_ns);
 	if (shared(attach)->most_cost_ns > COST_MOST_NS)
 		lower_cost(attach, now_ns);
+	else
+		return_when_cheap(attach, now_ns);
 }
 
 /* ---- the end ----------------------------------------------------------------------------------------------------- */
+
+/* For how long something was left out that is recorded again. */
+static void note_returns(struct attach *attach, uint64_t now_ns)
+{
+	const struct activity *activity = &attach->activity;
+	double seconds = seconds_since_start(activity, now_ns);
+
+	if (activity->raised_sum_ns)
+		emit_note(attach->emit, attach->emit_context, 0,
+			  "short waits were left out for %.1f of %.1f s, to keep their cost below 1 %%",
+			  (double)activity->raised_sum_ns / 1e9, seconds);
+	if (activity->rate_sum_ns)
+		emit_note(
+			attach->emit, attach->emit_context, 0,
+			"for %.1f of %.1f s no more than 99 samples a second were taken, to keep their cost below 1 %%",
+			(double)activity->rate_sum_ns / 1e9, seconds);
+}
 
 void activity_stop(struct attach *attach)
 {
@@ -244,6 +317,10 @@ void activity_stop(struct attach *attach)
 			  (double)activity->most_cost_ns * 100 / GPT_COST_WINDOW_NS);
 	if (activity->paused)
 		end_pause(activity, now_ns);
+	if (activity->adapts)
+		count_lowered(activity, now_ns);
+	if (activity->returns)
+		note_returns(attach, now_ns);
 	activity->adapts = false;
 	if (activity->pauses)
 		emit_note(attach->emit, attach->emit_context, 0,

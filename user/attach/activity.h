@@ -8,7 +8,9 @@
  *  - then the shortest wait that is recorded rises, twice; shorter ones cost little then,
  *  - then neither is recorded for a while.
  *
- * The rate rises where GPUs have gaps that are too short for the usual one.  Every change for cost is noted in the log.
+ * The rate rises where GPUs have gaps that are too short for the usual one.  Where the cost has fallen to a part of
+ * that, the shortest wait falls again, and the rate may rise again; after each time that this was too early, the next
+ * try comes later.  Every change for cost is noted in the log.
  */
 #ifndef GPUTRACE_ATTACH_ACTIVITY_H
 #define GPUTRACE_ATTACH_ACTIVITY_H
@@ -23,13 +25,16 @@ struct attach;
 struct activity {
 	struct links clock, switches; /* samples; waits */
 	bool adapts;
-	bool rate_fell;	 /* it cost too much: it does not rise again */
+	bool rate_fell;	 /* it cost too much: it does not rise */
 	bool paused;	 /* at paused_ns, for pause_ns */
-	unsigned raised; /* how often the shortest wait rose */
-	unsigned pauses;
+	unsigned raised; /* how often the shortest wait rose, and did not fall again */
+	unsigned raised_most, rate_falls, returns, pauses;
 	uint64_t most_cost_ns; /* that a thread paid in one window so far */
 	uint64_t start_ns, paused_ns, pause_ns, paused_sum_ns;
-	uint64_t short_gaps_ns;			    /* as last reported */
+	uint64_t lowered_ns, return_ns;	     /* when the cost was last lowered, and how long that stays at least */
+	uint64_t raised_sum_ns, rate_sum_ns; /* how long the shortest wait was raised, the rate could not rise */
+	uint64_t counted_ns;		     /* when that was last counted */
+	uint64_t short_gaps_ns;		     /* as last reported */
 	uint64_t gaps_checked_ns, gaps_at_check_ns; /* when the rate was last decided, and by that sum */
 };
 
