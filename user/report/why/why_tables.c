@@ -182,7 +182,8 @@ static void put_lines(struct report *report, size_t count)
 	const struct column columns[] = {
 		COLUMN_NUMBER(unit.name, "ns", UNIT_NS),
 		COLUMN_NUMBER("times", "times", UNIT_COUNT),
-		COLUMN_NAME("cause", "cause_id", TEXT_TRUNCATE_END),
+		COLUMN_NAME("cause", "cause_short", TEXT_TRUNCATE_END),
+		COLUMN_DATA("cause_id", UNIT_TEXT),
 		COLUMN_NAME("where", "where", TEXT_TRUNCATE_MIDDLE),
 		COLUMN_DATA("file", UNIT_TEXT),
 		COLUMN_DATA("line_number", UNIT_ID),
@@ -200,6 +201,7 @@ static void put_lines(struct report *report, size_t count)
 
 			table_add_ns(&table, line->ns, unit);
 			table_add_count(&table, line->count);
+			table_add(&table, why_short(why->losses[i].cause));
 			table_add(&table, why_cause_name(why->losses[i].cause));
 			table_add(&table, where);
 			report_add_place(report, &table, line->line);
