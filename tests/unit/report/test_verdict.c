@@ -124,7 +124,8 @@ static void a_busy_gpu_has_nothing_to_mend(void **state)
 	model = model_of(&log);
 	VERDICT_HAS(model,
 		    "\nThe GPU was busy for 99.5 % of the 190.0 ms from its first operation to its last.\n"
-		    "Nothing to mend: 0.5 % of that time was lost.\nMost GPU time: 52.4 % train.py:34 train",
+		    "Nothing to mend: 0.5 % of that time was lost; in the other 9.8 s no GPU work was seen.\n"
+		    "Most GPU time: 52.4 % train.py:34 train",
 		    "\nNext: gputrace report FILE --lines train (");
 	model_free(model);
 }

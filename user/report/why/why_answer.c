@@ -41,14 +41,30 @@ char *why_busy(const struct analyses *all)
 	return text;
 }
 
+/* Where GPUs had work in less than half of the trace, how long they had none before and after it; else "". */
+static char *outside_text(const struct analyses *all)
+{
+	const struct why *why = &all->why;
+	uint64_t trace_ns = all->window.end_ns - all->window.start_ns;
+	uint64_t worked_ns = why->devices.count ? why->looked_ns / why->devices.count : 0;
+
+	if (why->step_count || model_is_foreign(all->model) || worked_ns >= trace_ns / 2)
+		return xstrdup("");
+	return xasprintf("; in the other %s no GPU work was seen", number_time(trace_ns - worked_ns).text);
+}
+
 char *why_nothing(const struct analyses *all)
 {
 	const struct why *why = &all->why;
+	char *outside, *text;
 
 	if (why->lost_ns >= why->looked_ns / WHY_MEND_SHARE)
 		return xstrdup("No cause that this trace shows has 1 % of that time or more.");
-	return xasprintf("Nothing to mend: %s %% of that time was lost.",
-			 number_percent((double)why->lost_ns, (double)why->looked_ns).text);
+	outside = outside_text(all);
+	text = xasprintf("Nothing to mend: %s %% of that time was lost%s.",
+			 number_percent((double)why->lost_ns, (double)why->looked_ns).text, outside);
+	free(outside);
+	return text;
 }
 
 /* ---- when nothing can be said ------------------------------------------------------------------------------------ */
