@@ -132,12 +132,12 @@ def test_what_gpus_did_is_what_the_simulated_gpu_recorded(started):
             kind = 2 if one["kind"] != "kernel" else 1 if one["name"].startswith("nccl") else 0
             spans[kind].append((one["start"], one["end"]))
             every[kind].append((one["start"], one["end"]))
-        expected = gpu_time.split(*spans)
-        assert {name: row[name] for name in expected} == expected
+        assert {name: row[name] for name in gpu_time.PARTS} == gpu_time.nearly(gpu_time.split(*spans))
         assert row["exposed_communication_ns"] > 0
     (row,) = found["breakdown"]
-    expected = gpu_time.split(*every)
-    assert {name: row[name] for name in expected} == expected
+    assert {name: row[name] for name in gpu_time.PARTS} == gpu_time.nearly(gpu_time.split(*every))
+    (work,) = gpu_time.operations(gpu_time.load(folder / "trace.json")).values()
+    assert {name: row[name] for name in gpu_time.PARTS} == gpu_time.divided(work)
     (line,) = (row for row in found["breakdown_lines"] if row["communication"] == "all-reduce")
     assert Path(line["file"]).name == "nccl_calls.py"
 

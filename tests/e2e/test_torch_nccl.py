@@ -170,8 +170,10 @@ def test_what_each_rank_did_on_its_gpu_is_as_hta_and_the_gpu_say(run, both):
     found = tracing.gputrace(run.folder, "report", "trace.gpt", "--format", "json", "--table", "breakdown_processes").must_be(0)
     rows = {row["pid"]: row for row in json.loads(found.stdout)["tables"][0]["rows"]}
     for rank, pid in enumerate(run.pids):
-        work = truth.work(truth.load(run.folder / f"gpu-{pid}.json"), "memcpy", "memset")
+        (own,) = gpu_time.operations(gpu_time.load(run.folder / f"own.{pid}.json")).values()
+        assert {name: rows[pid][name] for name in gpu_time.PARTS} == gpu_time.divided(own)
         collectives, others = kernels_of(run.folder, pid)
-        expected = gpu_time.split(others, collectives, [(copy["start"], copy["end"]) for copy in work])
-        assert {name: rows[pid][name] for name in expected} == expected
+        of_kernels = gpu_time.nearly(gpu_time.split(others, collectives, []))
+        for name in ("computation_ns", "exposed_communication_ns", "communication_ns"):
+            assert rows[pid][name] == of_kernels[name]
         assert both.traced["overlap_percent"][str(rank)] == pytest.approx(rows[pid]["overlap_percent"], abs=0.02)

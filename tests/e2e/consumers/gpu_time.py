@@ -6,6 +6,10 @@ import decimal
 import gzip
 import json
 
+import pytest
+
+PARTS = ("computation_ns", "exposed_communication_ns", "exposed_copies_ns", "communication_ns", "copies_ns",
+         "first_to_last_ns")
 COPIES = ("gpu_memcpy", "gpu_memset")
 
 
@@ -58,6 +62,11 @@ def split(computation, communication, copies):
             "exposed_copies_ns": busy - covered(computation + communication),
             "communication_ns": covered(communication), "copies_ns": covered(copies),
             "first_to_last_ns": first_to_last}
+
+
+def nearly(parts):
+    """Times of the simulated GPU on another clock, which runs a millionth faster or slower."""
+    return {name: pytest.approx(value, rel=1e-6, abs=100) for name, value in parts.items()}
 
 
 def divided(events):
