@@ -101,7 +101,8 @@ static inline __u64 gpt_padded(__u64 bytes)
 	X(GPT_END, 38, end, end, 48, 48, COUNTERS, TABLE_PARTS) /* counters; a log without it is truncated */ \
 	/* a process's Python objects were searched for who holds tensors */ \
 	X(GPT_HOLDERS, 39, holders, holders, 48, 48, BYTES, TABLE_PARTS) \
-	X(GPT_HOLDER, 40, holder, holder, 40, 40, BYTES, TABLE_PARTS) /* one who does; follows its GPT_HOLDERS */
+	X(GPT_HOLDER, 40, holder, holder, 40, 40, BYTES, TABLE_PARTS) /* one who does; follows its GPT_HOLDERS */ \
+	X(GPT_START, 41, start, start, 80, 80, BYTES, TABLE) /* how the recording began */
 
 #define GPT_NUMBER(type, number, ...) type = number,
 enum gpt_record_type {
@@ -571,6 +572,25 @@ struct gpt_session {
 	F(__s64, wall_offset_ns, "delta") /* CLOCK_REALTIME - CLOCK_MONOTONIC at mono_ns */ \
 	F(__u64, error_ns, "delta")       /* half the width of the sample */
 struct gpt_clock GPT_RECORD(clock);
+
+#define GPT_START_AT 1	     /* flags: the moment was asked for (--start-at) */
+#define GPT_START_COMMAND 2  /* flags: with the program that gputrace started */
+#define GPT_START_UNSYNCED 4 /* flags: the kernel says that nothing keeps the wall clock right */
+
+/* The recording begins at time_ns, in all processes.  What has an earlier time is not part of it. */
+#define GPT_ROWS_start(F, R, A) \
+	F(__u64, time_ns, "time") \
+	F(__u64, set_up_ns, "delta")     /* gputrace began to set up, CLOCK_MONOTONIC */ \
+	F(__u64, ready_ns, "delta")      /* and was ready */ \
+	F(__s64, asked_wall_ns, "delta") /* the moment asked for, CLOCK_REALTIME */ \
+	F(__u64, late_ns, "delta")       /* after that moment */ \
+	F(__u64, wall_error_ns, "delta") /* the kernel's bound of the wall clock's error, ~0: not known */ \
+	F(__u64, left_out, "delta")      /* calls from before that are not in the log */ \
+	F(__u32, processes, "delta")     /* followed at that time */ \
+	F(__u32, unready, "delta")       /* of these, agents that had not begun yet */ \
+	F(__u32, flags, "delta") \
+	F(__u32, pad, "raw")
+struct gpt_start GPT_RECORD(start);
 
 #define GPT_ROWS_end(F, R, A) \
 	F(__u64, time_ns, "time") \

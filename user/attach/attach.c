@@ -282,6 +282,7 @@ static int let_agents_in(struct attach *attach, char *why, size_t why_size)
 {
 	const struct followed *refused;
 
+	attach->set_up_ns = attach->agents_step_ns = monotonic_ns();
 	agents_settle(&attach->agents, AGENT_SETTLE_MS);
 	attach->reconcile = true;
 	refused = attach->options.agent == ATTACH_AGENT_REQUIRE ? agents_refused(&attach->agents) : NULL;
@@ -531,7 +532,7 @@ uint64_t attach_tick(struct attach *attach, uint64_t now_ns, uint64_t heard_ns)
 		due_ns = now_ns + STOP_CHECK_NS;
 	foreign_reader_tick(&attach->foreign_reader, now_ns);
 	awaits_tick(attach->awaits, &attach->processes, now_ns);
-	agents_tick(&attach->agents, now_ns);
+	attach->agents_pending = agents_tick(&attach->agents, now_ns);
 	activity_tick(attach, now_ns);
 	for (size_t i = 0; i < attach->files.list.count; i++)
 		file_attach_torch(&attach->files, attach->files.list.items[i]);

@@ -83,6 +83,15 @@ int attach_process(struct attach *attach, pid_t pid, char *why, size_t why_size)
  */
 int attach_start(struct attach *attach, char *why, size_t why_size);
 
+/*
+ * Whether all is in place that attach_start has begun, to be asked between calls of attach_tick: the agents of
+ * processes that run have begun, and probes that they replace are gone.  What takes too long is not waited for.
+ */
+bool attach_is_set_up(struct attach *attach, uint64_t now_ns);
+
+/* How many followed processes wait for their agent. */
+unsigned attach_unready(struct attach *attach);
+
 /* Starts to count steps, if there is a schedule. Call once the recording begins; failure as for attach_start. */
 int attach_begin_steps(struct attach *attach, char *why, size_t why_size);
 
@@ -132,7 +141,7 @@ pid_t attach_first_process(const struct attach *attach);
 /* Those of them that have PyTorch, up to `most`; returns how many there are. */
 size_t attach_torch_processes(const struct attach *attach, pid_t *pids, size_t most);
 
-/* The number of probe sites in place in all files; 0: nothing that launches was found (yet). */
+/* The number of probe sites in all files, in place or replaced by agents; 0: nothing that launches was found (yet). */
 unsigned attach_site_count(const struct attach *attach);
 
 /* A named process that maps libcudart, and not the driver's libcuda: the agent alone sees nothing of it yet. 0: none.

@@ -55,6 +55,10 @@ struct attach {
 	bool reconcile;		 /* which probes are wanted may have changed */
 	uint64_t heard_ns;	 /* as for attach_tick */
 	uint64_t agents_checked_ns;
+	unsigned agents_pending; /* of agents_tick */
+	unsigned agents_steps;	 /* set_up.c: how far they are ... */
+	uint64_t agents_step_ns; /* ... since when */
+	uint64_t set_up_ns;	 /* since when agents are let in */
 	uint64_t titles_checked_ns;
 };
 

@@ -230,6 +230,7 @@ int by_agents_start(struct attach *attach, char *why, size_t why_size)
 	uint64_t end_ns = monotonic_ns() + SETTLE_NS;
 	struct timespec pause = {.tv_nsec = SETTLE_PAUSE_NS};
 
+	attach->set_up_ns = attach->agents_step_ns = end_ns - SETTLE_NS;
 	if (!attach->join)
 		return 0;
 	attach->agents.file_fd = read_only_open(attach->options.agent_path);
@@ -302,7 +303,7 @@ uint64_t by_agents_tick(struct attach *attach, uint64_t now_ns)
 		follow_sessions(attach, now_ns);
 		attach->agents_checked_ns = now_ns;
 	}
-	agents_tick(&attach->agents, now_ns);
+	attach->agents_pending = agents_tick(&attach->agents, now_ns);
 	remove_over(attach);
 	processes_report_silent(&attach->processes);
 	return processes_look_due(&attach->processes, look_at, attach);

@@ -62,9 +62,13 @@ unsigned attach_site_count(const struct attach *attach)
 {
 	unsigned sites = 0;
 
-	for (size_t i = 0; i < attach->files.list.count; i++)
-		if (attach->shares || links_are_attached(&attach->files.list.items[i]->call_links))
-			sites += (unsigned)attach->files.list.items[i]->sites.list.count;
+	for (size_t i = 0; i < attach->files.list.count; i++) {
+		const struct probed_file *file = attach->files.list.items[i];
+
+		/* in a file that is not wanted, agents see the calls */
+		if (attach->shares || links_are_attached(&file->call_links) || !file->wanted)
+			sites += (unsigned)file->sites.list.count;
+	}
 	return sites;
 }
 

@@ -67,6 +67,7 @@ struct followed {
 	bool agent_joined;	  /* without BPF: the agent has joined gputrace */
 	unsigned hidden_runtimes; /* files with a statically linked CUDA runtime without symbols */
 	char hidden_runtime[64];  /* the name of one of them */
+	bool ops_heard;		  /* the agent has said whether it observes PyTorch's ops */
 	bool ops_live;		  /* the agent waits for PyTorch's ops, or observes them */
 	bool has_python;
 	bool deaths_seen;	/* the deaths of its code objects are reported */

@@ -299,9 +299,10 @@ static void note_last_words(struct followed *process, const struct gpt_agent_bat
 
 		if (record->type == GPT_AGENT_HELLO && record->size >= sizeof(*hello))
 			note_hello(process, hello);
-		if (record->type == GPT_AGENT_OPS && record->size >= sizeof(*ops))
-			process->ops_live =
-				ops->state == GPT_AGENT_OPS_WAITING || ops->state == GPT_AGENT_OPS_OBSERVING;
+		if (record->type != GPT_AGENT_OPS || record->size < sizeof(*ops))
+			continue;
+		process->ops_heard = true;
+		process->ops_live = ops->state == GPT_AGENT_OPS_WAITING || ops->state == GPT_AGENT_OPS_OBSERVING;
 	}
 }
 

@@ -236,7 +236,8 @@ void processes_forget_program(struct processes *processes, struct followed *proc
 	process->agent_joined = false;
 	memset(&process->gave_way, 0, sizeof(process->gave_way));
 	process->kineto.known = false;
-	process->ops_live = process->has_schedule = process->makes_steps = process->schedule_over = false;
+	process->ops_heard = process->ops_live = process->has_schedule = process->makes_steps = process->schedule_over =
+		false;
 	process->cycle = process->cycles_over = 0;
 	process->forked = false;
 	process->brought = process->ours;

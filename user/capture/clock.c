@@ -2,6 +2,8 @@
 /* Pairs CLOCK_MONOTONIC with CLOCK_REALTIME; knows nothing of logs. */
 #include "capture/clock.h"
 
+#include <sys/timex.h>
+
 #include "base/monotonic.h"
 
 /* An interrupt or a preemption disturbs a pair now and then: enough readings to find an undisturbed one. */
@@ -25,4 +27,13 @@ void clock_sample(struct gpt_clock *out)
 		out->mono_ns = before + half;
 		out->wall_offset_ns = (int64_t)(wall - out->mono_ns);
 	}
+}
+
+uint64_t clock_wall_error(bool *unsynced)
+{
+	struct timex now = {0}; /* only asks */
+	int state = adjtimex(&now);
+
+	*unsynced = state < 0 || state == TIME_ERROR || now.status & STA_UNSYNC;
+	return state < 0 || now.maxerror < 0 ? UINT64_MAX : (uint64_t)now.maxerror * 1000;
 }

@@ -3,9 +3,15 @@
 #ifndef GPUTRACE_CAPTURE_CLOCK_H
 #define GPUTRACE_CAPTURE_CLOCK_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include <gputrace/record.h>
 
 /* Fills a GPT_CLOCK record from the tightest of twenty readings of both clocks. */
 void clock_sample(struct gpt_clock *out);
+
+/* The kernel's bound of CLOCK_REALTIME's error in ns, UINT64_MAX: not known.  *unsynced: nothing keeps it right. */
+uint64_t clock_wall_error(bool *unsynced);
 
 #endif

@@ -126,6 +126,71 @@ const struct gpt_record *cut_at(const struct gpt_record *record, uint64_t end_ns
 	return record;
 }
 
+/* The offset of the time at which an event is over, by which it may be left out before the start; 0: it stays. */
+static const uint8_t over_at[GPT_AGENT_TYPES_END] = {
+	[GPT_CALL] = offsetof(struct gpt_call, time_ns),
+	[GPT_CALL_ARGS] = offsetof(struct gpt_call_args, call.time_ns),
+	[GPT_NCCL] = offsetof(struct gpt_nccl, time_ns), /* that of its call */
+	[GPT_SAMPLE] = offsetof(struct gpt_sample, time_ns),
+	[GPT_WAIT] = offsetof(struct gpt_wait, end_ns),
+};
+
+/* In a batch, which an agent sends when they are over. */
+static bool is_over_in_batch(uint16_t type)
+{
+	switch (type) {
+	case GPT_AGENT_API:
+	case GPT_AGENT_KERNEL:
+	case GPT_AGENT_MEMCPY:
+	case GPT_AGENT_MEMSET:
+	case GPT_AGENT_OVERHEAD:
+	case GPT_AGENT_SYNC:
+	case GPT_AGENT_OP:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static const struct gpt_record *cut_batch_before(const struct gpt_agent_batch *batch, struct gpt_agent_batch *room)
+{
+	const struct gpt_record *inner;
+	size_t at = 0, bytes = 0;
+
+	memmove(room, batch, sizeof(*batch));
+	while ((inner = batch_next(batch, &at))) {
+		uint32_t size = inner->size;
+
+		if (is_over_in_batch(inner->type))
+			continue;
+		memmove(room->data + bytes, inner, size); /* `inner` may be overwritten by now */
+		bytes += size;
+	}
+	room->bytes = (uint32_t)bytes;
+	room->hdr.size = (uint32_t)(sizeof(*room) + bytes);
+	return &room->hdr;
+}
+
+const struct gpt_record *cut_before(const struct gpt_record *record, uint64_t before_ns, struct gpt_record *room,
+				    uint64_t *left_out)
+{
+	const struct gpt_agent_batch *batch = (const struct gpt_agent_batch *)record;
+	size_t at = record->type < GPT_AGENT_TYPES_END ? over_at[record->type] : 0;
+	uint64_t time_ns;
+
+	if (record->type == GPT_AGENT_BATCH)
+		return record->size >= sizeof(*batch) && batch->time_ns < before_ns
+			       ? cut_batch_before(batch, (struct gpt_agent_batch *)room)
+			       : record;
+	if (!at || record->size < at + sizeof(time_ns))
+		return record;
+	memcpy(&time_ns, (const uint8_t *)record + at, sizeof(time_ns));
+	if (time_ns >= before_ns)
+		return record;
+	*left_out += record->type == GPT_CALL || record->type == GPT_CALL_ARGS;
+	return NULL;
+}
+
 const struct gpt_record *cut_unasked(const struct gpt_record *record, const struct agent_request *asked,
 				     struct gpt_record *room, bool *malformed)
 {

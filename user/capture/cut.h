@@ -20,6 +20,15 @@
  */
 const struct gpt_record *cut_at(const struct gpt_record *record, uint64_t end_ns, struct gpt_record *room);
 
+/*
+ * The same before a recording that waits for its moment: what is over by `before_ns`, which is well before the start,
+ * and is no part of what comes later: calls, samples, waits, GPU work and ops.  left_out: is increased by the number of
+ * calls.  What describes (code, stacks, names, nodes of graphs), and what may still be open then (ranges, functions),
+ * stays.  room: as above; the record may lie there already.
+ */
+const struct gpt_record *cut_before(const struct gpt_record *record, uint64_t before_ns, struct gpt_record *room,
+				    uint64_t *left_out);
+
 /* What the recording asks of agents besides GPU work. */
 struct agent_request {
 	bool ops, torch_memory;

@@ -45,7 +45,8 @@ struct cut_room {
 struct drain {
 	struct ring *ring;
 	struct log_writer *log;
-	uint64_t end_ns; /* of the recording; under the log's lock */
+	uint64_t end_ns;    /* of the recording; under the log's lock */
+	uint64_t before_ns; /* drain_leave_out; under the log's lock */
 	struct cut_room *cut;
 	struct agent_request request; /* under the log's lock */
 	uint64_t malformed;	      /* batches with bytes that are no record */
@@ -63,7 +64,7 @@ struct drain {
 	_Atomic uint64_t flush_each_ns;
 
 	/* Written by the thread, read by others. */
-	atomic_uint_fast64_t calls;
+	atomic_uint_fast64_t calls, left_out;
 	atomic_uint_fast64_t short_gaps_ns;
 	atomic_int ring_error, log_error;
 
@@ -124,9 +125,17 @@ static const struct gpt_record *take_asked(struct drain *drain, const struct gpt
 /* The part of it that belongs to the recording; NULL: nothing. */
 static const struct gpt_record *cut(struct drain *drain, const struct gpt_record *record)
 {
+	uint64_t left_out = 0;
+
 	if (record->size > GPT_RECORD_MAX)
 		return record;
 	if (is_incomplete(record))
+		return NULL;
+	if (drain->before_ns)
+		record = cut_before(record, drain->before_ns, (struct gpt_record *)drain->cut->bytes, &left_out);
+	if (left_out)
+		atomic_fetch_add_explicit(&drain->left_out, left_out, memory_order_relaxed);
+	if (!record)
 		return NULL;
 	return cut_at(record, drain->end_ns, (struct gpt_record *)drain->cut->bytes);
 }
@@ -328,6 +337,18 @@ uint64_t drain_end(struct drain *drain, uint64_t end_ns)
 	end_ns = drain->end_ns;
 	log_writer_unlock(drain->log);
 	return end_ns;
+}
+
+void drain_leave_out(struct drain *drain, uint64_t before_ns)
+{
+	log_writer_lock(drain->log);
+	drain->before_ns = before_ns;
+	log_writer_unlock(drain->log);
+}
+
+uint64_t drain_left_out(const struct drain *drain)
+{
+	return atomic_load_explicit(&drain->left_out, memory_order_relaxed);
 }
 
 void drain_flush_each(struct drain *drain, uint64_t ns)

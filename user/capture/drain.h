@@ -33,6 +33,13 @@ int drain_start(struct shares *shares, int ring_fd, struct log_writer *log,
  */
 uint64_t drain_end(struct drain *drain, uint64_t end_ns);
 
+/*
+ * While the recording waits for its moment: many events are cut that are over before `before_ns` (cut.h).  Calls are
+ * counted. What a later event may refer to stays.
+ */
+void drain_leave_out(struct drain *drain, uint64_t before_ns);
+uint64_t drain_left_out(const struct drain *drain);
+
 /* How often the log is flushed to the file, in ns; the default is a second. */
 void drain_flush_each(struct drain *drain, uint64_t ns);
 

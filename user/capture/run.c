@@ -27,6 +27,12 @@
 /* attach_tick wants to be called at least every 50 ms. */
 #define POLL_MS 20
 
+/* Until everything is set up there is more to do. */
+#define SET_UP_POLL_NS (2 * MILLISECOND_NS)
+
+/* Events that are over earlier than this before a moment that is waited for are left out of the log. */
+#define CONTEXT_NS SECOND_NS
+
 /* The longest time for records of the queue between two checks of signals and of the end. */
 #define HEAR_NS (10 * MILLISECOND_NS)
 
@@ -58,7 +64,9 @@ struct run {
 	const struct run_options *options;
 	struct run_result *result;
 	int epoll;
-	uint64_t start_ns, next_second_ns;
+	struct start start;
+	uint64_t start_ns; /* the instant at which the recording began; 0: not yet */
+	uint64_t next_second_ns;
 	uint64_t cpu_start_ns;
 	uint64_t calls_at_second; /* drain_calls at the last full second */
 	uint64_t refused;	  /* records that attach/ did not get */
@@ -225,13 +233,15 @@ static void every_second(struct run *run, uint64_t now_ns)
 	double rate = (double)(calls - run->calls_at_second) * 1e9 / (double)since_ns;
 
 	append_clock(run);
+	run->next_second_ns = now_ns + SECOND_NS;
+	if (!run->start_ns)
+		return;
 	attach_counters(run->attach, counters);
 	run->result->lost = count_lost(counters);
 	msg_progress("%.0f s, %.0f events/s, %llu events, %llu lost. Ctrl-C ends the trace.",
 		     (double)(now_ns - run->start_ns) / 1e9, rate, (unsigned long long)calls,
 		     (unsigned long long)run->result->lost);
 	run->calls_at_second = calls;
-	run->next_second_ns = now_ns + SECOND_NS;
 }
 
 /* A launcher may end before the processes it started: true when none of those is alive. */
@@ -277,7 +287,7 @@ static void check_end(struct run *run, uint64_t now_ns)
 		end_run(run, GPT_END_TARGETS_GONE, 0);
 	else if (options->end_with_schedule && attach_schedule_is_over(run->attach))
 		end_run(run, GPT_END_SCHEDULE, 0);
-	else if (options->duration_ns && now_ns - run->start_ns >= options->duration_ns)
+	else if (options->duration_ns && run->start_ns && now_ns - run->start_ns >= options->duration_ns)
 		end_run(run, GPT_END_DURATION, 0);
 }
 
@@ -301,13 +311,17 @@ static void check_cycles(struct run *run, uint64_t now_ns)
 	run->cycles_reported = over;
 }
 
-/* Never past due_ns or the end. */
+/* Never past due_ns, the start or the end. */
 static int poll_timeout_ms(const struct run *run, uint64_t now_ns, uint64_t due_ns)
 {
 	uint64_t end_ns = run->start_ns + run->options->duration_ns;
 
-	if (run->options->duration_ns && end_ns < due_ns)
+	if (run->start_ns && run->options->duration_ns && end_ns < due_ns)
 		due_ns = end_ns;
+	if (!run->start_ns && !run->start.ready_ns && now_ns + SET_UP_POLL_NS < due_ns)
+		due_ns = now_ns + SET_UP_POLL_NS;
+	if (!run->start_ns && run->start.at_ns && run->start.at_ns < due_ns)
+		due_ns = run->start.at_ns;
 	if (due_ns <= now_ns)
 		return 0;
 	if (due_ns - now_ns < POLL_MS * MILLISECOND_NS)
@@ -315,30 +329,129 @@ static int poll_timeout_ms(const struct run *run, uint64_t now_ns, uint64_t due_
 	return POLL_MS;
 }
 
+/* One round: what has come, what is due, then a wait. */
+static void run_round(struct run *run, void (*check)(struct run *run, uint64_t now_ns))
+{
+	struct epoll_event event;
+	bool more = receive_all(run);
+	uint64_t now_ns = monotonic_ns();
+	uint64_t due_ns;
+
+	attach_report_gaps(run->attach, drain_short_gaps_ns(run->drain));
+	due_ns = attach_tick(run->attach, now_ns, run->heard_ns);
+
+	if (now_ns >= run->next_second_ns)
+		every_second(run, now_ns);
+	check_drain(run);
+	check_signals(run, now_ns);
+	check_end(run, now_ns);
+	check(run, now_ns);
+	if (run->ended)
+		return;
+	if (epoll_wait(run->epoll, &event, 1, more ? 0 : poll_timeout_ms(run, now_ns, due_ns)) < 0 && errno != EINTR)
+		end_run(run, GPT_END_ERROR, -errno);
+}
+
 static void record_until_end(struct run *run)
 {
-	while (!run->ended) {
-		struct epoll_event event;
-		bool more = receive_all(run);
-		uint64_t now_ns = monotonic_ns();
-		uint64_t due_ns;
-
-		attach_report_gaps(run->attach, drain_short_gaps_ns(run->drain));
-		due_ns = attach_tick(run->attach, now_ns, run->heard_ns);
-
-		if (now_ns >= run->next_second_ns)
-			every_second(run, now_ns);
-		check_drain(run);
-		check_signals(run, now_ns);
-		check_end(run, now_ns);
-		check_cycles(run, now_ns);
-		if (run->ended)
-			break;
-		if (epoll_wait(run->epoll, &event, 1, more ? 0 : poll_timeout_ms(run, now_ns, due_ns)) < 0 &&
-		    errno != EINTR)
-			end_run(run, GPT_END_ERROR, -errno);
-	}
+	while (!run->ended)
+		run_round(run, check_cycles);
 	msg_progress_end();
+}
+
+/* ---- the start --------------------------------------------------------------------------------------------------- */
+
+/* All of the set-up lies before `start_ns`, and so does what was recorded until then. */
+static void begin_recording(struct run *run, uint64_t start_ns)
+{
+	const struct start_request *request = &run->options->start;
+	struct gpt_start record = {
+		.hdr = {.size = sizeof(record), .type = GPT_START},
+		.time_ns = start_ns,
+		.set_up_ns = request->set_up_ns,
+		.ready_ns = run->start.ready_ns && run->start.ready_ns < start_ns ? run->start.ready_ns : start_ns,
+		.late_ns = run->start.late_ns,
+		.left_out = drain_left_out(run->drain),
+		.processes = attach_live_processes(run->attach),
+		.unready = attach_unready(run->attach)};
+	struct gpt_clock clock;
+	char why[256];
+	bool unsynced;
+	int err;
+
+	clock_sample(&clock);
+	log_writer_set_start(run->log, start_ns, clock.wall_offset_ns);
+	record.wall_error_ns = clock_wall_error(&unsynced);
+	record.flags = (unsynced ? GPT_START_UNSYNCED : 0) | (start_has_moment(request) ? GPT_START_AT : 0) |
+		       (run->options->command_pid ? GPT_START_COMMAND : 0);
+	if (start_has_moment(request))
+		record.asked_wall_ns = start_moment_wall(&run->start);
+	err = log_writer_append(run->log, &record.hdr);
+	if (err)
+		end_run(run, GPT_END_DISK, err);
+	run->start_ns = start_ns;
+	run->next_second_ns = start_ns + SECOND_NS;
+	run->calls_at_second = drain_calls(run->drain);
+	if (run->options->duration_ns && !run->options->search_begin)
+		drain_end(run->drain, start_ns + run->options->duration_ns);
+	err = attach_begin_steps(run->attach, why, sizeof(why));
+	if (err) {
+		msg_error("%s", why);
+		end_run(run, GPT_END_ERROR, err);
+	}
+	append_clock(run);
+	/* From here on a crash leaves a log that says what was asked for. */
+	log_writer_settle(run->log);
+	if (run->options->started)
+		run->options->started(run->options->context, &run->start);
+}
+
+static void check_start(struct run *run, uint64_t now_ns)
+{
+	bool is_ready = attach_is_set_up(run->attach, now_ns);
+	uint64_t start_ns;
+	struct gpt_clock clock;
+
+	if (run->ended)
+		return;
+	clock_sample(&clock);
+	/* The clock is read after the processes were asked, so that nothing of the set-up lies after it. */
+	start_ns = start_check(&run->start, is_ready, monotonic_ns(), clock.wall_offset_ns);
+	if (start_has_moment(&run->options->start) && !start_ns)
+		drain_leave_out(run->drain, run->start.at_ns > CONTEXT_NS ? run->start.at_ns - CONTEXT_NS : 0);
+	if (start_ns)
+		begin_recording(run, start_ns);
+}
+
+static int let_command_run(struct run *run)
+{
+	return run->options->begin ? run->options->begin(run->options->context) : 0;
+}
+
+/* Until the recording has begun, or has ended without.  0 or -errno */
+static int set_up(struct run *run)
+{
+	bool has_moment = start_has_moment(&run->options->start);
+	struct gpt_clock clock;
+	int err = 0;
+
+	clock_sample(&clock);
+	start_prepare(&run->start, &run->options->start, clock.mono_ns, clock.wall_offset_ns);
+	if (has_moment && run->options->waits)
+		run->options->waits(run->options->context, &run->start);
+	if (has_moment)
+		err = let_command_run(run);
+	if (err)
+		return err;
+	if (run->options->start.kind == START_WITH_COMMAND)
+		begin_recording(run, monotonic_ns());
+	while (!run->start_ns && !run->ended)
+		run_round(run, check_start);
+	if (!run->start_ns && has_moment)
+		run->result->not_begun = true;
+	else if (!run->start_ns)
+		begin_recording(run, monotonic_ns());
+	return run->result->not_begun ? -ECANCELED : has_moment ? 0 : let_command_run(run);
 }
 
 /* Goes on recording while processes are read, so that all that happens meanwhile is known. */
@@ -428,14 +541,10 @@ int run_trace(struct attach *attach, struct log_writer *log, struct drain *drain
 	if (err)
 		goto cleanup;
 	run.cpu_start_ns = own_cpu_ns();
-	run.start_ns = monotonic_ns();
-	run.next_second_ns = run.start_ns + SECOND_NS;
-	if (options->duration_ns && !options->search_begin)
-		drain_end(drain, run.start_ns + options->duration_ns);
-	append_clock(&run);
-	/* From here on a crash leaves a log that says what was asked for. */
-	log_writer_settle(log);
-	err = options->begin ? options->begin(options->context) : 0;
+	run.next_second_ns = monotonic_ns() + SECOND_NS;
+	err = set_up(&run);
+	if (err == -ECANCELED)
+		attach_stop(attach, AGENT_STOP_MS, drain_for_attach, &run);
 	if (err)
 		goto cleanup;
 	record_until_end(&run);

@@ -14,6 +14,7 @@
 
 #include "attach/attach.h"
 #include "capture/drain.h"
+#include "capture/start.h"
 #include "log/writer.h"
 
 struct run_options {
@@ -21,8 +22,15 @@ struct run_options {
 	bool end_with_targets;	/* the trace is over when no followed process lives */
 	bool end_with_schedule; /* when its last cycle has been recorded */
 	int signals_fd;		/* of stop_signals_open */
-	/* Called once when recording has begun; not 0 (a negative errno): the trace ends at once. May be NULL. */
+	struct start_request start;
+	/*
+	 * Lets the command run: at the instant at which recording begins, or before, if that has a moment of its own.
+	 * Not 0 (a negative errno): the trace ends at once. May be NULL.
+	 */
 	int (*begin)(void *context);
+	/* Called once: the recording begins, or waits for its moment.  Messages only.  May be NULL. */
+	void (*started)(void *context, const struct start *start);
+	void (*waits)(void *context, const struct start *start);
 	/* Whether the command that gputrace started has ended; NULL when there is none. */
 	bool (*command_ended)(void *context);
 	pid_t command_pid; /* signals are passed on to it */
@@ -44,6 +52,7 @@ struct run_options {
 
 struct run_result {
 	enum gpt_end_reason reason;
+	bool not_begun; /* it ended before its moment: there is no recording */
 	bool abandoned; /* a second signal came: no outputs wanted */
 	bool signalled; /* a signal to end came: the next one means that no outputs are wanted */
 	int error;	/* negative errno of what ended the trace early: the log, the ring buffer, begin() */
@@ -52,9 +61,10 @@ struct run_result {
 };
 
 /*
- * Records until the end, detaches the probes (attach_stop) and finishes the log with GPT_END.  Returns 0 when
- * there was a recording at all, -errno when it could not begin; the caller closes drain, attach and log.  To be called
- * by the thread that opened attach.
+ * Waits until everything is set up, and for the moment asked for; records from one instant (GPT_START) until the end,
+ * detaches the probes (attach_stop) and finishes the log with GPT_END.  Returns 0 when there was a recording at all,
+ * -errno when it could not begin (-ECANCELED: result->not_begun); the caller closes drain, attach and log.  To be
+ * called by the thread that opened attach.
  */
 int run_trace(struct attach *attach, struct log_writer *log, struct drain *drain, const struct run_options *options,
 	      struct run_result *result);

@@ -28,6 +28,20 @@ enum model_gpu_times {
 	MODEL_GPU_TIMES_OFF,
 };
 
+/* How a recording began: all processes at one instant, its start.  All zero: not recorded. */
+struct model_began {
+	uint64_t set_up_at_ns;	/* when set-up began: of two gputraces of one machine never the same */
+	uint64_t set_up_ns;	/* how long set-up took */
+	int64_t asked_wall_ns;	/* the moment that was asked for, CLOCK_REALTIME; 0: none */
+	uint64_t late_ns;	/* after that moment */
+	uint64_t wall_error_ns; /* the kernel's bound of the wall clock's error; UINT64_MAX: not known */
+	bool is_unsynced;	/* the kernel said that nothing keeps the wall clock right */
+	bool with_command;	/* gputrace started the program */
+	uint32_t processes;	/* that were there */
+	uint32_t unready;	/* of these, agents that had not begun yet */
+	uint64_t calls_before;	/* seen, but not in the trace */
+};
+
 #define MODEL_LABELS_MAX 32 /* of a recording */
 
 /* Where a part of the model comes from: one recording on one machine, with its own clock and its own losses. */
@@ -44,6 +58,7 @@ struct model_source {
 	int64_t slept_ns;		      /* CLOCK_BOOTTIME = time + this (at the start); 0: not recorded */
 	const char *labels[MODEL_LABELS_MAX]; /* "key=value", as the user gave them (-M) */
 	uint32_t label_count;
+	struct model_began began;
 	const char *step; /* how the recording found steps (--step), NULL: automatically */
 	struct model_receipt receipt;
 };

@@ -294,6 +294,79 @@ static void what_was_cut_to_what_was_asked_for_is_cut_at_the_end_in_place(void *
 	assert_is(cut(cut_to(&ops, &batch)), &expected);
 }
 
+/* ---- before a moment that is waited for ------------------------------------------------------------------------- */
+
+#define BEFORE_NS 500u
+
+static const struct gpt_record *before(const void *record, uint64_t *left_out)
+{
+	return cut_before(record, BEFORE_NS, (struct gpt_record *)room, left_out);
+}
+
+static void what_is_over_before_is_left_out_and_calls_are_counted(void **state)
+{
+	struct gpt_call call = {.hdr = {.size = sizeof(call), .type = GPT_CALL}, .time_ns = BEFORE_NS - 1};
+	struct gpt_sample sample = {.hdr = {.size = sizeof(sample), .type = GPT_SAMPLE}, .time_ns = 1};
+	struct gpt_wait wait = {.hdr = {.size = sizeof(wait), .type = GPT_WAIT}, .time_ns = 1, .end_ns = BEFORE_NS};
+	uint64_t left_out = 0;
+
+	assert_null(before(&call, &left_out));
+	assert_null(before(&sample, &left_out));
+	assert_int_equal(left_out, 1);
+	call.time_ns = sample.time_ns = BEFORE_NS;
+	assert_ptr_equal(before(&call, &left_out), &call);
+	assert_ptr_equal(before(&sample, &left_out), &sample);
+	assert_ptr_equal(before(&wait, &left_out), &wait);
+	wait.end_ns--;
+	assert_null(before(&wait, &left_out));
+	assert_int_equal(left_out, 1);
+}
+
+static void what_describes_or_may_be_open_stays(void **state)
+{
+	static const uint16_t types[] = {GPT_PYSTACK, GPT_CODE,	     GPT_CODE_LINES, GPT_CODE_DEAD, GPT_NATIVE_STACK,
+					 GPT_THREAD,  GPT_FORK,	     GPT_EXEC,	     GPT_EXIT,	    GPT_PYCALL,
+					 GPT_PYEVENT, GPT_CUPTI_USE, GPT_STACK_AT,   GPT_GENERATED};
+	struct {
+		struct gpt_record hdr;
+		uint64_t zeros[16];
+	} record = {.hdr = {.size = sizeof(record)}};
+	uint64_t left_out = 0;
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		record.hdr.type = types[i];
+		assert_ptr_equal(before(&record, &left_out), &record);
+	}
+	assert_int_equal(left_out, 0);
+}
+
+static void of_a_batch_from_before_what_is_over_is_left_out(void **state)
+{
+	const struct gpt_agent_kernel kernel = {.hdr = {.size = sizeof(kernel), .type = GPT_AGENT_KERNEL}};
+	const struct gpt_agent_graph_node node = {.hdr = {.size = sizeof(node), .type = GPT_AGENT_GRAPH_NODE}};
+	const struct gpt_agent_range range = {.hdr = {.size = sizeof(range), .type = GPT_AGENT_RANGE}};
+	const struct gpt_agent_op op = {.hdr = {.size = sizeof(op), .type = GPT_AGENT_OP}};
+	union batch batch = batch_at(BEFORE_NS - 1), later = batch_at(BEFORE_NS);
+	const struct gpt_agent_batch *left;
+	uint64_t left_out = 0;
+	size_t at = 0;
+
+	put(&batch, &kernel);
+	put(&batch, &node);
+	put(&batch, &op);
+	put(&batch, &range);
+	left = (const struct gpt_agent_batch *)before(&batch, &left_out);
+	assert_int_equal(batch_next(left, &at)->type, GPT_AGENT_GRAPH_NODE);
+	assert_int_equal(batch_next(left, &at)->type, GPT_AGENT_RANGE);
+	assert_null(batch_next(left, &at));
+	put(&later, &kernel);
+	assert_ptr_equal(before(&later, &left_out), &later);
+	/* the same in place */
+	memcpy(room, &batch, batch.head.hdr.size);
+	left = (const struct gpt_agent_batch *)before(room, &left_out);
+	assert_int_equal(left->bytes, sizeof(node) + sizeof(range));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -309,6 +382,9 @@ int main(void)
 		cmocka_unit_test(a_schedule_is_the_one_that_was_asked_for),
 		cmocka_unit_test(bytes_that_are_no_record_are_left_out_and_said),
 		cmocka_unit_test(a_batch_that_says_that_it_is_longer_or_shorter_than_it_is_has_only_its_records),
+		cmocka_unit_test(what_is_over_before_is_left_out_and_calls_are_counted),
+		cmocka_unit_test(what_describes_or_may_be_open_stays),
+		cmocka_unit_test(of_a_batch_from_before_what_is_over_is_left_out),
 		cmocka_unit_test(what_was_cut_to_what_was_asked_for_is_cut_at_the_end_in_place),
 	};
 

@@ -4,6 +4,7 @@
  * and attach/ are stand-ins in this file; the log and the thread that drains are real.
  */
 #include <errno.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -65,7 +66,10 @@ static struct fake {
 	bool looks_into_log; /* at the first notice */
 	bool noticed_before_log;
 	unsigned signals_at_tick; /* raise() a SIGINT at this tick, 0: never */
-	bool raises_at_stop;	  /* and once the probes are detached */
+	unsigned ready_at_tick;	  /* everything is set up at this tick */
+	unsigned unready, set_up_asked;
+	uint64_t steps_begun_ns;
+	bool raises_at_stop; /* and once the probes are detached */
 	int ring_error;
 	struct log_writer *log;
 	int log_fd;
@@ -186,6 +190,23 @@ uint64_t attach_tick(struct attach *attach, uint64_t now_ns, uint64_t heard_ns)
 	return fake.due_in_ns ? now_ns + fake.due_in_ns : UINT64_MAX;
 }
 
+bool attach_is_set_up(struct attach *attach, uint64_t now_ns)
+{
+	fake.set_up_asked++;
+	return fake.ticks >= fake.ready_at_tick;
+}
+
+unsigned attach_unready(struct attach *attach)
+{
+	return fake.unready;
+}
+
+int attach_begin_steps(struct attach *attach, char *why, size_t why_size)
+{
+	fake.steps_begun_ns = monotonic_ns();
+	return 0;
+}
+
 unsigned attach_live_processes(const struct attach *attach)
 {
 	return fake.live;
@@ -235,17 +256,27 @@ struct outcome {
 	uint64_t took_ns;
 	unsigned of_type[64];
 	uint64_t counters[GPT_COUNTER_COUNT];
+	struct gpt_start start;
+	uint64_t header_start_ns;
 	/* The last member, for it ends in a flexible array. */
 	struct gpt_end end;
 };
 
 static int begin_calls, begin_error;
+static uint64_t begun_ns;
+static unsigned started_at_tick;
 static unsigned command_ends_at_tick;
 
 static int on_begin(void *context)
 {
 	begin_calls++;
+	begun_ns = monotonic_ns();
 	return begin_error;
+}
+
+static void on_started(void *context, const struct start *start)
+{
+	started_at_tick = fake.ticks;
 }
 
 static bool on_command_ended(void *context)
@@ -260,8 +291,11 @@ static void read_log(int fd, struct outcome *outcome)
 	const char *why;
 
 	assert_int_equal(log_reader_open(&reader, fd, &why), 0);
+	outcome->header_start_ns = reader.header.start_ns;
 	while ((record = log_reader_next(&reader))) {
 		assert_true(record->type < 64);
+		if (record->type == GPT_START)
+			memcpy(&outcome->start, record, sizeof(outcome->start));
 		outcome->of_type[record->type]++;
 		if (record->type == GPT_END) {
 			memcpy(&outcome->end, record, sizeof(outcome->end));
@@ -665,6 +699,91 @@ static void a_full_disk_ends_the_trace_and_the_log_says_so(void **state)
 	assert_true(fake.stopped);
 }
 
+/* ---- the start -------------------------------------------------------------------------------------------------- */
+
+static void it_begins_when_everything_is_set_up_and_lasts_as_long_as_asked(void **state)
+{
+	struct outcome outcome;
+
+	fake.ready_at_tick = 10;
+	fake.unready = 1;
+	fake.live = 8;
+	outcome = run((struct run_options){.duration_ns = 30 * MILLISECOND, .started = on_started});
+	assert_int_equal(outcome.err, 0);
+	assert_int_equal(started_at_tick, 10);
+	assert_int_equal(outcome.of_type[GPT_START], 1);
+	assert_int_equal(outcome.start.time_ns, outcome.header_start_ns);
+	assert_int_equal(outcome.end.time_ns - outcome.start.time_ns, 30 * MILLISECOND);
+	assert_int_equal(outcome.start.processes, 8);
+	assert_int_equal(outcome.start.unready, 1);
+	assert_true(fake.steps_begun_ns >= outcome.start.time_ns);
+}
+
+static void with_a_command_it_begins_before_that_runs(void **state)
+{
+	struct outcome outcome;
+
+	fake.ready_at_tick = UINT_MAX;
+	outcome = run((struct run_options){.duration_ns = 20 * MILLISECOND,
+					   .start = {.kind = START_WITH_COMMAND},
+					   .begin = on_begin,
+					   .started = on_started});
+	assert_int_equal(outcome.err, 0);
+	assert_int_equal(started_at_tick, 0);
+	assert_int_equal(begin_calls, 1);
+	assert_true(outcome.start.time_ns < begun_ns);
+}
+
+static void at_a_moment_it_begins_to_the_ns_while_the_command_runs(void **state)
+{
+	uint64_t at_ns = monotonic_ns() + 80 * MILLISECOND;
+	struct outcome outcome = run((struct run_options){.duration_ns = 20 * MILLISECOND,
+							  .start = {.kind = START_AFTER, .mono_ns = at_ns},
+							  .begin = on_begin,
+							  .started = on_started});
+
+	assert_int_equal(outcome.err, 0);
+	assert_int_equal(outcome.start.time_ns, at_ns);
+	assert_int_equal(outcome.header_start_ns, at_ns);
+	assert_int_equal(outcome.end.time_ns, at_ns + 20 * MILLISECOND);
+	assert_true(begun_ns < at_ns);
+}
+
+static void what_ends_before_its_moment_is_no_recording(void **state)
+{
+	struct run_options options = {
+		.start = {.kind = START_AFTER, .mono_ns = monotonic_ns() + 3600000 * MILLISECOND}};
+	struct outcome outcome;
+
+	fake.signals_at_tick = 3;
+	outcome = run(options);
+	assert_int_equal(outcome.err, -ECANCELED);
+	assert_true(outcome.result.not_begun);
+	assert_int_equal(outcome.result.reason, GPT_END_INTERRUPTED);
+	assert_true(fake.stopped);
+	fake.ticks = fake.live = 0;
+	options.end_with_targets = true;
+	outcome = run(options);
+	assert_int_equal(outcome.err, -ECANCELED);
+	assert_int_equal(outcome.result.reason, GPT_END_TARGETS_GONE);
+}
+
+static void what_is_over_before_its_moment_is_counted_and_left_out(void **state)
+{
+	struct gpt_call old = call;
+	struct outcome outcome;
+
+	old.time_ns = 1;
+	fake.always = &old.hdr;
+	outcome =
+		run((struct run_options){.duration_ns = MILLISECOND,
+					 .start = {.kind = START_AFTER, .mono_ns = monotonic_ns() + 60 * MILLISECOND}});
+	assert_int_equal(outcome.err, 0);
+	assert_true(outcome.start.left_out > 0);
+	/* Before the run knows of its moment, records are kept. */
+	assert_true(outcome.of_type[GPT_CALL] <= 5);
+}
+
 static void the_clock_sample_is_tight_and_right(void **state)
 {
 	struct gpt_clock sample;
@@ -711,6 +830,11 @@ int main(void)
 		behaviour(the_clock_is_sampled_at_start_each_second_and_end),
 		behaviour(the_end_holds_the_counters_and_the_ring),
 		behaviour(a_full_disk_ends_the_trace_and_the_log_says_so),
+		behaviour(it_begins_when_everything_is_set_up_and_lasts_as_long_as_asked),
+		behaviour(with_a_command_it_begins_before_that_runs),
+		behaviour(at_a_moment_it_begins_to_the_ns_while_the_command_runs),
+		behaviour(what_ends_before_its_moment_is_no_recording),
+		behaviour(what_is_over_before_its_moment_is_counted_and_left_out),
 		behaviour(the_clock_sample_is_tight_and_right),
 	};
 

@@ -140,12 +140,31 @@ static int parse_of_date(const char *at, struct moment *out)
 	return 0;
 }
 
+/* "@1796049000" and "@1796049000.5", seconds since 1970 */
+static int parse_unix(const char *at, struct moment *out)
+{
+	int64_t fraction, seconds = 0;
+	size_t digits = strspn(at, "0123456789");
+
+	if (!digits || digits > 10)
+		return -EINVAL;
+	while (digits--)
+		seconds = 10 * seconds + *at++ - '0';
+	*out = (struct moment){.kind = MOMENT_OF_DATE, .ns = seconds * SECOND_NS};
+	if (!take_fraction(&at, &fraction) || *at || out->ns > WALL_MAX_NS)
+		return -EINVAL;
+	out->ns += fraction;
+	return 0;
+}
+
 static int parse(const char *text, struct moment *out)
 {
 	static const char *const zeros[] = {"0", "0s", "0ms", "0m", "0h", "0.0"}; /* which are no duration */
 	const char *colon = strchr(text, ':');
 	uint64_t ns;
 
+	if (*text == '@')
+		return parse_unix(text + 1, out);
 	if (strchr(text, '-') && strspn(text, "0123456789") == 4)
 		return parse_of_date(text, out);
 	if (colon)

@@ -10,7 +10,7 @@ enum moment_kind {
 	MOMENT_NONE,	    /* not given */
 	MOMENT_SINCE_START, /* "5", "500ms", "1:30" */
 	MOMENT_OF_DAY,	    /* "14:03:20": on the day nearest to the recording */
-	MOMENT_OF_DATE,	    /* "2026-11-22T14:03:20.5Z" */
+	MOMENT_OF_DATE,	    /* "2026-11-22T14:03:20.5Z", "@1795356200.5" */
 };
 
 struct moment {

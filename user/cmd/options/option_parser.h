@@ -34,6 +34,7 @@ int option_rules_check(struct parse *parse);
 int parse_pid(struct parse *parse, const char *value);
 int parse_label(struct parse *parse, const char *value);
 int parse_duration(struct parse *parse, const char *value);
+int parse_start_at(struct parse *parse, const char *value);
 int parse_interval(struct parse *parse, const char *value);
 int parse_agent(struct parse *parse, const char *value);
 int parse_way(struct parse *parse, const char *value);

@@ -147,6 +147,10 @@ const struct option_row option_rows[] = {
 	{"duration", 'd', "a time such as 10s", "TIME",
 	 "10 (seconds), 500ms, 2m, 1h (default: until Ctrl-C or until the program ends)", RECORD | WHY | TOP,
 	 parse_duration},
+	{"start-at", 0, "a moment such as 14:30:00, +5s or /10s", "MOMENT",
+	 "begin at that moment of the wall clock, on all hosts: 14:30:00, a date with its\n"
+	 "time and zone, @SECONDS; +5s: from now; /10s: at the next multiple (default: at once)",
+	 RECORD | WHY, parse_start_at},
 	{"interval", 0, "a time such as 500ms", "TIME",
 	 "from one look to the next (default 500ms, without a terminal 2s); more where the\n"
 	 "looks would take over 2 % of a processor",

@@ -250,6 +250,7 @@ static const char *recording_option(const struct options *options)
 		bool given;
 	} all[] = {
 		{"duration", options->duration_ns},
+		{"start-at", options->start_at.text},
 		{"cpu", options->cpu_frequency},
 		{"off-cpu", options->off_cpu_min_ns},
 		{"no-cpu", options->cpu_unwanted},

@@ -12,6 +12,7 @@
 #include "base/array.h"
 #include "base/msg.h"
 #include "cmd/options/moment.h"
+#include "cmd/options/start_at.h"
 #include "cmd/options/values.h"
 #include "export/file/format.h"
 #include "report/sums/activities.h"
@@ -89,6 +90,7 @@ struct options {
 	bool gpu_processes;	  /* -p gpu: all processes that have CUDA */
 	struct selection targets; /* which of these are recorded, none: all */
 	uint64_t duration_ns;	  /* 0: no limit */
+	struct start_at start_at;
 	uint64_t interval_ns;	  /* top: time between updates, 0: the default */
 	struct {
 		ARRAY(const char *) list; /* as given, with variables put in; "-" at most once */

@@ -32,6 +32,17 @@ int parse_duration(struct parse *parse, const char *value)
 		value);
 }
 
+int parse_start_at(struct parse *parse, const char *value)
+{
+	if (start_at_parse(value, &parse->options->start_at) == 0)
+		return 0;
+	return option_fail(
+		parse,
+		"--start-at %s: a moment on the wall clock is accepted, as 14:30:00, 2026-11-22T14:30:00+01:00 "
+		"or @1796049000, a time from now, as +5s, or the next whole multiple of 1 s or more, as /10s",
+		value);
+}
+
 #define LABEL_BYTES_MAX 256
 
 int parse_label(struct parse *parse, const char *value)

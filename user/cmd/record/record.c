@@ -193,8 +193,10 @@ static int choose_way(struct recording *recording)
 static int check_all(struct recording *recording)
 {
 	const struct options *options = recording->options;
-	int err;
+	int err = recording_plan_start(recording);
 
+	if (err)
+		return err;
 	if (options->command) {
 		recording->caller = options->as_root ? NULL : caller_find();
 		err = command_check(options->command[0], recording->caller ? recording->caller->path : NULL);
@@ -335,6 +337,12 @@ static int on_begin(void *context)
 	return err;
 }
 
+static void on_started(void *context, const struct start *start)
+{
+	recording_say_late(context, start);
+	recording_say_target(context);
+}
+
 static bool on_command_ended(void *context)
 {
 	struct recording *recording = context;
@@ -356,7 +364,10 @@ static int run_it(struct recording *recording)
 		.end_with_targets = recording_scope(recording->options) == ATTACH_PIDS,
 		.end_with_schedule = recording->options->schedule.active != 0,
 		.signals_fd = recording->signals,
+		.start = recording->start,
 		.begin = on_begin,
+		.started = on_started,
+		.waits = recording_say_waits,
 		.command_ended = recording->command.pid ? on_command_ended : NULL,
 		.command_pid = recording->command.pid,
 		.command_name = recording->command.pid ? recording->options->command[0] : NULL,
@@ -375,7 +386,9 @@ static int run_it(struct recording *recording)
 		drain_flush_each(recording->drain, TOP_FLUSH_NS);
 	err = run_trace(recording->attach, recording->log, recording->drain, &options, &recording->result);
 
-	if (err && !recording->command.exec_errno)
+	if (recording->result.not_begun)
+		recording_say_not_begun(recording);
+	else if (err && !recording->command.exec_errno)
 		msg_error("the recording could not begin: %s", strerror(-err));
 	return err;
 }
@@ -454,7 +467,6 @@ int record_command(const struct options *options)
 	/* A running process keeps its Python; a command or the whole machine may still start one that fits. */
 	if (recording_scope(options) == ATTACH_PIDS && recording_lacks_python_calls(&recording, false))
 		goto cleanup;
-	recording_say_target(&recording);
 	if (run_it(&recording))
 		goto cleanup;
 	refused = recording_lacks_python_calls(&recording, true);

@@ -33,6 +33,7 @@ struct recording {
 	sigset_t old_signals;
 	struct early_cycles early;
 	struct top_process top;
+	struct start_request start;
 	struct attach *attach;
 	struct drain *drain;
 	struct run_result result;
@@ -44,6 +45,14 @@ struct recording {
 void recording_emit(void *context, const struct gpt_record *record);
 
 enum attach_scope recording_scope(const struct options *options);
+
+/* Finds when the recording is to begin (--start-at).  0, or -EINVAL and a message: that is past. */
+int recording_plan_start(struct recording *recording);
+
+/* Prints when it will begin; how it did not begin when it was to; and why it did not begin at all. */
+void recording_say_waits(void *context, const struct start *start);
+void recording_say_late(struct recording *recording, const struct start *start);
+void recording_say_not_begun(struct recording *recording);
 
 /* Places the probes, after starting the ring's reader.  0, or -errno and a message. */
 int recording_attach(struct recording *recording);

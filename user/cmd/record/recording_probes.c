@@ -78,7 +78,8 @@ static int raise_file_limit(struct recording *recording)
 	return -EMFILE;
 }
 
-static void begin_now(struct recording *recording)
+/* Until the recording begins (run_trace), its log says when set-up did. */
+static void begin_set_up(struct recording *recording)
 {
 	struct gpt_clock clock;
 
@@ -125,7 +126,7 @@ int recording_attach(struct recording *recording)
 			  sizeof(recording->why));
 	if (err)
 		goto failed;
-	begin_now(recording);
+	begin_set_up(recording);
 	/* Before the first probe: from then on the ring fills, and the rest may take long. */
 	err = drain_start(attach_shares(recording->attach), attach_ring_fd(recording->attach), recording->log,
 			  attach_wants, &recording->drain);
@@ -141,12 +142,7 @@ int recording_attach(struct recording *recording)
 		err = attach_start(recording->attach, recording->why, sizeof(recording->why));
 	if (err)
 		goto failed;
-	/* Sets the start again: reports leave out earlier calls, which only some probes saw, and the recording is as
-	 * long as asked. */
-	begin_now(recording);
-	err = attach_begin_steps(recording->attach, recording->why, sizeof(recording->why));
-	if (!err)
-		return 0;
+	return 0;
 failed:
 	msg_error("%s", recording->why);
 	return err;

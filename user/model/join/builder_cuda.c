@@ -29,6 +29,7 @@ void builder_add_call(struct builder *builder, const struct new_call *call)
 {
 	/* before the start other probes were still being attached */
 	if (call->time_ns < builder->model->start_ns) {
+		model_source(builder->model)->began.calls_before++;
 		note_earlier(builder, call);
 		return;
 	}

@@ -22,6 +22,27 @@ void builder_set_start(struct builder *builder, uint64_t start_ns, int64_t wall_
 	model_source(builder->model)->wall_offset_ns = wall_offset_ns;
 }
 
+bool builder_add_start(struct builder *builder, const struct sender *none, const struct gpt_start *start)
+{
+	struct model_began *began = &model_source(builder->model)->began;
+	bool asked = start->flags & GPT_START_AT;
+
+	(void)none; /* it is gputrace's own */
+	if (start->set_up_ns > start->ready_ns || start->ready_ns > start->time_ns || start->unready > start->processes)
+		return false;
+	began->set_up_at_ns = start->set_up_ns;
+	began->set_up_ns = start->ready_ns - start->set_up_ns;
+	began->asked_wall_ns = asked ? start->asked_wall_ns : 0;
+	began->late_ns = asked ? start->late_ns : 0;
+	began->wall_error_ns = start->wall_error_ns;
+	began->is_unsynced = start->flags & GPT_START_UNSYNCED;
+	began->with_command = start->flags & GPT_START_COMMAND;
+	began->processes = start->processes;
+	began->unready = start->unready;
+	began->calls_before += start->left_out;
+	return true;
+}
+
 void builder_set_source(struct builder *builder, struct text version, struct text host, struct text kernel,
 			struct text target, uint32_t cpus)
 {

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""All processes of one gputrace are recorded from one moment to another: what was there before is set-up, and nothing of
+gputrace's own work lies between the two.  What is expected is what each program itself says of its calls."""
+
+import array
+import contextlib
+import json
+import os
+import re
+import signal
+import sqlite3
+import time
+from pathlib import Path
+
+import logfile
+import machine
+import pytest
+import reading
+import tracing
+
+RANKS = 8
+NEAR_NS = 100_000  # from the moment to the first record of a program that launched then
+
+class Rank(tracing.Running):
+    """A program that launches all the time, and says when."""
+
+    def __init__(self, folder, number, pause_us=300):
+        self.times = folder / f"times-{number}"
+        program = [machine.any_python(), machine.PROGRAMS / "moments.py", self.times, pause_us]
+        super().__init__(tracing.on_simgpu(folder / f"truth-{number}", *program), folder)
+
+    def spans(self):
+        """[(before, after)] of its launches, in ns."""
+        self.ask("end")
+        flat = array.array("Q", self.times.read_bytes())
+        return list(zip(flat[::2], flat[1::2]))
+
+
+@contextlib.contextmanager
+def ranks(folder, count=RANKS, **more):
+    with contextlib.ExitStack() as stack:
+        running = [stack.enter_context(Rank(folder, number, **more)) for number in range(count)]
+        for rank in running:
+            rank.wait_line("ready")
+        yield running
+
+
+def times_of(log):
+    """The recording's (start, end), and {pid: [start of each call]}, in ns of CLOCK_MONOTONIC."""
+    path = log.with_suffix(".sqlite")
+    tracing.gputrace(log.parent, "export", log, "-o", path).must_be(0)
+    start, found = reading.start_ns(log), {}
+    with contextlib.closing(sqlite3.connect(path)) as base:
+        (length,) = base.execute("SELECT stopTime - startTime FROM ANALYSIS_DETAILS").fetchone()
+        for time, thread in base.execute("SELECT start, globalTid FROM CUPTI_ACTIVITY_KIND_RUNTIME ORDER BY start"):
+            found.setdefault(thread >> 24 & 0xffffff, []).append(start + time)
+    return start, start + length, found
+
+
+def assert_is_recorded(spans, found, start, end):
+    """Each call that lies between is in the trace, once and in its place, and none that lies outside."""
+    inside = [(before, after) for before, after in spans if before >= start and after <= end]
+    possible = [(before, after) for before, after in spans if after >= start and before <= end]
+    assert len(inside) > 20
+    assert len(inside) <= len(found) <= len(possible) <= len(inside) + 2
+    offset = possible.index(inside[0]) if found[0] >= inside[0][0] else 0
+    assert all(before <= time <= after for (before, after), time in zip(possible[offset:], found))
+    # The first and the last that the program made between the two are there
+    assert found[0] <= inside[0][1] and found[-1] >= inside[-1][0]
+
+
+class PtraceCalls:
+    """When threads were stopped and let go: the times of calls of ptrace(2), by CLOCK_MONOTONIC."""
+
+    def __init__(self):
+        self.folder = Path(f"/sys/kernel/tracing/instances/gputrace-test-{os.getpid()}")
+
+    def __enter__(self):
+        self.folder.mkdir()
+        (self.folder / "trace_clock").write_text("mono")
+        (self.folder / "events/syscalls/sys_enter_ptrace/enable").write_text("1")
+        return self
+
+    def __exit__(self, *error):
+        (self.folder / "events/enable").write_text("0")
+        self.folder.rmdir()
+
+    def of(self, tids):
+        """[ns, truncated to us] of the calls about one of these threads, so far."""
+        calls = re.findall(r"(\d+)\.(\d{6}): sys_ptrace\(request: \w+, pid: (\w+),", (self.folder / "trace").read_text())
+        return [int(seconds + micros) * 1000 for seconds, micros, tid in calls if int(tid, 16) in tids]
+
+
+def test_all_processes_are_recorded_from_one_moment_to_another(tmp_path):
+    with ranks(tmp_path) as running, PtraceCalls() as stops:
+        pids = [rank.pid for rank in running]
+        tids = {tid for pid in pids for _, tid in tracing.named_threads(pid)}
+        done = tracing.gputrace(tmp_path, "-p", ",".join(map(str, pids)), "-d", "1s", "-o", tmp_path / "all.gpt")
+        spans = {pid: rank.spans() for pid, rank in zip(pids, running)}
+        stopped = stops.of(tids)
+    done.must_be(0)
+    start, end, found = times_of(tmp_path / "all.gpt")
+    assert end - start == 1_000_000_000
+    assert sorted(found) == sorted(pids)
+    for pid in pids:
+        assert_is_recorded(spans[pid], found[pid], start, end)
+    # Threads of the programs were stopped to let the agent in, all of them before
+    assert len(stopped) >= RANKS and not [time for time in stopped if start - 1000 <= time <= end]
+
+
+def test_the_receipt_says_how_the_recording_began(tmp_path):
+    with ranks(tmp_path, 2) as running:
+        pids = ",".join(str(rank.pid) for rank in running)
+        done = tracing.gputrace(tmp_path, "-p", pids, "-d", "300ms", "-o", tmp_path / "all.gpt").must_be(0)
+    assert re.search(r"^2 processes from one moment; setting up took [\d.]+ m?s before it and is\s+not in\s+the\s+trace\.",
+                     done.stdout, re.M), done
+    row = start_row(tmp_path / "all.gpt")
+    assert row["processes"] == 2 and row["agents_not_ready"] == row["processes_later"] == 0
+    assert row["set_up_ns"] > 0 and row["calls_before"] > 0 and row["asked_wall_ns"] is None
+
+
+def start_row(log):
+    done = tracing.gputrace(log.parent, "report", log, "--format", "json", "--table", "start").must_be(0)
+    (row,) = [row for table in json.loads(done.stdout)["tables"] if table["id"] == "start" for row in table["rows"]]
+    return row
+
+
+# ---- at a moment of the wall clock -------------------------------------------------------------
+
+WAIT_S = 6  # for two gputraces to set up, beside other tests
+
+
+def test_two_gputraces_begin_at_the_same_moment_and_merge_says_so(tmp_path):
+    with ranks(tmp_path, 2) as running:
+        moment = int(time.time()) + WAIT_S
+        logs = [tmp_path / f"rank{number}.gpt" for number in range(2)]
+        tracers = [tracing.Running([machine.GPUTRACE, "--start-at", f"@{moment}", "-d", "300ms", "-p", rank.pid, "-o", log],
+                                   tmp_path) for rank, log in zip(running, logs)]
+        for tracer in tracers:
+            with tracer:
+                tracer.end().must_be(0)
+        spans = [rank.spans() for rank in running]
+    for log, rank, own in zip(logs, running, spans):
+        row = start_row(log)
+        assert row["start_wall_ns"] == row["asked_wall_ns"] == moment * 10**9 and row["late_ns"] == 0
+        start, end, found = times_of(log)
+        assert end - start == 300_000_000
+        assert_is_recorded(own, found[rank.pid], start, end)
+    said = tracing.gputrace(tmp_path, "merge", *logs).must_be(0).stdout
+    apart, unit = re.search(r"the recordings began (\d[\d.]*) (\w+) apart and ended \d[\d.]* \w+ apart, "
+                            r"by the one clock that they have", said).groups()
+    assert unit == "ns" and float(apart) < 100_000, said
+
+
+def test_a_command_runs_before_its_moment_and_is_recorded_from_then_on(tmp_path):
+    times, log = tmp_path / "times", tmp_path / "all.gpt"
+    program = tracing.on_simgpu(tmp_path / "truth", machine.any_python(), machine.PROGRAMS / "moments.py", times, "300")
+    begun_s = time.time()
+    command = [machine.GPUTRACE, "--start-at", f"+{WAIT_S}s", "-d", "300ms", "-o", log, "--", *program]
+    with tracing.Running(command, tmp_path) as traced:
+        traced.wait_line("ready")
+        assert time.time() < begun_s + WAIT_S  # the program did not wait
+        traced.wait_line("goes on: gputrace ends with it", "stderr")
+        traced.ask("end")
+        traced.end().must_be(0)
+    flat = array.array("Q", times.read_bytes())
+    start, end, found = times_of(log)
+    ((_, calls),) = found.items()
+    assert_is_recorded(list(zip(flat[::2], flat[1::2])), calls, start, end)
+    assert start_row(log)["calls_before"] > len(calls)
+    # What it did before is not in the log, but for a last second
+    assert not [record for record in logfile.records(log, logfile.CALL, logfile.CALL_ARGS) if record.values["time_ns"] < start - 1_100_000_000]
+
+
+@pytest.mark.parametrize("moment", ["tomorrow", "5", "1:30", "+0", "+", "/", "/0.5s", "/0", "@", "@x", "@99999999999", "25:00:00", "2026-11-31T10:00:00"])
+def test_what_is_no_moment_is_refused(tmp_path, moment):
+    done = tracing.gputrace(tmp_path, "--start-at", moment, "-d", "1s").must_be(2)
+    assert done.stderr.startswith(f"gputrace: --start-at {moment}: a moment on the wall clock is accepted"), done
+
+
+def test_a_moment_in_the_past_is_refused_with_how_long_ago_it_was(tmp_path):
+    done = tracing.gputrace(tmp_path, "--start-at", f"@{int(time.time()) - 100}", "--", "touch", tmp_path / "ran")
+    assert re.search(r": that was 1\d\d\.\d s ago, it is \d\d:\d\d:\d\d\.\d+ now: name a later moment", done.stderr), done
+    assert "now: name a later moment, a time from now (+5s) or a multiple (/10s)" in done.stderr
+    assert done.code != 0 and not (tmp_path / "ran").exists()
+
+
+def test_set_up_that_is_late_begins_later_and_says_by_how_much(tmp_path):
+    with ranks(tmp_path, 1) as running:
+        done = tracing.gputrace(tmp_path, "--start-at", "+1ms", "-d", "100ms", "-p", running[0].pid, "-o", tmp_path / "all.gpt")
+    late = re.search(r"--start-at \+1ms: set-up was ready (\d+\.\d+) s after that: the recording began then", done.must_be(0).stderr)
+    row = start_row(tmp_path / "all.gpt")
+    assert abs(row["late_ns"] / 1e9 - float(late.group(1))) < 0.001 and row["late_ns"] > 0
+    assert late.group(0) in done.stdout  # as a note, and so in each later report
+
+
+def test_ctrl_c_while_it_waits_ends_it_without_outputs(tmp_path):
+    with ranks(tmp_path, 1) as running:
+        pid = running[0].pid
+        command = [machine.GPUTRACE, "--start-at", "+1h", "-p", pid, "-o", tmp_path / "all.gpt", "-o", tmp_path / "all.json"]
+        with tracing.Running(command, tmp_path) as tracer:
+            tracer.wait_line("the recording begins at", "stderr")
+            tracing.wait_agent(pid)
+            done = tracer.end(signal.SIGINT)
+        tracing.wait_agent_gone(pid)
+    assert done.code == 1 and "--start-at +1h: interrupted before that: nothing is recorded" in done.stderr, done
+    assert not list(tmp_path.glob("all*"))
+
+
+def test_what_ends_before_the_moment_is_not_recorded(tmp_path):
+    done = tracing.gputrace(tmp_path, "--start-at", "+1h", "-o", tmp_path / "all.gpt", "--", "true")
+    assert done.code == tracing.OWN_FAILURE and "--start-at +1h: true ended before that: nothing is recorded" in done.stderr, done
+    assert not list(tmp_path.glob("all*"))
