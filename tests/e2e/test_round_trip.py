@@ -28,7 +28,7 @@ REPORTS = {
 # renumbers the calls of several processes.
 COLUMNS_OF_THE_LOG = {("receipt", "lost"), ("receipt", "complete_percent"), ("receipt", "clock_error_ns"),
                       ("receipt", "gputrace_cpu_ns"), ("recording", "start_ns"), ("gpu_trace", "correlation")}
-TABLES_OF_THE_LOG = {"losses", "no_gpu_times"}
+TABLES_OF_THE_LOG = {"losses", "no_gpu_times", "start"}
 NOTES_OF_THE_LOG = {"receipt", "why"}  # notes of `why` name options of gputrace
 # nsys has no table for these; without imports and collections `idle` and `why` differ in what the CPU did.
 NOT_IN_SQLITE = {"python", "ops", "steps", "step_idle", "key_averages", "torch_memory", "torch_memory_peaks", "idle", "why", "why_losses",

@@ -67,5 +67,6 @@ void report_complete(struct report *report);	       /* complete.c */
 char *report_joined(const struct analyses *all);       /* its first line, without how good times are */
 void report_losses(struct report *report);	       /* receipt.c: the content of complete.c, for programs */
 void report_receipt(struct report *report);
+void report_start(struct report *report); /* of the recording: nothing in a slice, or if it is not recorded */
 
 #endif

@@ -398,6 +398,7 @@ void report_complete(struct report *report)
 	if (report->writer) {
 		report_losses(report);
 		report_receipt(report);
+		report_start(report);
 	} else {
 		fputc('\n', report->out);
 	}
@@ -408,6 +409,8 @@ void report_complete(struct report *report)
 	put_whole(report);
 	put_threshold(report);
 	put_not_recorded(report);
+	if (!report->writer)
+		report_start(report);
 	put_list(report, "Note: ", model->notes, model->note_count);
 	if (report->all->complete.tool)
 		put_tool(report);
