@@ -35,8 +35,12 @@ void ranks_add_log(struct ranks *ranks, const char *name, const struct model *la
 			       .boot = xstrdup(source->boot),
 			       .start_ns = last->start_ns,
 			       .end_ns = last->end_ns,
+			       .set_up_at_ns = source->began.set_up_at_ns,
 			       .processes = last->process_count,
 			       .wall_offset_ns = source->wall_offset_ns,
+			       .wall_error_ns = source->began.set_up_ns && !source->began.is_unsynced
+							? source->began.wall_error_ns
+							: UINT64_MAX,
 			       .slept_ns = source->slept_ns,
 			       .of_other_tool = model_is_of_other_tool(last),
 			       .arrivals = *arrivals};
@@ -111,6 +115,52 @@ const char *rank_clock_word(const struct ranks *ranks, size_t log)
 	return "wall clock";
 }
 
+uint64_t rank_log_begun(const struct ranks *ranks, size_t log)
+{
+	return clock_line_at(rank_log_clock(ranks, log), ranks->logs.items[log].start_ns);
+}
+
+/* By wall clocks both errors count: this log's and the first one's. */
+static void add_error(struct ranks_span *span, const struct ranks *ranks, const struct rank_log *log)
+{
+	const struct rank_clock *clock = &ranks->clocks.items[log->clock];
+	uint64_t error_ns = clock->fit.error_most_ns, first_ns = ranks->logs.items[0].wall_error_ns;
+
+	if (clock->kind == RANK_CLOCK_FIRST)
+		return;
+	if (clock->kind == RANK_CLOCK_WALL && span->by != RANKS_BY_WALL)
+		*span = (struct ranks_span){span->begun_ns, span->ended_ns, RANKS_BY_WALL, 0};
+	if (clock->kind == RANK_CLOCK_FITTED && span->by == RANKS_BY_WALL)
+		return;
+	if (clock->kind == RANK_CLOCK_FITTED)
+		span->by = RANKS_BY_COLLECTIVES;
+	else
+		error_ns = log->wall_error_ns == UINT64_MAX || first_ns == UINT64_MAX ? UINT64_MAX
+										      : log->wall_error_ns + first_ns;
+	if (error_ns > span->error_ns)
+		span->error_ns = error_ns;
+}
+
+struct ranks_span ranks_span(const struct ranks *ranks)
+{
+	uint64_t first_begun = UINT64_MAX, last_begun = 0, first_ended = UINT64_MAX, last_ended = 0;
+	struct ranks_span span = {0};
+
+	for (size_t i = 0; i < ranks->logs.count; i++) {
+		const struct rank_log *log = &ranks->logs.items[i];
+		uint64_t begun = rank_log_begun(ranks, i), ended = clock_line_at(rank_log_clock(ranks, i), log->end_ns);
+
+		first_begun = begun < first_begun ? begun : first_begun;
+		last_begun = begun > last_begun ? begun : last_begun;
+		first_ended = ended < first_ended ? ended : first_ended;
+		last_ended = ended > last_ended ? ended : last_ended;
+		add_error(&span, ranks, log);
+	}
+	span.begun_ns = last_begun - first_begun;
+	span.ended_ns = last_ended - first_ended;
+	return span;
+}
+
 /* ---- logs that do not belong together ---------------------------------------------------------------------------- */
 
 static int by_rank(const void *left, const void *right)
@@ -140,9 +190,10 @@ static char *same_recording(const struct ranks *ranks)
 		for (size_t k = 0; k < i; k++) {
 			const struct rank_log *a = &ranks->logs.items[k], *b = &ranks->logs.items[i];
 
+			/* several may begin and end at the same moment (--start-at) */
 			if (a->start_ns == b->start_ns && a->end_ns == b->end_ns &&
-			    a->wall_offset_ns == b->wall_offset_ns && !strcmp(a->host, b->host) &&
-			    !strcmp(a->boot, b->boot))
+			    a->set_up_at_ns == b->set_up_at_ns && a->wall_offset_ns == b->wall_offset_ns &&
+			    !strcmp(a->host, b->host) && !strcmp(a->boot, b->boot))
 				return xasprintf("%s and %s are the same recording", a->name, b->name);
 		}
 	return NULL;

@@ -18,8 +18,10 @@ struct rank_log {
 	const char *name;  /* its file */
 	char *host, *boot; /* boot: "" if not known */
 	uint64_t start_ns, end_ns;
+	uint64_t set_up_at_ns;	/* when its gputrace began to set up; 0: not known */
 	uint32_t processes;	/* number in the model */
 	int64_t wall_offset_ns; /* CLOCK_REALTIME = its time + this */
+	uint64_t wall_error_ns; /* at the start, as model_began; UINT64_MAX: not known, or nothing keeps it right */
 	int64_t slept_ns;	/* CLOCK_BOOTTIME = its time + this */
 	bool of_other_tool;	/* model_is_of_other_tool */
 	struct collective_arrivals arrivals;
@@ -97,6 +99,18 @@ static inline const struct clock_line *rank_log_clock(const struct ranks *ranks,
 {
 	return &ranks->clocks.items[ranks->logs.items[log].clock].fit.line;
 }
+
+/* How far apart recordings began and ended, and how that is known: by the worst of the clocks' kinds. */
+struct ranks_span {
+	uint64_t begun_ns, ended_ns;
+	enum { RANKS_SAME_BOOT, RANKS_BY_COLLECTIVES, RANKS_BY_WALL } by;
+	uint64_t error_ns; /* UINT64_MAX: not known */
+};
+
+struct ranks_span ranks_span(const struct ranks *ranks);
+
+/* When a log's recording began, on the clock of the first. */
+uint64_t rank_log_begun(const struct ranks *ranks, size_t log);
 
 /* What a log's clock was aligned by: "reference", "same boot", "collectives" or "wall clock". */
 const char *rank_clock_word(const struct ranks *ranks, size_t log);

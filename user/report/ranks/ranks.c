@@ -68,6 +68,8 @@ static void add_clock(struct table *table, const struct ranks *ranks, size_t log
 			table_add_unknown(table, "-");
 	}
 	table_add(table, of->name);
+	/* after the first of all */
+	table_add_integer(table, (struct number){""}, rank_log_begun(ranks, log) - ranks->begin_ns);
 }
 
 static void put_clock_notes(struct report *report, const struct ranks *ranks)
@@ -91,6 +93,28 @@ static void put_clock_notes(struct report *report, const struct ranks *ranks)
 	}
 }
 
+/* A file of another tool begins with its first event. */
+static void put_span(struct report *report, const struct ranks *ranks)
+{
+	struct ranks_span span = ranks_span(ranks);
+	char *by;
+
+	for (size_t i = 0; i < ranks->logs.count; i++)
+		if (ranks->logs.items[i].of_other_tool || ranks->logs.count < 2)
+			return;
+	if (span.by == RANKS_SAME_BOOT)
+		by = xstrdup("by the one clock that they have (same boot)");
+	else if (span.by == RANKS_BY_COLLECTIVES)
+		by = xasprintf("by their collectives, good to %s", number_time(span.error_ns).text);
+	else if (span.error_ns == UINT64_MAX)
+		by = xstrdup("by their wall clocks, whose error is not known");
+	else
+		by = xasprintf("by their wall clocks, whose error is at most %s", number_time(span.error_ns).text);
+	report_line(report, "  the recordings began %s apart and ended %s apart, %s", number_time(span.begun_ns).text,
+		    number_time(span.ended_ns).text, by);
+	free(by);
+}
+
 static void put_clocks(struct report *report, const struct ranks *ranks)
 {
 	static const struct column columns[] = {
@@ -103,6 +127,7 @@ static void put_clocks(struct report *report, const struct ranks *ranks)
 		COLUMN_NUMBER("used", "collectives_used", UNIT_COUNT),
 		COLUMN_NUMBER("of", "collectives_in_common", UNIT_COUNT),
 		COLUMN_NAME("log", "log", TEXT_TRUNCATE_START),
+		COLUMN_DATA("began_after_ns", UNIT_NS),
 		COLUMN_END,
 	};
 	struct table table;
@@ -112,6 +137,7 @@ static void put_clocks(struct report *report, const struct ranks *ranks)
 	for (size_t i = 0; i < ranks->logs.count; i++)
 		add_clock(&table, ranks, i);
 	report_table(report, &table);
+	put_span(report, ranks);
 	put_clock_notes(report, ranks);
 }
 
