@@ -277,6 +277,68 @@ static void by_wall_clock_they_stay_where_that_puts_them(void **state)
 	ranks_free(&ranks);
 }
 
+/* ---- when they began -------------------------------------------------------------------------------------------- */
+
+/* The second log began and ended 5 ms later, on the first one's clock. */
+static struct ranks_span span_of(const struct rank *second, bool by_wall, uint64_t error_ns)
+{
+	const struct rank first = RANK(0, "boot-a");
+	struct ranks ranks = {0};
+	struct ranks_span span;
+
+	add(&ranks, &first, NULL);
+	add(&ranks, second, NULL);
+	for (size_t i = 0; i < 2; i++) {
+		struct rank_log *log = &ranks.logs.items[i];
+
+		log->start_ns = rank_shows(i ? second : &first, 1000 * MS + i * 5 * MS);
+		log->end_ns = rank_shows(i ? second : &first, 9000 * MS + i * 5 * MS);
+		log->wall_error_ns = error_ns;
+	}
+	assert_null(ranks_align(&ranks, by_wall));
+	span = ranks_span(&ranks);
+	assert_in_range(rank_log_begun(&ranks, 1), 1005 * MS - 100, 1005 * MS + 100);
+	ranks_free(&ranks);
+	return span;
+}
+
+static void how_far_apart_they_began_is_known_by_their_clocks(void **state)
+{
+	const struct rank same = RANK(1, "boot-a"), other = RANK(1, "boot-b", .offset_ns = 300000000000123),
+			  silent = RANK(1, "boot-b", .first = 1000);
+	struct ranks_span span = span_of(&same, false, 7);
+
+	assert_int_equal(span.by, RANKS_SAME_BOOT);
+	assert_int_equal(span.begun_ns, 5 * MS);
+	assert_int_equal(span.ended_ns, 5 * MS);
+	assert_int_equal(span.error_ns, 0);
+	span = span_of(&other, false, 7);
+	assert_int_equal(span.by, RANKS_BY_COLLECTIVES);
+	assert_in_range(span.begun_ns, 5 * MS - 100, 5 * MS + 100);
+	assert_true(span.error_ns < 1000);
+	span = span_of(&silent, true, 7000);
+	assert_int_equal(span.by, RANKS_BY_WALL);
+	assert_int_equal(span.begun_ns, 5 * MS);
+	assert_int_equal(span.error_ns, 14000);
+	assert_int_equal(span_of(&silent, true, UINT64_MAX).error_ns, UINT64_MAX);
+}
+
+static void two_recordings_of_the_same_moment_are_two(void **state)
+{
+	const struct rank rank = RANK(0, "boot-a");
+	struct ranks ranks = {0};
+	char *why;
+
+	add(&ranks, &rank, NULL);
+	add(&ranks, &rank, NULL);
+	ranks.logs.items[0].set_up_at_ns = 5;
+	ranks.logs.items[1].set_up_at_ns = 6;
+	why = ranks_align(&ranks, false);
+	assert_non_null(strstr(why, "rank 0 is there twice"));
+	free(why);
+	ranks_free(&ranks);
+}
+
 static void pairs_that_are_far_off_do_not_move_the_line(void **state)
 {
 	struct clock_pair pairs[200];
@@ -323,6 +385,8 @@ int main(void)
 		cmocka_unit_test(logs_read_in_parts_say_the_same),
 		cmocka_unit_test(logs_that_do_not_belong_together_are_refused),
 		cmocka_unit_test(by_wall_clock_they_stay_where_that_puts_them),
+		cmocka_unit_test(how_far_apart_they_began_is_known_by_their_clocks),
+		cmocka_unit_test(two_recordings_of_the_same_moment_are_two),
 		cmocka_unit_test(pairs_that_are_far_off_do_not_move_the_line),
 		cmocka_unit_test(clocks_without_sense_make_some_line),
 	};

@@ -301,6 +301,38 @@ static void the_receipt_stands_at_the_end(void **state)
 	free(text);
 }
 
+static void how_the_recording_began_is_said(void **state)
+{
+	struct model_began *began = &model_source(model)->began;
+	char *text;
+
+	*began = (struct model_began){.set_up_ns = 300000000, .processes = 8};
+	text = report_of(model, 200, false);
+	assert_has(text,
+		   "\n8 processes from one moment; setting up took 300.0 ms before it and is not in the trace.\n");
+	free(text);
+	began->unready = 2;
+	began->asked_wall_ns = 1795356000250000000;
+	began->late_ns = 4000000;
+	model->processes[0].start_ns = model->start_ns + 1;
+	text = report_of(model, 400, false);
+	assert_has(text,
+		   "\n8 processes from one moment, 14:00:00.250 UTC as asked, late by 4.0 ms; setting up took 300.0 ms "
+		   "before it and is not in the trace. In 2 of them the agent was not ready by then. 1 that came "
+		   "later begins where it came.\n");
+	free(text);
+}
+
+static void nothing_comes_before_a_program_that_gputrace_starts(void **state)
+{
+	char *text;
+
+	model_source(model)->began = (struct model_began){.set_up_ns = 300000000, .processes = 1, .with_command = true};
+	text = report_of(model, 200, false);
+	assert_null(strstr(text, "from one moment"));
+	free(text);
+}
+
 static void losses_are_known_by_cause(void **state)
 {
 	char *text;
@@ -1033,6 +1065,8 @@ int main(void)
 		TEST(graphs_are_on_the_lines_that_were_captured),
 		TEST(what_was_not_recorded_is_named),
 		TEST(the_receipt_stands_at_the_end),
+		TEST(how_the_recording_began_is_said),
+		TEST(nothing_comes_before_a_program_that_gputrace_starts),
 		TEST(losses_are_known_by_cause),
 		TEST(every_cause_of_loss_has_a_line),
 		TEST(one_loss_is_said_in_the_singular),
