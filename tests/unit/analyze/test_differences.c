@@ -218,7 +218,7 @@ static void prints(const struct differences *all)
 			  "  median wall time, us   100.0  100.0       -         -    0.0\n"
 			  "  GPU time, us            20.0   30.0   +10.0   +50.0 %    0.0\n"
 			  "  median GPU time, us     20.0   30.0   +10.0   +50.0 %    0.0\n"
-			  "  GPU idle, us            76.5   67.8    -8.8   -11.5 %    8.4\n"
+			  "  GPU idle, us            76.6   67.8    -8.8   -11.5 %    8.4\n"
 			  "  launches                 1.0    2.0    +1.0  +100.0 %    0.0\n"
 			  "\n"
 			  "GPU time by line\n"))

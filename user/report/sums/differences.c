@@ -20,6 +20,8 @@ static struct number format(const char *how, double value)
 	return number;
 }
 
+#define LEAST_SHOWN 0.05 /* less is 0.0 with one decimal */
+
 static struct number percent(const struct difference *difference)
 {
 	double value = difference_percent(difference);
@@ -28,16 +30,25 @@ static struct number percent(const struct difference *difference)
 		return (struct number){"new"};
 	if (difference->after <= 0 && difference->before > 0)
 		return (struct number){"gone"};
-	if (value == 0)
+	if (fabs(value) < LEAST_SHOWN)
 		return (struct number){"-"};
 	return format("%+.1f %%", value);
+}
+
+/* "1,234.5" with a sign where it is negative, or `plus` before it. */
+static struct number tenths(double value, const char *plus)
+{
+	struct number number = number_tenths(fabs(value)), signed_number;
+
+	snprintf(signed_number.text, sizeof(signed_number.text), "%s%.30s", value < 0 ? "-" : plus, number.text);
+	return signed_number;
 }
 
 static struct number noise_in(const struct difference *difference, double unit)
 {
 	if (isnan(difference->noise))
 		return (struct number){"not known"};
-	return format("%.1f", difference->noise / unit);
+	return tenths(difference->noise / unit, "");
 }
 
 /* The kind of a value. */
@@ -46,7 +57,7 @@ enum measure { MEASURE_TIME, MEASURE_COUNT, MEASURE_BYTES };
 /* The unit for values, the largest of which is most. */
 static struct time_unit unit_for(enum measure measure, double most)
 {
-	static const struct time_unit bytes[] = {{"GB", 1e9}, {"MB", 1e6}, {"KB", 1e3}};
+	static const struct time_unit bytes[] = {{"GiB", 1u << 30}, {"MiB", 1u << 20}, {"KiB", 1u << 10}};
 
 	if (measure == MEASURE_TIME)
 		return time_unit_for((uint64_t)most);
@@ -66,12 +77,12 @@ static double most_of(const struct difference *difference)
 /* Adds what a page shows, in a unit that fits. */
 static void add_shown(struct table *table, const struct difference *difference, struct time_unit unit)
 {
-	table_add_number(table, format("%.1f", difference->before / unit.ns));
-	table_add_number(table, format("%.1f", difference->after / unit.ns));
-	if (difference->after == difference->before)
+	table_add_number(table, tenths(difference->before / unit.ns, ""));
+	table_add_number(table, tenths(difference->after / unit.ns, ""));
+	if (fabs(difference->after - difference->before) / unit.ns < LEAST_SHOWN)
 		table_add_number(table, (struct number){"-"});
 	else
-		table_add_number(table, format("%+.1f", (difference->after - difference->before) / unit.ns));
+		table_add_number(table, tenths((difference->after - difference->before) / unit.ns, "+"));
 	table_add_number(table, percent(difference));
 	table_add_number(table, noise_in(difference, unit.ns));
 }
@@ -179,11 +190,15 @@ static bool is_whole(double mean)
 	return fabs(mean - round(mean)) < 1e-6;
 }
 
+static struct number count_of(double mean)
+{
+	return is_whole(mean) && mean >= 0 ? number_count((uint64_t)(mean + 0.5)) : tenths(mean, "");
+}
+
 /* "4", or "4 > 6" if it changed. */
 static struct number launches_of(const struct difference *launches)
 {
-	struct number before = format(is_whole(launches->before) ? "%.0f" : "%.1f", launches->before);
-	struct number after = format(is_whole(launches->after) ? "%.0f" : "%.1f", launches->after);
+	struct number before = count_of(launches->before), after = count_of(launches->after);
 	struct number both;
 
 	if (!strcmp(before.text, after.text))
