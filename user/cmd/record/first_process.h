@@ -11,7 +11,7 @@
 
 /*
  * In a process whose pid is 1: returns only in a child, and the caller waits for all, passes signals on, and ends with
- * the child's status, or with the command's where the child was killed. In any other process: does nothing.
+ * the child's status, or with the command's where the child has ended before it. In any other process: does nothing.
  */
 void first_process_split(void);
 
