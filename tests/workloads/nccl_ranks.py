@@ -20,6 +20,12 @@ LATE_MS = 12
 WAYS = ["sleeps", "is queued"]
 
 
+def check(result):
+    """Of a call of CUDA or NCCL."""
+    if result:
+        sys.exit(f"{sys._getframe(1).f_code.co_name}: {result}")
+
+
 class UniqueId(ctypes.Structure):
     _fields_ = [("internal", ctypes.c_char * 128)]
 
@@ -28,42 +34,38 @@ class Rank:
     def __init__(self, ranks, rank, folder):
         self.ranks, self.rank, self.folder = ranks, rank, folder
         self.cuda, self.nccl = ctypes.CDLL("libcuda.so.1"), ctypes.CDLL("libnccl.so.2")
-        self.call(self.cuda.cuInit, 0)
-        context, self.stream, self.memory = (ctypes.c_void_p() for _ in range(3))
-        self.call(self.cuda.cuDevicePrimaryCtxRetain, ctypes.byref(context), 0)
-        self.call(self.cuda.cuCtxSetCurrent, context)
-        self.call(self.cuda.cuStreamCreate, ctypes.byref(self.stream), 1)
-        self.call(self.cuda.cuMemAlloc_v2, ctypes.byref(self.memory), ctypes.c_size_t(1 << 22))
+        check(self.cuda.cuInit(0))
+        context, self.stream, self.memory, devices = *(ctypes.c_void_p() for _ in range(3)), ctypes.c_int()
+        check(self.cuda.cuDeviceGetCount(ctypes.byref(devices)))
+        check(self.cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), rank % devices.value))
+        check(self.cuda.cuCtxSetCurrent(context))
+        check(self.cuda.cuStreamCreate(ctypes.byref(self.stream), 1))
+        check(self.cuda.cuMemAlloc_v2(ctypes.byref(self.memory), ctypes.c_size_t(1 << 22)))
         self.cuda.sim_kernel.restype = ctypes.c_void_p
         self.world = self.communicator("world", ranks, rank)
         self.replayed = None
 
-    def call(self, function, *arguments):
-        result = function(*arguments)
-        if result:
-            sys.exit(f"{function.__name__}: {result}")
-
     def communicator(self, name, ranks, rank):
         made = ctypes.c_void_p()
         unique = f"{name} {os.path.realpath(self.folder)}".encode()[-127:]
-        self.call(self.nccl.ncclCommInitRank, ctypes.byref(made), ranks, UniqueId(unique), rank)
+        check(self.nccl.ncclCommInitRank(ctypes.byref(made), ranks, UniqueId(unique), rank))
         return made
 
     def launch(self, name):
         kernel = ctypes.c_void_p(self.cuda.sim_kernel(name.encode()))
-        self.call(self.cuda.cuLaunchKernel, kernel, 1, 1, 1, 32, 1, 1, 0, self.stream, None, None)
+        check(self.cuda.cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, self.stream, None, None))
 
     def all_reduce(self, count=250000):
-        self.call(self.nccl.ncclAllReduce, self.memory, self.memory, ctypes.c_size_t(count), FLOAT, 0, self.world, self.stream)
+        check(self.nccl.ncclAllReduce(self.memory, self.memory, ctypes.c_size_t(count), FLOAT, 0, self.world, self.stream))
 
     def send(self, to, count=1000):
-        self.call(self.nccl.ncclSend, self.memory, ctypes.c_size_t(count), FLOAT, to, self.world, self.stream)
+        check(self.nccl.ncclSend(self.memory, ctypes.c_size_t(count), FLOAT, to, self.world, self.stream))
 
     def receive(self, sender, count=1000):
-        self.call(self.nccl.ncclRecv, self.memory, ctypes.c_size_t(count), FLOAT, sender, self.world, self.stream)
+        check(self.nccl.ncclRecv(self.memory, ctypes.c_size_t(count), FLOAT, sender, self.world, self.stream))
 
     def custom(self, name):
-        self.call(self.nccl.simNcclKernel, name.encode(), ctypes.c_uint64(100000), self.world, self.stream)
+        check(self.nccl.simNcclKernel(name.encode(), ctypes.c_uint64(100000), self.world, self.stream))
 
     # ---- kinds of collectives ----
 
@@ -71,19 +73,19 @@ class Rank:
         self.all_reduce()
 
     def gathered(self):
-        self.call(self.nccl.ncclAllGather, self.memory, self.memory, ctypes.c_size_t(1000), FLOAT, self.world, self.stream)
+        check(self.nccl.ncclAllGather(self.memory, self.memory, ctypes.c_size_t(1000), FLOAT, self.world, self.stream))
 
     def grouped(self):
-        self.call(self.nccl.ncclGroupStart)
+        check(self.nccl.ncclGroupStart())
         for count in (1000, 2000, 3000):
             self.all_reduce(count)
-        self.call(self.nccl.ncclGroupEnd)
+        check(self.nccl.ncclGroupEnd())
 
     def ring(self):
-        self.call(self.nccl.ncclGroupStart)
+        check(self.nccl.ncclGroupStart())
         self.send((self.rank + 1) % self.ranks)
         self.receive((self.rank - 1) % self.ranks)
-        self.call(self.nccl.ncclGroupEnd)
+        check(self.nccl.ncclGroupEnd())
 
     def pair(self):
         """Ranks 0 and 1, 2 and 3 and so on."""
@@ -93,16 +95,16 @@ class Rank:
             self.receive(self.rank - 1)
 
     def all_to_all(self):
-        self.call(self.nccl.ncclAlltoAll, self.memory, self.memory, ctypes.c_size_t(1000), FLOAT, self.world, self.stream)
+        check(self.nccl.ncclAlltoAll(self.memory, self.memory, ctypes.c_size_t(1000), FLOAT, self.world, self.stream))
 
     def replay(self):
         if not self.replayed:
             graph, self.replayed = ctypes.c_void_p(), ctypes.c_void_p()
-            self.call(self.cuda.cuStreamBeginCapture_v2, self.stream, 2)
+            check(self.cuda.cuStreamBeginCapture_v2(self.stream, 2))
             self.all_reduce()
-            self.call(self.cuda.cuStreamEndCapture, self.stream, ctypes.byref(graph))
-            self.call(self.cuda.cuGraphInstantiateWithFlags, ctypes.byref(self.replayed), graph, ctypes.c_ulonglong(0))
-        self.call(self.cuda.cuGraphLaunch, self.replayed, self.stream)
+            check(self.cuda.cuStreamEndCapture(self.stream, ctypes.byref(graph)))
+            check(self.cuda.cuGraphInstantiateWithFlags(ctypes.byref(self.replayed), graph, ctypes.c_ulonglong(0)))
+        check(self.cuda.cuGraphLaunch(self.replayed, self.stream))
 
     def by_name(self):
         self.custom("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)")
@@ -124,7 +126,7 @@ class Rank:
         if late == self.rank and way == "is queued":
             self.launch(f"ahead_{LATE_MS * 1000}us")
         getattr(self, kind)()
-        self.call(self.cuda.cuCtxSynchronize)
+        check(self.cuda.cuCtxSynchronize())
 
     def together(self):
         """The same moment on all ranks."""

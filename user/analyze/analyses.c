@@ -152,6 +152,7 @@ void analyses_begin(struct analyses *all, const struct model *first, const struc
 	all->each_context = options->each_context;
 	all->take_gap = options->take_gap;
 	all->gap_context = options->gap_context;
+	all->comm_names = options->comm_names;
 	callers_init(&all->callers, first);
 	in_blocks = all->has[ANALYZE_PER_STEP] || all->has[ANALYZE_TORCH_MEMORY];
 	step_blocks_init(&all->blocks, in_blocks ? steps : NULL, first);

@@ -22,6 +22,7 @@
 #include "analyze/sums/line_sums.h"
 #include "analyze/events/lines.h"
 #include "analyze/ranks/collective_arrivals.h"
+#include "analyze/ranks/collective_kernels.h"
 #include "analyze/sums/memcpys.h"
 #include "analyze/memory/memory_peaks.h"
 #include "analyze/sums/nvtx.h"
@@ -82,6 +83,7 @@
 	X(CPU_STACKS, ASKED, ALWAYS)                                                                                   \
 	X(WHY, REPORT, AROUND_GPU) /* with UNTIMED and IDLE */                                                         \
 	X(ARRIVALS, ASKED, ALWAYS)                                                                                     \
+	X(COLLECTIVE_KERNELS, ASKED, ALWAYS)                                                                           \
 	X(GPU_STACKS, ASKED, WITH_GPU)                                                                                 \
 	X(CALL_STACKS, ASKED, WITHOUT_GPU)
 
@@ -116,6 +118,7 @@ struct analyze_options {
 	/* gets the parts of each gap (idle.h), on the thread that reads the trace or another; NULL: not wanted */
 	idle_take_gap *take_gap;
 	void *gap_context;
+	const struct comm_kernels *comm_names; /* for COLLECTIVE_KERNELS; NULL: none of a user's */
 };
 
 /* When an analysis runs: once at the start, with each part, with each event, and at the end; see analyses.c. */
@@ -184,6 +187,9 @@ struct analyses {
 	struct activity_sums gpu_sums, api_sums;
 	struct arrival_collector *arrival_collector;
 	struct collective_arrivals arrivals;
+	const struct comm_kernels *comm_names;
+	struct kernel_collector *kernel_collector;
+	struct collective_kernels collective_kernels;
 	bool (*each_gpu)(void *context, const struct analyses *all, const struct gpu_event *event);
 	bool had_enough;
 	void *each_context;

@@ -74,6 +74,7 @@ struct pointed_to {
 	uint32_t cluster[3];
 	struct timeline_frame captured_at, forward;
 	struct collective collective;
+	struct timeline_split split;
 };
 
 static void draft_kernel(struct draft *draft, const struct model *model, const struct model_gpu *op,
@@ -145,6 +146,29 @@ static void draft_forward(struct draft *draft, const struct model *model, const 
 		draft_line(draft, model, TIMELINE_ARG_FORWARD_LINE, model->calls[call].forward, &to->forward);
 }
 
+/* What a collective's kernel did, beside those of other ranks. */
+static void draft_split(struct draft *draft, const struct timeline_splits *splits, const struct model_gpu *op,
+			struct timeline_split *split)
+{
+	if (!splits || op->kind != MODEL_KERNEL ||
+	    !splits->find(splits->context, op->process, op->start_ns, op->corr, split))
+		return;
+	if (split->has_dispatch)
+		draft_number(draft, TIMELINE_ARG_DISPATCH, split->dispatch_ns);
+	if (split->unknown) {
+		draft_text(draft, TIMELINE_ARG_WAITING_UNKNOWN, split->unknown);
+		return;
+	}
+	draft_number(draft, TIMELINE_ARG_WAITING, split->waiting_ns);
+	draft_number(draft, TIMELINE_ARG_TRANSFER, split->transfer_ns);
+	if (split->error_ns)
+		draft_number(draft, TIMELINE_ARG_WAITING_ERROR, split->error_ns);
+	if (*split->last_rank)
+		draft_text(draft, TIMELINE_ARG_LAST_RANK, split->last_rank);
+	if (*split->last_line)
+		draft_text(draft, TIMELINE_ARG_LAST_LINE, split->last_line);
+}
+
 static void draft_arrow(struct draft *draft, const struct timeline *timeline, uint32_t op)
 {
 	const struct model *model = timeline->model;
@@ -195,6 +219,7 @@ static void visit_operation(struct visit *visit, uint32_t index)
 	if (op->kind == MODEL_KERNEL && op->call != NONE)
 		draft_collective(&draft, model, model_collective_of_call(model, &model->calls[op->call]), true,
 				 &to.collective);
+	draft_split(&draft, timeline->among.splits, op, &to.split);
 	draft_forward(&draft, model, op, &to);
 	if (op->call != NONE && model->calls[op->call].number == CALL_OUTSIDE)
 		draft_text(&draft, TIMELINE_ARG_LAUNCH, "before the slice");

@@ -139,11 +139,30 @@ struct timeline_placement;
 struct timeline_ids;
 struct timeline_calls;
 
+/* What the time of a collective's kernel was. */
+struct timeline_split {
+	bool has_dispatch;
+	uint64_t dispatch_ns;
+	const char *unknown; /* why the rest is not known; NULL: it is */
+	uint64_t waiting_ns, transfer_ns;
+	uint64_t error_ns;     /* of waiting, 0: exact */
+	char last_rank[32];    /* that it waited for; "": itself */
+	const char *last_line; /* "" */
+};
+
+/* Finds it for a kernel that began then, with that number of its launch; false: it is no collective's. */
+struct timeline_splits {
+	bool (*find)(const void *context, uint32_t process, uint64_t start_ns, uint32_t corr,
+		     struct timeline_split *split);
+	const void *context;
+};
+
 /* How a timeline shares one file with others.  All zero: it is alone. */
 struct timeline_among {
 	bool is_one;
-	struct clock_line clock; /* from the trace's clock to the file's */
-	uint64_t first_number;	 /* first free number for correlations, arrows and ops */
+	struct clock_line clock;	      /* from the trace's clock to the file's */
+	uint64_t first_number;		      /* first free number for correlations, arrows and ops */
+	const struct timeline_splits *splits; /* NULL: none are known */
 };
 
 struct timeline {

@@ -13,7 +13,7 @@
 #include "timeline/python_slices.h"
 #include "timeline/timeline.h"
 
-#define ARGS_MAX 48 /* more than any slice has */
+#define ARGS_MAX 56 /* more than any slice has */
 
 /* The number of stacks whose frames are kept: calls of several threads, each with few lines, alternate. */
 #define VISIT_STACKS 256u

@@ -11,7 +11,6 @@
 #include "base/order.h"
 
 #define PENDING 256u /* the latest launched collectives of a process whose kernels may not have started yet */
-#define NAMES_SEARCHED 256u
 #define LAUNCHED_BY (1ull << 63) /* it is a call's number, not an op's */
 #define LOOK_BACK 8u		 /* kernels of one collective follow each other: this many others may be between */
 
@@ -118,16 +117,6 @@ static bool is_met(const struct collective *collective)
 	return collective->numbers[GPT_COLLECTIVE_GROUP_SIZE] > 1 &&
 	       collective->numbers[GPT_COLLECTIVE_POINT_TO_POINT] != 1 && strcmp(name, "send") != 0 &&
 	       strcmp(name, "recv") != 0;
-}
-
-/* The number of the collective, hashed with the op's name (FNV-1a), as several ops may share a sequence number. */
-static uint64_t key_of(const struct collective *collective, int64_t sequence)
-{
-	uint64_t hash = collective_key(collective, sequence);
-
-	for (const char *at = collective->fields[GPT_COLLECTIVE_NAME]; *at; at++)
-		hash = (hash ^ (uint8_t)*at) * 0x100000001b3u;
-	return hash;
 }
 
 /* An element of a list such as "[0, 2, 4]"; -1: the list has none at that place, or is abbreviated. */
@@ -315,7 +304,7 @@ static void begin_arrival(struct arrival_collector *taker, struct taken *taken, 
 		return;
 	}
 	if (step == NO_STEP)
-		arrival.key = key_of(&collective, reported->sequence);
+		arrival.key = collective_key_of_op(&collective, reported->sequence);
 	else
 		step_positions_add(&taken->positions, &collective, step, event->launch->start_ns,
 				   taken->rank.met.list.count);
@@ -346,85 +335,6 @@ void arrival_collector_add_gpu(struct arrival_collector *taker, const struct mod
 }
 
 /* ---- the result -------------------------------------------------------------------------------------------------- */
-
-/* Keeps texts of lines and of collectives, each once. */
-struct keeping {
-	struct collective_arrivals *arrivals;
-	const struct model *model;
-	struct lines *lines;
-	const struct tally *places;
-	struct tally lines_kept, names_kept; /* more: index of the text + 1 */
-};
-
-static uint32_t keep_text(struct keeping *keeping, char *text)
-{
-	array_push(&keeping->arrivals->texts.list, text);
-	return (uint32_t)keeping->arrivals->texts.list.count - 1;
-}
-
-/* The innermost line of the user's own code, where there is one. */
-static uint32_t line_of_place(struct keeping *keeping, const struct tally_key *place)
-{
-	const struct model *model = keeping->model;
-
-	if (stack_has_frames(model, place->part[0])) {
-		const struct model_stack *stack = &model->stacks[place->part[0]];
-
-		for (uint32_t i = 0; i < stack->depth; i++) {
-			uint32_t line = line_of(keeping->lines, model->stack_frames[stack->first + i]);
-
-			if (!line_is_library(keeping->lines, line))
-				return line;
-		}
-	}
-	return line_of(keeping->lines, place->part[1]);
-}
-
-static uint32_t keep_line(struct keeping *keeping, uint32_t place)
-{
-	struct tally_entry *kept;
-	uint32_t line;
-
-	if (place == NONE)
-		return NONE;
-	line = line_of_place(keeping, &keeping->places->entries[place].key);
-	kept = tally_at(&keeping->lines_kept, (struct tally_key){{line}});
-	if (!kept->more)
-		kept->more = keep_text(keeping, line_label(keeping->lines, line)) + 1ull;
-	return (uint32_t)(kept->more - 1);
-}
-
-/* Many collectives differ only in size and share a text: looks for it among the latest texts. */
-static uint32_t keep_equal_text(struct keeping *keeping, char *text)
-{
-	size_t count = keeping->arrivals->texts.list.count;
-
-	for (size_t i = count; i-- > 0 && count - i <= NAMES_SEARCHED;)
-		if (!strcmp(keeping->arrivals->texts.list.items[i], text)) {
-			free(text);
-			return (uint32_t)i;
-		}
-	return keep_text(keeping, text);
-}
-
-static uint32_t keep_name(struct keeping *keeping, uint32_t params)
-{
-	struct tally_entry *kept = tally_at(&keeping->names_kept, (struct tally_key){{params}});
-	struct collective collective;
-	const char *about;
-
-	if (!kept->more) {
-		if (!collective_read(&collective, keeping->model->strings[params]))
-			return NONE;
-		about = collective.fields[GPT_COLLECTIVE_DESCRIPTION];
-		kept->more =
-			keep_equal_text(keeping, xasprintf("%s (%s%s)", collective.fields[GPT_COLLECTIVE_NAME],
-							   *about ? "" : "group ",
-							   *about ? about : collective.fields[GPT_COLLECTIVE_GROUP])) +
-			1ull;
-	}
-	return (uint32_t)(kept->more - 1);
-}
 
 static int by_key(const void *left, const void *right)
 {
@@ -497,7 +407,8 @@ static bool is_silent_rank(const struct arrival_collector *taker, const struct m
 void arrival_collector_finish(struct arrival_collector *taker, const struct model *model, struct lines *lines,
 			      struct collective_arrivals *arrivals)
 {
-	struct keeping keeping = {.arrivals = arrivals, .model = model, .lines = lines, .places = &taker->places};
+	struct rank_texts keeping = {
+		.kept = &arrivals->texts, .model = model, .lines = lines, .places = &taker->places};
 
 	*arrivals = (struct collective_arrivals){.lack = lack_of(model)};
 	for (uint32_t i = 0; i < taker->process_count; i++) {
@@ -510,16 +421,15 @@ void arrival_collector_finish(struct arrival_collector *taker, const struct mode
 		for (size_t k = 0; k < taken->rank.met.list.count; k++) {
 			struct collective_arrival *arrival = &taken->rank.met.list.items[k];
 
-			arrival->name = keep_name(&keeping, arrival->name);
-			arrival->line = keep_line(&keeping, arrival->line);
-			arrival->pause_from = keep_line(&keeping, arrival->pause_from);
-			arrival->pause_to = keep_line(&keeping, arrival->pause_to);
+			arrival->name = rank_texts_keep_collective(&keeping, arrival->name);
+			arrival->line = rank_texts_keep_line(&keeping, arrival->line);
+			arrival->pause_from = rank_texts_keep_line(&keeping, arrival->pause_from);
+			arrival->pause_to = rank_texts_keep_line(&keeping, arrival->pause_to);
 		}
 		array_push(&arrivals->ranks.list, taken->rank);
 		taken->rank = (struct arriving_rank){0};
 	}
-	tally_free(&keeping.lines_kept);
-	tally_free(&keeping.names_kept);
+	rank_texts_free(&keeping);
 }
 
 void collective_arrivals_free(struct collective_arrivals *arrivals)
@@ -528,8 +438,6 @@ void collective_arrivals_free(struct collective_arrivals *arrivals)
 		free(arrivals->ranks.list.items[i].process_name);
 		array_free(&arrivals->ranks.list.items[i].met.list);
 	}
-	for (size_t i = 0; i < arrivals->texts.list.count; i++)
-		free(arrivals->texts.list.items[i]);
 	array_free(&arrivals->ranks.list);
-	array_free(&arrivals->texts.list);
+	kept_texts_free(&arrivals->texts);
 }

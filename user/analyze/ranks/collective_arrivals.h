@@ -14,6 +14,7 @@
 
 #include "analyze/events/events.h"
 #include "analyze/events/lines.h"
+#include "analyze/ranks/rank_texts.h"
 #include "base/array.h"
 
 #define ARRIVALS_MAX (1u << 20) /* per process */
@@ -57,9 +58,7 @@ struct collective_arrivals {
 	struct {
 		ARRAY(struct arriving_rank) list;
 	} ranks;
-	struct {
-		ARRAY(char *) list;
-	} texts;
+	struct kept_texts texts;
 };
 
 void collective_arrivals_free(struct collective_arrivals *arrivals);

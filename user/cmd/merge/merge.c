@@ -9,7 +9,8 @@
 #include <unistd.h>
 
 #include "analyze/analyze.h"
-#include "analyze/ranks/ranks.h"
+#include "analyze/ranks/collective_causes.h"
+#include "analyze/ranks/collective_split.h"
 #include "cmd/process/interrupt.h"
 #include "cmd/merge/merge_dumps.h"
 #include "cmd/merge/merge_logs.h"
@@ -26,9 +27,39 @@ struct identity {
 	ino_t inode;
 };
 
-/* Adds one log to the ranks. */
-static enum exit_code add_log(const struct options *options, const char *log, int fd, struct ranks *ranks)
+/* What is known of all logs. */
+struct job {
+	struct ranks ranks;
+	ARRAY(struct collective_kernels) kernels; /* by ranks.logs */
+	struct collective_split split;
+};
+
+static void job_free(struct job *job)
 {
+	collective_split_free(&job->split);
+	for (size_t i = 0; i < job->kernels.count; i++)
+		collective_kernels_free(&job->kernels.items[i]);
+	array_free(&job->kernels);
+	ranks_free(&job->ranks);
+}
+
+/* Takes over what was found in a log. */
+static void keep_log(struct job *job, const char *log, struct analyses *all, struct collective_causes *causes)
+{
+	if (all->has[ANALYZE_IDLE]) /* a log without GPU times has no gaps */
+		collective_causes_apply(causes, &all->idle, &all->lines, &all->collective_kernels);
+	ranks_add_log(&job->ranks, log, all->model, &all->arrivals);
+	ranks_add_breakdown(&job->ranks, &all->breakdown, window_timed_ns(&all->window));
+	array_push(&job->kernels, all->collective_kernels);
+	all->collective_kernels = (struct collective_kernels){0};
+}
+
+/* Adds one log to the ranks. */
+static enum exit_code add_log(const struct options *options, const char *log, int fd, struct job *job)
+{
+	struct collective_causes causes = {0};
+	const struct analyze_options wanted = {
+		.comm_names = &options->comm_kernels, .take_gap = collective_causes_take, .gap_context = &causes};
 	struct delivery delivery = {.options = options, .log_name = from_log_name(log), .log_fd = fd, .skip = SIZE_MAX};
 	struct reading reading;
 	struct analyses all;
@@ -36,19 +67,20 @@ static enum exit_code add_log(const struct options *options, const char *log, in
 	int err;
 
 	if (!code) {
-		err = analyze(&all, reading.trace, ANALYSES(ANALYZE_ARRIVALS, ANALYZE_BREAKDOWN), NULL);
-		if (err) {
+		err = analyze_with(&all, reading.trace,
+				   ANALYSES(ANALYZE_ARRIVALS, ANALYZE_BREAKDOWN, ANALYZE_COLLECTIVE_KERNELS, ANALYZE_IDLE),
+				   &wanted);
+		if (err)
 			code = reading_failed(&reading, err);
-		} else {
-			ranks_add_log(ranks, log, all.model, &all.arrivals);
-			ranks_add_breakdown(ranks, &all.breakdown, window_timed_ns(&all.window));
-		}
+		else
+			keep_log(job, log, &all, &causes);
 		if (!err && model_completeness(all.model) < MODEL_COMPLETE - model_is_foreign(all.model))
 			msg_warn("%s is %s %% complete", delivery.log_name,
 				 number_thousandths(model_completeness(all.model)).text);
 		analyses_free(&all);
 	}
 	reading_close(&reading);
+	collective_causes_free(&causes);
 	return code;
 }
 
@@ -64,7 +96,7 @@ static bool is_there_twice(const struct options *options, const struct identity 
 	return false;
 }
 
-static enum exit_code read_logs(const struct options *options, struct ranks *ranks)
+static enum exit_code read_logs(const struct options *options, struct job *job)
 {
 	struct identity *files = xcalloc(options->logs.list.count, sizeof(*files));
 	enum exit_code code = EXIT_GOOD;
@@ -78,7 +110,7 @@ static enum exit_code read_logs(const struct options *options, struct ranks *ran
 		if (fd >= 0 && !fstat(fd, &stat)) {
 			files[i] = (struct identity){stat.st_dev, stat.st_ino};
 			if (!is_there_twice(options, files, i))
-				code = add_log(options, log, fd, ranks);
+				code = add_log(options, log, fd, job);
 		}
 		if (fd >= 0)
 			close(fd);
@@ -88,7 +120,7 @@ static enum exit_code read_logs(const struct options *options, struct ranks *ran
 }
 
 struct print_request {
-	const struct ranks *ranks;
+	const struct job *job;
 	const struct options *options;
 	char **tables;
 };
@@ -97,7 +129,7 @@ static int print(FILE *out, const struct screen *screen, void *context)
 {
 	const struct print_request *request = context;
 
-	return report_write_ranks(out, request->ranks,
+	return report_write_ranks(out, &request->job->ranks, &request->job->split,
 				  &(struct report_options){.width = screen->width,
 							   .truncates = screen->is_terminal,
 							   .color = screen->has_color,
@@ -106,10 +138,10 @@ static int print(FILE *out, const struct screen *screen, void *context)
 							   .tables = request->tables});
 }
 
-static int print_ranks(const struct ranks *ranks, const struct options *options)
+static int print_ranks(const struct job *job, const struct options *options)
 {
 	char *tables = NULL;
-	int err = print_on_stdout(print, &(struct print_request){ranks, options, &tables});
+	int err = print_on_stdout(print, &(struct print_request){job, options, &tables});
 
 	if (tables)
 		msg_error("--table %s: not in this report, which has: %s%s", options->report_table, tables,
@@ -118,9 +150,9 @@ static int print_ranks(const struct ranks *ranks, const struct options *options)
 	return err;
 }
 
-static enum exit_code merge(const struct options *options, struct ranks *ranks)
+static enum exit_code merge(const struct options *options, struct job *job)
 {
-	char *why = ranks_align(ranks, options->unaligned);
+	char *why = ranks_align(&job->ranks, options->unaligned);
 	int err, written;
 
 	if (why) {
@@ -128,23 +160,24 @@ static enum exit_code merge(const struct options *options, struct ranks *ranks)
 		free(why);
 		return EXIT_FAILED;
 	}
-	ranks_compare(ranks);
-	err = print_ranks(ranks, options);
-	written = is_interrupted() ? -ECANCELED : merge_write_files(options, ranks);
+	ranks_compare(&job->ranks);
+	collective_split_make(&job->split, &job->ranks, job->kernels.items);
+	err = print_ranks(job, options);
+	written = is_interrupted() ? -ECANCELED : merge_write_files(options, &job->ranks, &job->split);
 	return err || written ? EXIT_FAILED : EXIT_GOOD;
 }
 
 enum exit_code merge_command(const struct options *options)
 {
-	struct ranks ranks = {0};
+	struct job job = {0};
 	enum exit_code code;
 
 	if (merge_is_of_dumps(options))
 		return merge_dumps(options);
 	interrupt_watch();
-	code = outputs_check(options) ? EXIT_FAILED : read_logs(options, &ranks);
+	code = outputs_check(options) ? EXIT_FAILED : read_logs(options, &job);
 	if (!code)
-		code = merge(options, &ranks);
-	ranks_free(&ranks);
+		code = merge(options, &job);
+	job_free(&job);
 	return code;
 }

@@ -24,7 +24,8 @@ static int open_member(void *context, size_t index, struct merge_member *member)
 	*member = (struct merge_member){.trace = opened->reading.trace,
 					.clock = *rank_log_clock(opened->ranks, index),
 					.process_labels = (const char *const *)opened->labels,
-					.gpu_label = opened->gpu_label};
+					.gpu_label = opened->gpu_label,
+					.splits = &opened->splits};
 	return 0;
 }
 
@@ -57,10 +58,10 @@ static void put_about(struct sink *out, const struct ranks *ranks)
 	sink_literal(out, "]}");
 }
 
-static int write_all(const struct options *options, const struct ranks *ranks, const struct export_format *format,
-		     int fd)
+static int write_all(const struct options *options, const struct ranks *ranks, const struct collective_split *split,
+		     const struct export_format *format, int fd)
 {
-	struct merge_log opened = {.options = options, .ranks = ranks};
+	struct merge_log opened = {.options = options, .ranks = ranks, .split = split};
 	struct sink about;
 	int error;
 
@@ -97,7 +98,8 @@ static int write_one(const struct one_rank *one, const struct export_format *for
 				     .clock = *rank_log_clock(ranks, one->log),
 				     .start_ns = ranks->begin_ns,
 				     .wall_offset_ns = ranks->logs.items[0].wall_offset_ns,
-				     .slept_ns = ranks->logs.items[0].slept_ns};
+				     .slept_ns = ranks->logs.items[0].slept_ns,
+				     .splits = &one->opened->splits};
 
 	return export_write(
 		fd, format, one->opened->reading.trace,
@@ -107,17 +109,17 @@ static int write_one(const struct one_rank *one, const struct export_format *for
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
 /* one NULL: all ranks in one file. */
-static int write_file(const struct options *options, const struct ranks *ranks, const char *path,
-		      const struct one_rank *one)
+static int write_file(const struct options *options, const struct ranks *ranks, const struct collective_split *split,
+		      const char *path, const struct one_rank *one)
 {
 	const struct export_format *format = export_format_by_suffix(path);
 	struct output output = {.fd = -1};
 	int err = output_open(path, &output);
 
 	if (!err && format_path_is_archive(path))
-		err = merge_write_tar(options, ranks, output.fd);
+		err = merge_write_tar(options, ranks, split, output.fd);
 	else if (!err)
-		err = one ? write_one(one, format, output.fd) : write_all(options, ranks, format, output.fd);
+		err = one ? write_one(one, format, output.fd) : write_all(options, ranks, split, format, output.fd);
 	if (!err)
 		err = output_commit(&output);
 	if (!err)
@@ -146,7 +148,7 @@ static int write_ranks_of(struct merge_log *opened, size_t log, const char *path
 			continue;
 		}
 		name = format_path_for_rank(path, one.of->rank, 1);
-		err = write_file(opened->options, opened->ranks, name, &one);
+		err = write_file(opened->options, opened->ranks, opened->split, name, &one);
 		first = first ? first : err;
 		free(name);
 	}
@@ -154,9 +156,10 @@ static int write_ranks_of(struct merge_log *opened, size_t log, const char *path
 	return first;
 }
 
-static int write_per_rank(const struct options *options, const struct ranks *ranks, const char *path)
+static int write_per_rank(const struct options *options, const struct ranks *ranks,
+			  const struct collective_split *split, const char *path)
 {
-	struct merge_log opened = {.options = options, .ranks = ranks};
+	struct merge_log opened = {.options = options, .ranks = ranks, .split = split};
 	int first = 0;
 
 	if (!ranks->rows.count)
@@ -170,14 +173,14 @@ static int write_per_rank(const struct options *options, const struct ranks *ran
 	return first;
 }
 
-int merge_write_files(const struct options *options, const struct ranks *ranks)
+int merge_write_files(const struct options *options, const struct ranks *ranks, const struct collective_split *split)
 {
 	int first = 0;
 
 	for (size_t i = 0; i < options->outputs.list.count && first != -ECANCELED; i++) {
 		const char *path = options->outputs.list.items[i];
-		int err = format_path_is_per_rank(path) ? write_per_rank(options, ranks, path)
-							: write_file(options, ranks, path, NULL);
+		int err = format_path_is_per_rank(path) ? write_per_rank(options, ranks, split, path)
+							: write_file(options, ranks, split, path, NULL);
 
 		first = first ? first : err;
 	}

@@ -56,6 +56,38 @@ static int open_reading(struct merge_log *opened, size_t log)
 	return -EIO;
 }
 
+static bool find_split(const void *context, uint32_t process, uint64_t start_ns, uint32_t corr,
+		       struct timeline_split *found)
+{
+	const struct merge_log *opened = context;
+	const struct collective_split *all = opened->split;
+	const struct kernel_split *split;
+	const struct collective_kernel *kernel =
+					       collective_split_find(all, opened->log, process, start_ns, corr, &split),
+				       *last;
+	const struct split_rank *rank;
+
+	if (!kernel)
+		return false;
+	*found = (struct timeline_split){.waiting_ns = split->waiting_ns,
+					 .transfer_ns = split->transfer_ns,
+					 .error_ns = split->error_ns,
+					 .unknown = split->lack == SPLIT_KNOWN ? NULL : split_lack_words[split->lack],
+					 .last_line = ""};
+	found->has_dispatch = kernel_dispatch(kernel, &found->dispatch_ns);
+	if (split->last == NONE)
+		return true;
+	rank = &all->ranks.items[split->last];
+	last = &rank->of->kernels.list.items[split->last_kernel];
+	if (rank->rank >= 0)
+		snprintf(found->last_rank, sizeof(found->last_rank), "%" PRId64, rank->rank);
+	else
+		snprintf(found->last_rank, sizeof(found->last_rank), "pid %" PRIu32, rank->of->pid);
+	if (last->line != NONE)
+		found->last_line = all->logs[rank->log].texts.list.items[last->line];
+	return true;
+}
+
 int merge_log_open(struct merge_log *opened, size_t log)
 {
 	const struct model *part;
@@ -71,6 +103,8 @@ int merge_log_open(struct merge_log *opened, size_t log)
 		return err;
 	}
 	make_labels(opened, log, part);
+	opened->log = log;
+	opened->splits = (struct timeline_splits){.find = find_split, .context = opened};
 	return 0;
 }
 

@@ -22,6 +22,7 @@ struct archive {
 	struct tar tar;
 	const struct options *options;
 	const struct ranks *ranks;
+	const struct collective_split *split;
 	ARRAY(struct member) members;
 	struct export_used_ids *used; /* by clock, and so by machine */
 };
@@ -147,6 +148,7 @@ static int put_member(struct archive *archive, const struct merge_log *opened, c
 	const struct ranks *ranks = archive->ranks;
 	const char *label = member->process >= 0 ? opened->labels[member->process] : opened->gpu_label;
 	struct export_place place = {.is_aligned = true,
+				     .splits = &opened->splits,
 				     .clock = *rank_log_clock(ranks, member->log),
 				     .wall_offset_ns = ranks->logs.items[member->log].wall_offset_ns,
 				     .slept_ns = ranks->logs.items[member->log].slept_ns,
@@ -165,7 +167,7 @@ static int put_member(struct archive *archive, const struct merge_log *opened, c
 
 static int put_members(struct archive *archive)
 {
-	struct merge_log opened = {.options = archive->options, .ranks = archive->ranks};
+	struct merge_log opened = {.options = archive->options, .ranks = archive->ranks, .split = archive->split};
 	int err = 0;
 
 	for (size_t i = 0, next; i < archive->members.count && !err; i = next) {
@@ -181,13 +183,15 @@ static int put_members(struct archive *archive)
 	return err;
 }
 
-int merge_write_tar(const struct options *options, const struct ranks *ranks, int fd)
+int merge_write_tar(const struct options *options, const struct ranks *ranks, const struct collective_split *split,
+		    int fd)
 {
 	const struct rank_log *first = &ranks->logs.items[0];
 	struct archive archive = {
 		.tar = {.fd = fd, .time_s = (first->start_ns + (uint64_t)first->wall_offset_ns) / 1000000000u},
 		.options = options,
 		.ranks = ranks,
+		.split = split,
 		.used = xcalloc(ranks->clocks.count, sizeof(*archive.used))};
 	int err;
 

@@ -75,6 +75,7 @@ int parse_backward(struct parse *parse, const char *value);
 int parse_graphs(struct parse *parse, const char *value);
 int parse_folded_by(struct parse *parse, const char *value);
 int parse_fail_above(struct parse *parse, const char *value);
+int parse_comm_kernel(struct parse *parse, const char *value);
 int parse_unaligned(struct parse *parse, const char *value);
 int parse_max_size(struct parse *parse, const char *value);
 

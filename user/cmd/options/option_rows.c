@@ -366,6 +366,9 @@ const struct option_row option_rows[] = {
 	 "a trace of each rank, and how their clocks stand); %r in the name: a file for each\n"
 	 "rank, named by it; repeatable",
 	 MERGE, parse_merge_output},
+	{"comm-kernel", 0, "a regular expression", "REGEX",
+	 "kernels of these names (POSIX extended) exchange data between ranks, too; repeatable", MERGE,
+	 parse_comm_kernel},
 	{"unaligned", 0, NULL, NULL,
 	 "logs that have no collective in common with the others are put there by their\n"
 	 "wall clocks, which may be off",

@@ -18,6 +18,7 @@ void options_free(struct options *options)
 	selection_free(&options->slice.selection);
 	selection_free(&options->targets);
 	step_value_free(&options->step);
+	comm_kernels_free(&options->comm_kernels);
 }
 
 bool options_want_slice(const struct options *options)

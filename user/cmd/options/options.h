@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "analyze/events/attribution.h"
+#include "analyze/ranks/comm_kernels.h"
 #include "attach/attach.h"
 #include "base/array.h"
 #include "base/msg.h"
@@ -133,9 +134,10 @@ struct options {
 	bool keeps_log;	 /* record: the log is kept as the last trace */
 	struct {
 		ARRAY(const char *) list;
-	} logs;		/* diff, merge: all of them */
-	size_t before;	/* diff: how many of the logs are of before; 0: not said by -- */
-	bool unaligned; /* merge: keeps logs without common collectives, aligned by wall clock */
+	} logs;				  /* diff, merge: all of them */
+	size_t before;			  /* diff: how many of the logs are of before; 0: not said by -- */
+	struct comm_kernels comm_kernels; /* names of kernels that exchange data between ranks */
+	bool unaligned;			  /* merge: keeps logs without common collectives, aligned by wall clock */
 	struct slice_options slice;
 	struct step_value step;	      /* how steps are found */
 	struct gpt_schedule schedule; /* record: which steps; active 0: everything is recorded */

@@ -213,6 +213,16 @@ int parse_fail_above(struct parse *parse, const char *value)
 	return 0;
 }
 
+int parse_comm_kernel(struct parse *parse, const char *value)
+{
+	char *why = comm_kernels_add(&parse->options->comm_kernels, value);
+	int err = why ? option_fail(parse, "--comm-kernel %s: not a POSIX extended regular expression: %s", value, why)
+		      : 0;
+
+	free(why);
+	return err;
+}
+
 int parse_unaligned(struct parse *parse, const char *value)
 {
 	parse->options->unaligned = true;

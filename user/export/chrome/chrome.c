@@ -48,7 +48,8 @@ int chrome_write(struct sink *sink, struct trace *trace, const struct export_opt
 	chrome.start_ns = timeline->start_ns;
 	if (options->place && options->place->is_aligned) {
 		chrome.start_ns = options->place->start_ns;
-		timeline_put_among(timeline, &(struct timeline_among){.clock = options->place->clock});
+		timeline_put_among(timeline, &(struct timeline_among){.clock = options->place->clock,
+								      .splits = options->place->splits});
 	}
 	chrome_numbers_make(&chrome.numbers, timeline);
 	chrome_codes_begin(&chrome.codes);

@@ -81,8 +81,9 @@ static int put_member(struct merging *merging, const struct merge_member *member
 
 	if (!timeline)
 		return member->trace->error;
-	timeline_put_among(timeline,
-			   &(struct timeline_among){.clock = member->clock, .first_number = merging->next_number});
+	timeline_put_among(timeline, &(struct timeline_among){.clock = member->clock,
+							      .first_number = merging->next_number,
+							      .splits = member->splits});
 	chrome_numbers_make(&chrome.numbers, timeline);
 	chrome_codes_begin(&chrome.codes);
 	sink_open_memory(&chrome.text);

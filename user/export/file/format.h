@@ -48,6 +48,7 @@ struct export_place {
 	/* .pftrace, or NULL: labels of processes (by model.processes, NULL: none) and of GPUs. */
 	const char *const *process_labels;
 	const char *gpu_label;
+	const struct timeline_splits *splits; /* NULL: none are known */
 	struct export_used_ids *used; /* .pftrace: numbers used by others of its machine; NULL: keeps its own numbers */
 };
 

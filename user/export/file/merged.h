@@ -13,9 +13,10 @@ struct trace;
 
 struct merge_member {
 	struct trace *trace;
-	struct clock_line clock;	   /* to the file's clock */
-	const char *const *process_labels; /* by model.processes, NULL: none */
-	const char *gpu_label;		   /* whose its GPUs are */
+	struct clock_line clock;	      /* to the file's clock */
+	const char *const *process_labels;    /* by model.processes, NULL: none */
+	const char *gpu_label;		      /* whose its GPUs are */
+	const struct timeline_splits *splits; /* NULL: none are known */
 };
 
 struct merge {

@@ -11,8 +11,9 @@ static int put_member(struct perfetto *file, const struct merge_member *member, 
 	file->timeline = timeline_new(member->trace, -1);
 	if (!file->timeline)
 		return member->trace->error;
-	timeline_put_among(file->timeline,
-			   &(struct timeline_among){.clock = member->clock, .first_number = *next_number});
+	timeline_put_among(file->timeline, &(struct timeline_among){.clock = member->clock,
+								    .first_number = *next_number,
+								    .splits = member->splits});
 	error = perfetto_put_timeline(file);
 	*next_number = file->timeline->next_number;
 	timeline_free(file->timeline);

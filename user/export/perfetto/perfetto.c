@@ -114,7 +114,7 @@ int perfetto_write(struct sink *sink, struct trace *trace, const struct export_o
 	if (place && place->is_aligned) {
 		file.wall_offset_ns = place->wall_offset_ns;
 		file.slept_ns = place->slept_ns;
-		timeline_put_among(timeline, &(struct timeline_among){.clock = place->clock});
+		timeline_put_among(timeline, &(struct timeline_among){.clock = place->clock, .splits = place->splits});
 	}
 	error = perfetto_put_timeline(&file);
 	timeline_free(timeline);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "report/page/page.h"
+#include "report/ranks/split.h"
 
 #define WIDTH_DEFAULT 100u
 #define ROWS_DEFAULT 10u
@@ -366,7 +367,8 @@ static void put_late(struct report *report, const struct ranks *ranks)
 		report_line(report, "  ... and %s more places", number_count(ranks->late.count - shown).text);
 }
 
-int report_write_ranks(FILE *out, const struct ranks *ranks, const struct report_options *options)
+int report_write_ranks(FILE *out, const struct ranks *ranks, const struct collective_split *split,
+		       const struct report_options *options)
 {
 	struct report report = {.out = out,
 				.options = options,
@@ -380,5 +382,6 @@ int report_write_ranks(FILE *out, const struct ranks *ranks, const struct report
 	put_ranks(&report, ranks);
 	put_breakdown(&report, ranks);
 	put_late(&report, ranks);
+	report_collective_split(&report, ranks, split);
 	return report_end(&report);
 }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The ranks of a job, with their logs on one clock, as text or as tables for programs (table_writer.h): how, and how
- * well, the clocks were aligned, the ranks, and which rank was late to which collective.
+ * well, the clocks were aligned, the ranks, which rank was late to which collective, and what collectives' time was.
  */
 #ifndef GPUTRACE_REPORT_RANKS_H
 #define GPUTRACE_REPORT_RANKS_H
 
-#include "analyze/ranks/ranks.h"
+#include "analyze/ranks/collective_split.h"
 #include "report/page/options.h"
 
 /* Returns 0 or -errno of writing; -ENOENT: there is no table of the requested name. */
-int report_write_ranks(FILE *out, const struct ranks *ranks, const struct report_options *options);
+int report_write_ranks(FILE *out, const struct ranks *ranks, const struct collective_split *split,
+		       const struct report_options *options);
 
 #endif

@@ -192,6 +192,14 @@ enum timeline_arg_type {
 	X(COLLECTIVE_SEQUENCE, SIGNED, "Seq")	/* in the group */                                                     \
 	X(COLLECTIVE_ID, NUMBER, "Comms Id")	/* the same on every rank */                                           \
 	X(ASYNC, TRUTH, "Is asynchronized op")                                                                         \
+	/* of a collective's kernel, beside those of other ranks */                                                    \
+	X(DISPATCH, NUMBER, "dispatch ns")                                                                             \
+	X(WAITING, NUMBER, "waiting ns")                                                                               \
+	X(TRANSFER, NUMBER, "transfer ns")                                                                             \
+	X(WAITING_ERROR, NUMBER, "waiting known to ns")                                                                \
+	X(WAITING_UNKNOWN, TEXT, "waiting unknown")                                                                    \
+	X(LAST_RANK, TEXT, "last rank")                                                                                \
+	X(LAST_LINE, TEXT, "last rank's line")                                                                         \
 	/* events of PyTorch's allocators */                                                                           \
 	X(DEVICE_TYPE, SIGNED, "Device Type") /* c10::DeviceType: 0 CPU, 1 CUDA */                                     \
 	X(DEVICE_ID, SIGNED, "Device Id")     /* of CUDA model_device.id, else PyTorch's index: -1 the CPU */          \

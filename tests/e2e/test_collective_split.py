@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The time of each collective's kernel on each rank, split into waiting for the last rank and transfer, with dispatch before
+it: ranks on the simulated NCCL come late by known times, and the simulated GPU says when each kernel began and ended."""
+
+import collections
+import json
+
+import machine
+import pytest
+import tracing
+import truth
+
+RANKS = 4
+PROGRAM = machine.ROOT / "tests/workloads/nccl_ranks.py"
+SETTINGS = {"SIMGPU_NCCL": 1, "SIMGPU_DEVICES": RANKS}
+LATE_NS = 12_000_000  # nccl_ranks.py: LATE_MS
+ROUNDS = 4
+WRONG_MOST = 0.01  # of the injected time
+OWN = "my_own_exchange"
+BASES = {"numbered": "number", "gathered": "number", "grouped": "number", "ring": "pair", "pair": "pair",
+         "all_to_all": "number", "replay": "replay", "by_name": "name", "vllm": "name", "own": "name"}
+
+
+class Run:
+    def __init__(self, folder, kinds, **settings):
+        self.folder, self.kinds = folder, kinds
+        (folder / "job").mkdir()
+        command = tracing.on_simgpu(folder / "gpu-%p.json", machine.any_python(), PROGRAM, RANKS, folder / "job",
+                                    "--kinds", ",".join(kinds), "--rounds", ROUNDS)
+        self.done = tracing.trace(folder, command, env={**SETTINGS, **settings})
+        self.truth = {}  # {(pid, correlation): what was}
+        self.launched = {}  # {(pid, correlation): when}
+        for path in folder.glob("gpu-*.json"):
+            for entry in truth.load(path):
+                if entry["is"] == "collective":
+                    self.truth[entry["pid"], entry["corr"]] = entry
+                elif entry["is"] == "api":
+                    self.launched[entry["pid"], entry["corr"]] = entry["enter"]
+
+    def merge(self, *options, logs=("trace.gpt",)):
+        done = tracing.gputrace(self.folder, "merge", *logs, "--format", "json", "-o", "all.json", *options).must_be(0)
+        self.tables = {table["id"]: table["rows"] for table in json.loads(done.stdout)["tables"]}
+        events = json.loads((self.folder / "all.json").read_text())["traceEvents"]
+        self.kernels = {}  # {(pid, correlation): its event's args}
+        for event in events:
+            args = event.get("args", {})
+            if event.get("cat") == "kernel" and ("waiting ns" in args or "waiting unknown" in args):
+                self.kernels[args["process"], args.get("cupti correlation", args["correlation"])] = args
+        return self
+
+    def by_kind(self):
+        """{kind: [(what was, what is said)]}; each rank makes the kinds in turn."""
+        found = collections.defaultdict(list)
+        for pid in {pid for pid, _ in self.truth}:
+            mine = sorted((entry for (of, _), entry in self.truth.items() if of == pid), key=lambda entry: entry["begin"])
+            assert len(mine) == ROUNDS * len(self.kinds)
+            for number, entry in enumerate(mine):
+                found[self.kinds[number % len(self.kinds)]].append((entry, self.kernels.get((pid, entry["corr"]))))
+        return found
+
+
+def waited(entry):
+    return max(entry["last"] - entry["begin"], 0)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return Run(tmp_path_factory.mktemp("split"), list(BASES)).merge("--comm-kernel", OWN)
+
+
+@pytest.mark.parametrize("kind", BASES)
+def test_waiting_and_transfer_are_what_they_were(run, kind):
+    of_kind = run.by_kind()[kind]
+    assert len(of_kind) == ROUNDS * RANKS and all(said for _, said in of_kind)
+    wrong = sum(abs(waited(entry) - said["waiting ns"]) + abs(entry["end"] - entry["begin"] - waited(entry) - said["transfer ns"])
+                for entry, said in of_kind)
+    assert sum(waited(entry) for entry, _ in of_kind) > ROUNDS / 2 * LATE_NS
+    assert wrong <= WRONG_MOST * ROUNDS * LATE_NS
+
+
+@pytest.mark.parametrize("kind", BASES)
+def test_dispatch_is_the_time_in_which_it_was_queued(run, kind):
+    of_kind = run.by_kind()[kind]
+    assert sum(entry["begin"] - entry["submitted"] for entry, _ in of_kind) > ROUNDS / 2 * 0.9 * LATE_NS
+    # its launch is seen before the simulated GPU sees it, and a busy machine may stop the thread between both
+    beyond = sorted(said["dispatch ns"] - (entry["begin"] - run.launched[entry["pid"], entry["corr"]])
+                    for entry, said in of_kind)
+    assert beyond[0] >= -1000 and beyond[len(beyond) // 2] <= WRONG_MOST * LATE_NS
+
+
+def test_parts_sum_up_to_the_kernels(run):
+    for (pid, correlation), said in run.kernels.items():
+        entry = run.truth[pid, correlation]
+        assert abs(said["waiting ns"] + said["transfer ns"] - (entry["end"] - entry["begin"])) <= 200  # clocks
+    for row in run.tables["split_ranks"] + run.tables["split_collectives"]:
+        assert row["waiting_ns"] + row["transfer_ns"] + row["unknown_ns"] == row["ns"]
+    assert sum(row["kernels"] for row in run.tables["split_collectives"]) == len(run.truth)
+
+
+@pytest.mark.parametrize("kind", BASES)
+def test_the_rank_that_began_last_is_named(run, kind):
+    for entry, said in run.by_kind()[kind]:
+        if waited(entry) > LATE_NS / 2:
+            assert said["last rank"] == str(entry["last_rank"]) and "nccl_ranks.py:" in said["last rank's line"]
+
+
+def test_each_row_says_by_what_the_kernels_were_found(run):
+    lines = PROGRAM.read_text().splitlines()
+    found = {(row["by"], row["collective"].partition(" (")[0].partition("<")[0]) for row in run.tables["split_collectives"]}
+    assert {by for by, _ in found} == {"number", "replay", "pair", "name"}
+    assert ("number", "all_to_all") in found and ("pair", "coalesced") in found and ("pair", "send") in found
+    assert ("name", "void vllm::cross_device_reduce_1stage") in found
+    assert any("self.nccl.ncclAllReduce" in line for line in lines)
+
+
+def test_why_a_rank_was_late_is_the_account_of_its_gpu(run):
+    """Half of the time a rank slept, else its kernel was queued behind another."""
+    rows = run.tables["split_last"]
+    queued = sum(row["queued_ns"] for row in rows)
+    slept = [row for row in rows if row["cause"] != "busy"]
+    late = sum(row["late_ns"] for row in rows)
+    assert 0.25 * late < queued < 0.75 * late
+    line = 1 + PROGRAM.read_text().splitlines().index("        time.sleep(LATE_MS / 1000)")
+    at_sleep = sum(row["late_ns"] for row in slept if row["cause_line"].startswith(f"nccl_ranks.py:{line} "))
+    assert at_sleep > 0.5 * (late - queued), slept
+
+
+def test_without_its_name_a_kernel_is_no_collective(run, tmp_path):
+    rows = json.loads(tracing.gputrace(run.folder, "merge", "trace.gpt", "--format", "json").must_be(0).stdout)["tables"]
+    (table,) = [table for table in rows if table["id"] == "split_collectives"]
+    assert not any(OWN in row["collective"] for row in table["rows"])
+    assert any("cross_device_reduce" in row["collective"] for row in table["rows"])
+
+
+@pytest.mark.parametrize("pattern, said", [("(", "--comm-kernel (: not a POSIX extended regular expression"),
+                                           ("", "it is empty, and would be every kernel")])
+def test_a_pattern_that_is_none_is_refused(run, pattern, said):
+    done = tracing.gputrace(run.folder, "merge", "trace.gpt", "--comm-kernel", pattern).must_be(2)
+    assert said in done.stderr
+
+
+@pytest.mark.parametrize("settings", [{"SIMGPU_NCCL_GROUPS": "each"}, {"SIMGPU_NCCL_NAMES": "2.20"}, {"SIMGPU_NCCL_NAMES": "2.18"}],
+                         ids=lambda settings: "-".join(settings.values()))
+def test_in_each_way_that_nccl_may_launch(tmp_path, settings):
+    kinds = ["numbered", "gathered", "ring"] if "SIMGPU_NCCL_NAMES" in settings else ["grouped"]
+    run = Run(tmp_path, kinds, **settings).merge()
+    waits = sum(waited(entry) for entry in run.truth.values())
+    assert waits > 2 * ROUNDS * LATE_NS
+    wrong = sum(abs(waited(entry) - run.kernels[key]["waiting ns"]) for key, entry in run.truth.items())
+    assert wrong <= WRONG_MOST * ROUNDS * LATE_NS * len(kinds)

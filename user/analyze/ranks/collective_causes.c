@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "analyze/ranks/collective_causes.h"
+
+#include <stdlib.h>
+
+#include "base/order.h"
+
+#define PARTS_MAX (1u << 22)
+
+void collective_causes_take(void *context, uint32_t device, const struct idle_part *parts, size_t count)
+{
+	struct collective_causes *causes = context;
+
+	for (size_t i = 0; i < count && causes->parts.count < PARTS_MAX; i++)
+		array_push(&causes->parts,
+			   ((struct gap_part){parts[i].from_ns, parts[i].to_ns, device, parts[i].charge}));
+}
+
+static int by_end(const void *left, const void *right)
+{
+	const struct gap_part *a = left, *b = right;
+
+	return least_first(a->device, b->device) ?: least_first(a->to_ns, b->to_ns);
+}
+
+static struct collective_cause cause_of(struct rank_texts *texts, struct idle *idle, const struct gap_part *part)
+{
+	struct collective_cause cause = {
+		.from_ns = part->from_ns, .to_ns = part->to_ns, .cause = WHY_UNSEEN, .line = NONE};
+	struct idle_charge charge;
+	size_t first;
+
+	if (!idle_charges_of(idle, part->charge, &first))
+		return cause;
+	charge = idle_charge_at(idle, first);
+	cause.cause = charge.what.part[1];
+	if (cause.cause < WHY_LOSSES)
+		cause.line = rank_texts_keep_of_line(
+			texts, line_of(texts->lines, idle_caller_of_place(idle, charge.what.part[0])));
+	return cause;
+}
+
+/* last: the part that ends as the kernel begins. */
+static void apply(struct rank_texts *texts, struct idle *idle, const struct gap_part *parts,
+		  const struct gap_part *last, struct collective_kernels *kernels, struct collective_kernel *kernel)
+{
+	kernel->first_cause = (uint32_t)kernels->causes.list.count;
+	for (const struct gap_part *part = last; kernel->causes < CAUSES_MAX; part--) {
+		array_push(&kernels->causes.list, cause_of(texts, idle, part));
+		kernel->causes++;
+		if (part == parts || part[-1].device != part->device || part[-1].to_ns != part->from_ns)
+			break;
+	}
+}
+
+void collective_causes_apply(struct collective_causes *causes, struct idle *idle, struct lines *lines,
+			     struct collective_kernels *kernels)
+{
+	struct rank_texts texts = {.kept = &kernels->texts, .model = idle->model, .lines = lines};
+	struct gap_part *parts = causes->parts.items;
+
+	if (!causes->parts.count)
+		return;
+	qsort(parts, causes->parts.count, sizeof(*parts), by_end);
+	for (size_t i = 0; i < kernels->processes.list.count; i++) {
+		struct kernels_of_process *of = &kernels->processes.list.items[i];
+
+		for (size_t k = 0; k < of->kernels.list.count; k++) {
+			struct collective_kernel *kernel = &of->kernels.list.items[k];
+			struct gap_part wanted = {.device = kernel->device, .to_ns = kernel->start_ns};
+			struct gap_part *last = bsearch(&wanted, parts, causes->parts.count, sizeof(wanted), by_end);
+
+			if (last)
+				apply(&texts, idle, parts, last, kernels, kernel);
+		}
+	}
+	rank_texts_free(&texts);
+}
+
+void collective_causes_free(struct collective_causes *causes)
+{
+	array_free(&causes->parts);
+}

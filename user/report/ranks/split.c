@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "report/ranks/split.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/why/why_words.h"
+
+static const char *const basis_words[COLLECTIVE_BASES] = {
+	[COLLECTIVE_BY_NUMBER] = "number", [COLLECTIVE_BY_REPLAY] = "replay", [COLLECTIVE_BY_PAIR] = "pair",
+	[COLLECTIVE_BY_NAME] = "name",	   [COLLECTIVE_BY_NOTHING] = "-",
+};
+
+static const char *const lack_keys[SPLIT_LACKS] = {
+	[SPLIT_NO_NUMBER] = "no_number", [SPLIT_RANKS_MISSING] = "ranks_missing",
+	[SPLIT_TWICE] = "number_twice",	 [SPLIT_APART] = "apart",
+	[SPLIT_CLOCK] = "clock",
+};
+
+static void add_rank(struct table *table, int64_t rank)
+{
+	if (rank < 0)
+		table_add_unknown(table, "?");
+	else
+		table_add_id(table, (uint64_t)rank);
+}
+
+static void add_ms(struct table *table, uint64_t ns)
+{
+	table_add_integer(table, number_tenths((double)ns / 1e6), ns);
+}
+
+static const char *text_of(const struct collective_split *split, size_t log, uint32_t text)
+{
+	return text == NONE ? "" : split->logs[log].texts.list.items[text];
+}
+
+#define SPLIT_COLUMNS                                                                                                  \
+	COLUMN_NUMBER("count", "kernels", UNIT_COUNT), COLUMN_NUMBER("ms", "ns", UNIT_NS),                             \
+		COLUMN_NUMBER("waiting", "waiting_ns", UNIT_NS), COLUMN_NUMBER("transfer", "transfer_ns", UNIT_NS),    \
+		COLUMN_NUMBER("unknown", "unknown_ns", UNIT_NS), COLUMN_NUMBER("dispatch", "dispatch_ns", UNIT_NS),    \
+		COLUMN_DATA("error_ns", UNIT_NS), COLUMN_DATA("launches_seen", UNIT_COUNT)
+
+static void add_sum(struct table *table, const struct split_sum *sum)
+{
+	table_add_count(table, sum->count);
+	add_ms(table, sum->ns);
+	add_ms(table, sum->waiting_ns);
+	add_ms(table, sum->transfer_ns);
+	add_ms(table, sum->unknown_ns);
+	if (sum->dispatched)
+		add_ms(table, sum->dispatch_ns);
+	else
+		table_add_unknown(table, "-");
+	table_add_integer(table, (struct number){""}, sum->error_ns);
+	table_add_integer(table, (struct number){""}, sum->dispatched);
+}
+
+static void put_by_rank(struct report *report, const struct ranks *ranks, const struct collective_split *split)
+{
+	static const struct column columns[] = {
+		COLUMN_NUMBER("rank", "rank", UNIT_ID),
+		SPLIT_COLUMNS,
+		COLUMN_NUMBER("last", "last", UNIT_COUNT),
+		COLUMN_NAME("process", "process", TEXT_TRUNCATE_MIDDLE),
+		COLUMN_NUMBER("pid", "pid", UNIT_ID),
+		COLUMN_DATA("log", UNIT_TEXT),
+		COLUMN_END,
+	};
+	struct table table;
+
+	report_title(report, "split_ranks", "Time of collectives, by rank",
+		     "waiting: until the last rank began; dispatch: launched, before it began; last: how often it was");
+	table_begin(&table, columns);
+	for (size_t i = 0; i < split->ranks.count; i++) {
+		const struct split_rank *rank = &split->ranks.items[i];
+
+		add_rank(&table, rank->rank);
+		add_sum(&table, &rank->sum);
+		table_add_count(&table, rank->sum.last);
+		table_add(&table, rank->of->name);
+		table_add_id(&table, rank->of->pid);
+		table_add(&table, ranks->logs.items[rank->log].name);
+	}
+	report_table(report, &table);
+}
+
+/* Says of how much time it cannot be said what it was, and why. */
+static void put_lacks(struct report *report, const struct collective_split *split)
+{
+	static const struct column columns[] = {
+		COLUMN_NUMBER("count", "kernels", UNIT_COUNT),
+		COLUMN_NUMBER("ms", "ns", UNIT_NS),
+		COLUMN_NAME("cannot be split:", "reason", TEXT_TRUNCATE_END),
+		COLUMN_DATA("id", UNIT_TEXT),
+		COLUMN_END,
+	};
+	uint64_t count[SPLIT_LACKS] = {0}, ns[SPLIT_LACKS] = {0}, all = 0;
+	struct table table;
+
+	for (size_t i = 0; i < split->ranks.count; i++)
+		for (size_t k = 0; k < split->ranks.items[i].of->kernels.list.count; k++) {
+			uint8_t lack = split->ranks.items[i].splits[k].lack;
+
+			count[lack]++;
+			ns[lack] += kernel_duration(&split->ranks.items[i].of->kernels.list.items[k]);
+			all += lack != SPLIT_KNOWN;
+		}
+	if (!all && !report->writer)
+		return;
+	report_title(report, "split_unknown", "Collectives whose time cannot be split", NULL);
+	table_begin(&table, columns);
+	for (int i = SPLIT_KNOWN + 1; i < SPLIT_LACKS; i++) {
+		if (!count[i])
+			continue;
+		table_add_count(&table, count[i]);
+		add_ms(&table, ns[i]);
+		table_add(&table, split_lack_words[i]);
+		table_add(&table, lack_keys[i]);
+	}
+	report_table(report, &table);
+}
+
+static void put_by_collective(struct report *report, const struct collective_split *split)
+{
+	static const struct column columns[] = {
+		COLUMN_NUMBER("rank", "rank", UNIT_ID),
+		SPLIT_COLUMNS,
+		COLUMN_NAME("by", "by", TEXT_TRUNCATE_END),
+		COLUMN_NAME("collective", "collective", TEXT_TRUNCATE_MIDDLE),
+		COLUMN_NAME("line", "line", TEXT_TRUNCATE_PLACE),
+		COLUMN_DATA("pid", UNIT_ID),
+		COLUMN_END,
+	};
+	size_t shown = report_shown(report, split->rows.count);
+	struct table table;
+
+	report_title(report, "split_collectives", "Time of collectives, by rank, collective and line",
+		     "by: what the kernels of other ranks are found by");
+	table_begin(&table, columns);
+	for (size_t i = 0; i < shown; i++) {
+		const struct split_row *row = &split->rows.items[i];
+		const struct split_rank *rank = &split->ranks.items[row->rank];
+
+		add_rank(&table, rank->rank);
+		add_sum(&table, &row->sum);
+		table_add(&table, basis_words[row->basis]);
+		table_add(&table, text_of(split, rank->log, row->name));
+		table_add(&table, text_of(split, rank->log, row->line));
+		table_add_id(&table, rank->of->pid);
+	}
+	report_table(report, &table);
+	if (split->rows.count > shown)
+		report_line(report, "  ... and %s more", number_count(split->rows.count - shown).text);
+}
+
+static void put_lasts(struct report *report, const struct collective_split *split)
+{
+	static const struct column columns[] = {
+		COLUMN_NUMBER("rank", "rank", UNIT_ID),
+		COLUMN_NUMBER("last", "count", UNIT_COUNT),
+		COLUMN_NUMBER("ms late", "late_ns", UNIT_NS),
+		COLUMN_NUMBER("queued", "queued_ns", UNIT_NS),
+		COLUMN_NAME("its GPU was", "cause", TEXT_TRUNCATE_END),
+		COLUMN_NAME("at", "cause_line", TEXT_TRUNCATE_PLACE),
+		COLUMN_NAME("collective", "collective", TEXT_TRUNCATE_MIDDLE),
+		COLUMN_NAME("line", "line", TEXT_TRUNCATE_PLACE),
+		COLUMN_DATA("late_most_ns", UNIT_NS),
+		COLUMN_DATA("pid", UNIT_ID),
+		COLUMN_END,
+	};
+	size_t shown = report_shown(report, split->lasts.count);
+	struct table table;
+
+	if (!split->lasts.count && !report->writer)
+		return;
+	report_title(report, "split_last", "Who began last, and why",
+		     "after the median rank; queued: launched by then, behind other work");
+	table_begin(&table, columns);
+	for (size_t i = 0; i < shown; i++) {
+		const struct last_row *row = &split->lasts.items[i];
+		const struct split_rank *rank = &split->ranks.items[row->rank];
+
+		add_rank(&table, rank->rank);
+		table_add_count(&table, row->count);
+		add_ms(&table, row->ns);
+		add_ms(&table, row->queued_ns);
+		table_add(&table, row->cause == WHY_CAUSES ? "busy" : why_short((enum why_cause)row->cause));
+		table_add(&table, text_of(split, rank->log, row->cause_line));
+		table_add(&table, text_of(split, rank->log, row->name));
+		table_add(&table, text_of(split, rank->log, row->line));
+		table_add_integer(&table, (struct number){""}, row->most_ns);
+		table_add_id(&table, rank->of->pid);
+	}
+	report_table(report, &table);
+	if (split->lasts.count > shown)
+		report_line(report, "  ... and %s more", number_count(split->lasts.count - shown).text);
+}
+
+static void put_notes(struct report *report, const struct collective_split *split)
+{
+	uint64_t error_ns = 0, count = 0;
+
+	for (size_t i = 0; i < split->ranks.count; i++) {
+		error_ns += split->ranks.items[i].sum.error_ns;
+		count += split->ranks.items[i].sum.count - split->ranks.items[i].sum.lacking[SPLIT_NO_NUMBER];
+	}
+	if (error_ns)
+		report_line(report,
+			    "  where waiting ends and transfer begins is known to %s of a kernel, by the clocks",
+			    number_time(error_ns / (count ? count : 1)).text);
+	if (split->left_out)
+		report_line(report, "  %s kernels are left out: a process has too many",
+			    number_count(split->left_out).text);
+}
+
+void report_collective_split(struct report *report, const struct ranks *ranks, const struct collective_split *split)
+{
+	if (!split->kernels && !report->writer)
+		return;
+	put_by_rank(report, ranks, split);
+	put_notes(report, split);
+	put_by_collective(report, split);
+	put_lacks(report, split);
+	put_lasts(report, split);
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Tables of what the time of collectives was (analyze/ranks/collective_split.h). */
+#ifndef GPUTRACE_REPORT_RANKS_SPLIT_H
+#define GPUTRACE_REPORT_RANKS_SPLIT_H
+
+#include "analyze/ranks/collective_split.h"
+#include "report/page/page.h"
+
+void report_collective_split(struct report *report, const struct ranks *ranks, const struct collective_split *split);
+
+#endif
