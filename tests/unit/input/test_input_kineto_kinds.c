@@ -258,6 +258,25 @@ static void what_has_no_event_of_a_known_kind_is_refused(void **state)
 		"JAX or TensorFlow");
 }
 
+/* As torch.profiler writes it where no step was active. */
+static void a_trace_in_which_nothing_was_recorded_is_named(void **state)
+{
+	static const char *const wanted[] = {"is a trace of torch.profiler in which nothing was recorded",
+					     "after active steps"};
+
+	for (size_t i = 0; i < 2; i++) {
+		assert_refused("{\"schemaVersion\": 1, \"traceEvents\": []}", wanted[i]);
+		assert_refused(
+			"{\"schemaVersion\": 1, \"traceEvents\": [{\"name\":\"thread_name\",\"ph\":\"M\",\"ts\":0,"
+			"\"pid\":9,\"tid\":1,\"args\":{\"name\":\"thread 1 ()\"}},{\"name\":\"Record Window End\","
+			"\"ph\":\"i\",\"s\":\"g\",\"pid\":\"\",\"tid\":\"\",\"ts\":5}]}",
+			wanted[i]);
+	}
+	assert_refused("{\"schemaVersion\": 1, \"traceEvents\": [{\"name\":\"x\",\"cat\":\"v8\",\"ph\":\"X\","
+		       "\"ts\":1,\"dur\":2,\"pid\":1,\"tid\":1}]}",
+		       "1 of v8");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -270,6 +289,7 @@ int main(void)
 		cmocka_unit_test(a_call_that_gputrace_does_not_follow_has_its_time),
 		cmocka_unit_test(no_cause_is_made_up_for_work_whose_launch_is_not_in_the_file),
 		cmocka_unit_test(what_has_no_event_of_a_known_kind_is_refused),
+		cmocka_unit_test(a_trace_in_which_nothing_was_recorded_is_named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

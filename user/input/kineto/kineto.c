@@ -156,6 +156,7 @@ static bool read_beside(struct reader *reader, const struct json_text *key)
 		reader->is_dump = JSON_BEGINS(&text, "gputrace dump");
 		return true;
 	}
+	reader->reading.has_schema |= JSON_IS(key, "schemaVersion");
 	if (JSON_IS(key, "gputrace") && json_peek(json) == '{')
 		return kineto_own_head(json, reader->file, &reader->reading.scratch);
 	return json_skip(json);
@@ -279,6 +280,10 @@ static char *what_it_is(const struct kineto_reading *reading, uint64_t events)
 	if (reading->is_xla)
 		return xstrdup("is a trace of JAX or TensorFlow: gputrace reads none of these. To see the GPU work of "
 			       "such a program trace it with gputrace or with nsys");
+	if (reading->has_schema && !reading->unread[0].count)
+		return xstrdup("is a trace of torch.profiler in which nothing was recorded: it has no op, no call and "
+			       "no GPU work. Export it after active steps (on_trace_ready), or profile without a "
+			       "schedule");
 	if (!events)
 		return xstrdup("is JSON without any event: there is nothing to read in it");
 	kinds = xstrdup("");
@@ -331,7 +336,8 @@ static int feed_end(struct reader *reader, char **why)
 		return -EPROTO;
 	}
 	file->truncated = json->stopped || json->error || damage;
-	if ((reader->events || reader->is_list) && !file->truncated && !reader->reading.read && !file->prefers_stacks) {
+	if ((reader->events || reader->is_list || reader->reading.has_schema) && !file->truncated &&
+	    !reader->reading.read && !file->prefers_stacks) {
 		*why = what_it_is(&reader->reading, reader->events);
 		return -EPROTO;
 	}

@@ -117,6 +117,7 @@ struct kineto_reading {
 	struct lookup callers;			    /* (pid + 1, 0): processes of earlier calls */
 	bool read;				    /* an event of a supported kind was read */
 	bool is_xla;				    /* a process has a name that JAX and TensorFlow use */
+	bool has_schema;			    /* the document has the version that torch.profiler writes */
 	struct kineto_unread unread[KINETO_UNREAD]; /* unsupported kinds, counted until an event of a supported one */
 	struct lookup apis;			    /* (1, hash of a call's name) to its number */
 	uint64_t lost_functions;		    /* Python functions on threads whose number Kineto does not know */
