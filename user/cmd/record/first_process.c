@@ -33,13 +33,16 @@ static void say_ended(int status)
 		msg_error("gputrace has failed: the command goes on untraced, to its end");
 }
 
-/* Where gputrace has ended before it: only if it runs out of memory. */
-static bool command_lives(void)
+/*
+ * Whether it is left to this process to wait for the command, which may have ended by now: gputrace has ended before it
+ * only if it ran out of memory.
+ */
+static bool is_command_left(void)
 {
-	siginfo_t info = {0};
+	siginfo_t info;
 	pid_t pid = atomic_load(command);
 
-	return pid && !waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) && !info.si_pid;
+	return pid && !waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT);
 }
 
 /* Takes the status of each child that has ended. `child` becomes 0 when gputrace has ended before the command. */
@@ -50,7 +53,7 @@ static void reap(pid_t *child)
 	pid_t pid;
 
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-		if (pid == *child && WIFEXITED(status) && !command_lives())
+		if (pid == *child && WIFEXITED(status) && !is_command_left())
 			exit(WEXITSTATUS(status));
 		if (pid == atomic_load(command))
 			command_status = status_as_shell(status);
