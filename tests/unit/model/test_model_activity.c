@@ -113,6 +113,26 @@ static void what_was_outside_of_the_recording_is_left_out(void **state)
 	model_free(model);
 }
 
+static void a_wait_that_began_before_the_recording_counts_from_its_start(void **state)
+{
+	struct gpt_wait woken_before = wait_until(2000);
+	struct log_builder log;
+	struct model *model;
+
+	log_begin(&log, 120, 0);
+	log_wait(&log, wait_until(180));
+	woken_before.woken_ns = 110;
+	log_wait(&log, woken_before);
+	log_end(&log, 3000);
+	model = model_of(&log);
+	assert_int_equal(model->wait_count, 2);
+	assert_int_equal(model->waits[0].start_ns, 120);
+	assert_int_equal(wait_runnable_ns(&model->waits[0]), 30);
+	assert_int_equal(model->waits[1].start_ns, 120);
+	assert_int_equal(wait_runnable_ns(&model->waits[1]), 2000 - 120);
+	model_free(model);
+}
+
 static void a_wait_has_who_woke_it_with_the_stack_of_that_process(void **state)
 {
 	struct log_builder log;
@@ -289,6 +309,7 @@ int main(void)
 		cmocka_unit_test(a_sample_has_its_stack_its_native_function_and_its_thread),
 		cmocka_unit_test(a_sample_says_why_it_has_no_stack),
 		cmocka_unit_test(what_was_outside_of_the_recording_is_left_out),
+		cmocka_unit_test(a_wait_that_began_before_the_recording_counts_from_its_start),
 		cmocka_unit_test(a_wait_has_who_woke_it_with_the_stack_of_that_process),
 		cmocka_unit_test(a_waker_is_the_process_that_had_the_pid_when_it_woke),
 		cmocka_unit_test(a_waker_whose_pid_is_another_process_s_by_now_is_known_by_name),

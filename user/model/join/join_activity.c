@@ -41,6 +41,15 @@ static void find_waker(struct builder *builder, struct pending_wait *pending)
 	pending->of.waker_epoch = waker.epoch;
 }
 
+/* What was waited before the recording is not part of it. */
+static void cut_at_start(struct gpt_wait *wait, uint64_t start_ns)
+{
+	if (wait->time_ns < start_ns)
+		wait->time_ns = start_ns;
+	if (wait->woken_ns && wait->woken_ns < start_ns)
+		wait->woken_ns = start_ns;
+}
+
 bool builder_add_wait(struct builder *builder, const struct sender *none, const struct gpt_wait *wait)
 {
 	struct pending_wait pending = {.program = builder_process_image(builder, wait->pid), .record = *wait};
@@ -58,6 +67,7 @@ bool builder_add_wait(struct builder *builder, const struct sender *none, const 
 	pending.of.waker = NONE;
 	if (wait->waker == GPT_WAKER_THREAD)
 		find_waker(builder, &pending);
+	cut_at_start(&pending.record, builder->model->start_ns);
 	if (wait->end_ns > builder->model->start_ns)
 		receive_wait(builder, &pending, 0);
 	return true;
