@@ -243,6 +243,7 @@ int call_symbol(struct pt_regs *ctx)
 	thread->open_sp = sp;
 	thread->open_return = stack.return_address;
 	thread->open_reported = 0;
+	thread->open_ns = now;
 	thread->open_file = GPT_COOKIE_FILE(cookie);
 	thread->open_text = PT_REGS_IP(ctx) - GPT_COOKIE_DISTANCE(cookie); /* found by the probe's own address */
 
@@ -284,6 +285,7 @@ int call_agent(struct pt_regs *ctx)
 	struct gpt_thread_state *thread;
 	struct call_stacks stacks;
 	struct gpt_call *record;
+	__u64 begin = now;
 	__u16 flags = 0;
 
 	if (!process)
@@ -300,8 +302,12 @@ int call_agent(struct pt_regs *ctx)
 		 * until the agent announces that it reports the calls, symbol probes see the calls nested in it.
 		 */
 		if (!thread->open_reported && call_lasts(PT_REGS_SP(ctx), thread->open_sp, thread->open_return)) {
-			flags = GPT_CALL_NESTED_IN_SYMBOL | (symbols_are_probed(thread) ? GPT_CALL_SURELY_NESTED : 0);
+			flags = GPT_CALL_NESTED_IN_SYMBOL;
 			thread->open_reported = 1;
+			if (symbols_are_probed(thread)) {
+				flags |= GPT_CALL_SURELY_NESTED;
+				begin = thread->open_ns;
+			}
 		} else {
 			thread->open_sp = 0;
 		}
@@ -316,7 +322,7 @@ int call_agent(struct pt_regs *ctx)
 	}
 	record_begin(&record->hdr, sizeof(*record), GPT_CALL);
 	record->hdr.flags = flags;
-	record->time_ns = now;
+	record->time_ns = begin;
 	record->pid = pid;
 	record->tid = tid;
 	record->stack_id = stacks.stack_id;

@@ -105,6 +105,7 @@ struct gpt_thread_state {
 	__u64 program;	 /* gpt_process_state.program when this was made; void in another process epoch */
 	/* the latest call seen by a symbol probe, to recognise calls nested in it */
 	__u64 open_sp, open_return, open_text; /* open_text: start of the library's text */
+	__u64 open_ns;			       /* when that probe fired */
 	__u32 open_reported;		       /* whether the agent reported that call, too */
 	__u32 lost;			       /* calls since the last recorded one that found no room */
 	/* the backward pass this thread works for (torch.bpf.c), 0: none */

@@ -124,7 +124,7 @@ enum gpt_call_origin {
 	2 /* flags: one or more calls of this thread just before it, seen by symbol probes, found no room */
 #define GPT_CALL_SURELY_NESTED                                                                                         \
 	4 /* flags, with GPT_CALL_NESTED_IN_SYMBOL: symbol probes were attached until now, and would have seen         \
-	   * another call; without this flag the thread may have made one since */
+	   * another call, whose time this one has; without this flag the thread may have made one since */
 
 #define GPT_ROWS_call(F, R, A) \
 	F(__u64, time_ns, "time") \

@@ -34,8 +34,10 @@ static bool belongs(const struct gpt_record *record, uint64_t end_ns)
 
 	if (!at || record->size < at + sizeof(time_ns))
 		return true;
-	/* It has the correlation id of a call that was recorded. */
-	if (record->type == GPT_CALL && record->flags & GPT_CALL_NESTED_IN_SYMBOL)
+	/* It may have the correlation id of a call that was recorded.  If that is sure, it has that call's time, too.
+	 */
+	if (record->type == GPT_CALL && record->flags & GPT_CALL_NESTED_IN_SYMBOL &&
+	    !(record->flags & GPT_CALL_SURELY_NESTED))
 		return true;
 	memcpy(&time_ns, (const uint8_t *)record + at, sizeof(time_ns));
 	return time_ns < end_ns;

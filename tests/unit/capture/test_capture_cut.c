@@ -40,6 +40,19 @@ static void the_number_of_a_call_that_was_recorded_belongs(void **state)
 	assert_ptr_equal(cut(&call), &call);
 }
 
+/* Symbol probes stay for a while after the end, and what they see then is cut. */
+static void the_number_of_a_call_that_was_made_after_the_end_does_not_belong(void **state)
+{
+	struct gpt_call call = {.hdr = {.size = sizeof(call),
+					.type = GPT_CALL,
+					.flags = GPT_CALL_NESTED_IN_SYMBOL | GPT_CALL_SURELY_NESTED},
+				.time_ns = END_NS};
+
+	assert_null(cut(&call));
+	call.time_ns = END_NS - 1;
+	assert_ptr_equal(cut(&call), &call);
+}
+
 static void what_is_no_event_belongs(void **state)
 {
 	const struct gpt_process_event event = {.hdr = {.size = sizeof(event), .type = GPT_EXIT}, .time_ns = END_NS};
@@ -372,6 +385,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_call_belongs_by_its_time),
 		cmocka_unit_test(the_number_of_a_call_that_was_recorded_belongs),
+		cmocka_unit_test(the_number_of_a_call_that_was_made_after_the_end_does_not_belong),
 		cmocka_unit_test(what_is_no_event_belongs),
 		cmocka_unit_test(a_wait_that_goes_on_is_open),
 		cmocka_unit_test(a_batch_from_before_the_end_is_what_it_was),
