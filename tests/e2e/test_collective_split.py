@@ -82,10 +82,9 @@ def test_waiting_and_transfer_are_what_they_were(run, kind):
 def test_dispatch_is_the_time_in_which_it_was_queued(run, kind):
     of_kind = run.by_kind()[kind]
     assert sum(entry["begin"] - entry["submitted"] for entry, _ in of_kind) > ROUNDS / 2 * 0.9 * LATE_NS
-    # its launch is seen before the simulated GPU sees it, and a busy machine may stop the thread between both
-    beyond = sorted(said["dispatch ns"] - (entry["begin"] - run.launched[entry["pid"], entry["corr"]])
-                    for entry, said in of_kind)
-    assert beyond[0] >= -1000 and beyond[len(beyond) // 2] <= WRONG_MOST * LATE_NS
+    for entry, said in of_kind:  # the call is seen between its entry and the kernel's submission
+        least, most = entry["begin"] - entry["submitted"], entry["begin"] - run.launched[entry["pid"], entry["corr"]]
+        assert least - 1000 <= said["dispatch ns"] <= most + 1000
 
 
 def test_parts_sum_up_to_the_kernels(run):
@@ -119,10 +118,11 @@ def test_why_a_rank_was_late_is_the_account_of_its_gpu(run):
     queued = sum(row["queued_ns"] for row in rows)
     slept = [row for row in rows if row["cause"] != "busy"]
     late = sum(row["late_ns"] for row in rows)
-    assert 0.25 * late < queued < 0.75 * late
+    each = ROUNDS / 2 * len(BASES) * LATE_NS  # a busy machine adds ranks that are late for want of a CPU
+    assert 0.5 * each < queued < 1.6 * each and queued < late
     line = 1 + PROGRAM.read_text().splitlines().index("        time.sleep(LATE_MS / 1000)")
     at_sleep = sum(row["late_ns"] for row in slept if row["cause_line"].startswith(f"nccl_ranks.py:{line} "))
-    assert at_sleep > 0.5 * (late - queued), slept
+    assert at_sleep > 0.5 * each, slept
 
 
 def test_without_its_name_a_kernel_is_no_collective(run, tmp_path):
@@ -148,3 +148,11 @@ def test_in_each_way_that_nccl_may_launch(tmp_path, settings):
     assert waits > 2 * ROUNDS * LATE_NS
     wrong = sum(abs(waited(entry) - run.kernels[key]["waiting ns"]) for key, entry in run.truth.items())
     assert wrong <= WRONG_MOST * ROUNDS * LATE_NS * len(kinds)
+
+
+def test_the_report_of_one_log_with_all_ranks_has_the_same_tables(run):
+    done = tracing.gputrace(run.folder, "report", "trace.gpt", "--format", "json", "--comm-kernel", OWN).must_be(0)
+    tables = {table["id"]: table["rows"] for table in json.loads(done.stdout)["tables"]}
+    for name in ("split_ranks", "split_collectives", "split_last", "split_unknown"):
+        rows = [{key: value for key, value in row.items() if key != "log"} for row in tables[name]]
+        assert rows == [{key: value for key, value in row.items() if key != "log"} for row in run.tables[name]]

@@ -82,8 +82,8 @@
 	X(OFF_CPU, REPORT, ALWAYS)                                                                                     \
 	X(CPU_STACKS, ASKED, ALWAYS)                                                                                   \
 	X(WHY, REPORT, AROUND_GPU) /* with UNTIMED and IDLE */                                                         \
-	X(ARRIVALS, ASKED, ALWAYS)                                                                                     \
-	X(COLLECTIVE_KERNELS, ASKED, ALWAYS)                                                                           \
+	X(ARRIVALS, REPORT, WITH_GPU)                                                                                  \
+	X(COLLECTIVE_KERNELS, REPORT, WITH_GPU)                                                                        \
 	X(GPU_STACKS, ASKED, WITH_GPU)                                                                                 \
 	X(CALL_STACKS, ASKED, WITHOUT_GPU)
 

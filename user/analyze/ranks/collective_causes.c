@@ -5,7 +5,7 @@
 
 #include "base/order.h"
 
-#define PARTS_MAX (1u << 22)
+#define PARTS_MAX (1u << 20)
 
 void collective_causes_take(void *context, uint32_t device, const struct idle_part *parts, size_t count)
 {
@@ -59,6 +59,7 @@ void collective_causes_apply(struct collective_causes *causes, struct idle *idle
 	struct rank_texts texts = {.kept = &kernels->texts, .model = idle->model, .lines = lines};
 	struct gap_part *parts = causes->parts.items;
 
+	kernels->has_causes = true;
 	if (!causes->parts.count)
 		return;
 	qsort(parts, causes->parts.count, sizeof(*parts), by_end);

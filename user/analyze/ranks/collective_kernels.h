@@ -75,6 +75,7 @@ struct collective_kernels {
 	struct {
 		ARRAY(struct collective_cause) list; /* of a kernel's gap by time, the latest first */
 	} causes;
+	bool has_causes; /* they were looked for: a kernel without one followed other work */
 	struct kept_texts texts;
 };
 

@@ -42,6 +42,7 @@ static int write_report(FILE *out, const struct screen *screen, void *context)
 					 .truncates = screen->is_terminal,
 					 .color = screen->has_color,
 					 .attribution = given->attribution,
+					 .comm_kernels = &given->comm_kernels,
 					 .format = given->report_format,
 					 .table = given->report_table,
 					 .tables = request->tables,

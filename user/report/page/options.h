@@ -24,6 +24,7 @@ struct report_options {
 	bool is_verdict_brief;		   /* it is for a screen: verdict_make_brief */
 	char **tables;			   /* gets the names of all tables on -ENOENT, for the caller to free; NULL */
 	struct attribution attribution;
+	const struct comm_kernels *comm_kernels; /* names of a user's own collectives; NULL: none */
 };
 
 #endif

@@ -185,7 +185,10 @@ static void put_lasts(struct report *report, const struct collective_split *spli
 		table_add_count(&table, row->count);
 		add_ms(&table, row->ns);
 		add_ms(&table, row->queued_ns);
-		table_add(&table, row->cause == WHY_CAUSES ? "busy" : why_short((enum why_cause)row->cause));
+		if (row->cause == WHY_CAUSES && !split->logs[rank->log].has_causes)
+			table_add_unknown(&table, "?");
+		else
+			table_add(&table, row->cause == WHY_CAUSES ? "busy" : why_short((enum why_cause)row->cause));
 		table_add(&table, text_of(split, rank->log, row->cause_line));
 		table_add(&table, text_of(split, rank->log, row->name));
 		table_add(&table, text_of(split, rank->log, row->line));
@@ -223,4 +226,30 @@ void report_collective_split(struct report *report, const struct ranks *ranks, c
 	put_by_collective(report, split);
 	put_lacks(report, split);
 	put_lasts(report, split);
+}
+
+/* A log's own ranks are on its own clock. */
+void report_split_of_log(struct report *report)
+{
+	const struct collective_kernels *kernels = &report->all->collective_kernels;
+	struct collective_arrivals borrowed = report->all->arrivals;
+	struct collective_split split;
+	struct ranks ranks = {0};
+	char *why;
+
+	if (kernels->processes.list.count < 2)
+		return;
+	ranks_add_log(&ranks, "this log", report->model, &borrowed);
+	why = ranks_align(&ranks, false);
+	if (why) {
+		report_title(report, "split_ranks", "Time of collectives, by rank", NULL);
+		report_line(report, "  cannot be said: %s", why);
+		free(why);
+	} else {
+		collective_split_make(&split, &ranks, kernels);
+		report_collective_split(report, &ranks, &split);
+		collective_split_free(&split);
+	}
+	ranks.logs.items[0].arrivals = (struct collective_arrivals){0}; /* they stay the analysis's */
+	ranks_free(&ranks);
 }

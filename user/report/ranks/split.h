@@ -8,4 +8,7 @@
 
 void report_collective_split(struct report *report, const struct ranks *ranks, const struct collective_split *split);
 
+/* The same of the report's trace, if it has several ranks. */
+void report_split_of_log(struct report *report);
+
 #endif
