@@ -7,6 +7,7 @@
 
 #include "analyze/analyze.h"
 #include "analyze/ranks/ranks.h"
+#include "report/ranks/ranks.h"
 
 #define RANKS_MAX 3
 
@@ -109,6 +110,97 @@ static void what_the_gpus_of_a_rank_did_outlives_its_log(void **state)
 		assert_int_equal(sums.computation_ns, 0);
 		assert_true(breakdown_idle_ns(&sums, ranks.logs.items[row->log].timed_ns) > 0);
 	}
+	ranks_free(&ranks);
+}
+
+/* The page; the caller frees it. */
+static char *page_of(const struct ranks *ranks)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_int_equal(report_write_ranks(out, ranks, &(struct report_options){.width = 200}), 0);
+	fclose(out);
+	return text;
+}
+
+static void assert_page(const struct ranks *ranks, const char *expected)
+{
+	char *text = page_of(ranks);
+
+	if (!strstr(text, expected))
+		fail_msg("'%s' is not in:\n%s", expected, text);
+	free(text);
+}
+
+static void a_page_begins_with_the_rank_that_is_late_most_and_what_is_known_of_it(void **state)
+{
+	const struct rank first = RANK(0, "boot-a"), second = RANK(1, "boot-b", .late_every = 4, .late_ms = 20);
+	struct ranks ranks = {0};
+
+	add(&ranks, &first, NULL);
+	add(&ranks, &second, NULL);
+	align(&ranks);
+	assert_page(&ranks,
+		    "Late most is rank 1: last to 25 of 100 collectives (25.0 %), by 500.0 ms in all, 20.0 ms at "
+		    "most\n  most at train.py:13 train, all_reduce (default_pg): 500.0 ms\n  before the worst of "
+		    "them its process made no CUDA call for ");
+	ranks_free(&ranks);
+}
+
+static void a_late_rank_that_made_calls_has_what_its_gpu_computed(void **state)
+{
+	const struct rank first = RANK(0, "boot-a"), second = RANK(1, "boot-b", .late_every = 4, .late_ms = 20);
+	struct ranks ranks = {0};
+
+	add(&ranks, &first, NULL);
+	add(&ranks, &second, NULL);
+	for (size_t i = 0; i < ranks.logs.items[1].arrivals.ranks.list.items[0].met.list.count; i++)
+		ranks.logs.items[1].arrivals.ranks.list.items[0].met.list.items[i].paused_ns = 0;
+	ranks.logs.items[1].breakdown.items[0].sums.computation_ns = 70 * MS;
+	align(&ranks);
+	assert_page(&ranks, "\n  before the worst of them its process was without a CUDA call for 0 ns at most\n"
+			    "  in the whole log its GPU computed for 70.0 ms, the median rank's for 0 ns\n");
+	ranks_free(&ranks);
+}
+
+static void a_rank_that_became_late_says_from_when_on(void **state)
+{
+	const struct rank first = RANK(0, "boot-a"), second = RANK(1, "boot-b", .late_every = 2, .late_ms = 20);
+	struct ranks ranks = {0};
+	char *text;
+
+	add(&ranks, &first, NULL);
+	add(&ranks, &second, NULL);
+	for (size_t r = 0; r < 2; r++)
+		for (size_t i = 0; i < 100; i++) {
+			struct collective_arrival *met =
+				&ranks.logs.items[r].arrivals.ranks.list.items[0].met.list.items[i];
+
+			if (met->ended_ns < 5000 * MS)
+				met->arrived_ns = met->ended_ns - MS;
+		}
+	align(&ranks);
+	text = page_of(&ranks);
+	assert_non_null(strstr(text, "ms at most, the first "));
+	assert_non_null(strstr(text, " s after the beginning\n"));
+	free(text);
+	ranks_free(&ranks);
+}
+
+static void a_page_without_a_late_rank_begins_with_the_logs(void **state)
+{
+	const struct rank first = RANK(0, "boot-a"), second = RANK(1, "boot-b");
+	struct ranks ranks = {0};
+	char *text;
+
+	add(&ranks, &first, NULL);
+	add(&ranks, &second, NULL);
+	align(&ranks);
+	text = page_of(&ranks);
+	assert_null(strstr(text, "Late most"));
+	free(text);
 	ranks_free(&ranks);
 }
 
@@ -376,6 +468,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_offset_of_days_and_a_drift_are_found_again),
 		cmocka_unit_test(what_the_gpus_of_a_rank_did_outlives_its_log),
+		cmocka_unit_test(a_page_begins_with_the_rank_that_is_late_most_and_what_is_known_of_it),
+		cmocka_unit_test(a_late_rank_that_made_calls_has_what_its_gpu_computed),
+		cmocka_unit_test(a_rank_that_became_late_says_from_when_on),
+		cmocka_unit_test(a_page_without_a_late_rank_begins_with_the_logs),
 		cmocka_unit_test(ends_that_spread_say_how_large_the_error_is),
 		cmocka_unit_test(few_collectives_give_an_offset_and_no_drift),
 		cmocka_unit_test(collectives_are_matched_by_their_number_not_by_their_place),

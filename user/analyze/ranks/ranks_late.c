@@ -88,6 +88,8 @@ static void add_late(struct ranks *ranks, struct tally *rows, const struct arriv
 	rank->late_ns += ns;
 	if (ns > rank->most_ns)
 		rank->most_ns = ns;
+	if (rank->late == 1 || last->at_ns < rank->late_from_ns)
+		rank->late_from_ns = last->at_ns;
 	if (ns <= row->most_ns)
 		return;
 	row->most_ns = ns;
@@ -105,7 +107,10 @@ static void compare(struct ranks *ranks, struct tally *rows, const struct arriva
 	for (size_t i = 0; i < count; i++)
 		if (is_by_wall(ranks, &list[i]))
 			return;
-	ranks->compared++;
+	if (!ranks->compared++ || list->at_ns < ranks->compared_from_ns)
+		ranks->compared_from_ns = list->at_ns;
+	if (last->at_ns > ranks->compared_until_ns)
+		ranks->compared_until_ns = last->at_ns;
 	for (size_t i = 0; i < count; i++) {
 		ranks->rows.items[list[i].rank].compared++;
 		ranks->rows.items[list[i].rank].waited_ns += last->at_ns - list[i].at_ns;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "report/page/page.h"
+#include "report/ranks/rank_verdict.h"
 #include "report/ranks/split.h"
 
 #define WIDTH_DEFAULT 100u
@@ -378,6 +379,7 @@ int report_write_ranks(FILE *out, const struct ranks *ranks, const struct collec
 				.color = options->color};
 
 	report_begin(&report);
+	report_rank_verdict(&report, ranks);
 	put_clocks(&report, ranks);
 	put_ranks(&report, ranks);
 	put_breakdown(&report, ranks);

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "report/ranks/rank_verdict.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/order.h"
+
+#define BEGAN_SHARE 10u	  /* a rank is late from a time on if no sooner than after one part in this many */
+#define PAUSE_SHARE 2u	  /* a pause explains lateness from one part in this many of it on */
+#define EXPOSED_SHARE 20u /* exposed communication is named from one part in this many of a rank's time */
+
+/* "rank 3", "a rank whose number is not known" */
+static char *rank_name(const struct rank_row *row)
+{
+	return row->of->rank < 0 ? xstrdup("a rank whose number is not known")
+				 : xasprintf("rank %" PRId64, row->of->rank);
+}
+
+static const struct rank_row *latest_rank(const struct ranks *ranks)
+{
+	const struct rank_row *latest = NULL;
+
+	for (size_t i = 0; i < ranks->rows.count; i++)
+		if (ranks->rows.items[i].late && (!latest || ranks->rows.items[i].late_ns > latest->late_ns))
+			latest = &ranks->rows.items[i];
+	return latest;
+}
+
+/* ", from 12.3 s after the first of them on", "" where it is late from the beginning. */
+static char *since_text(const struct ranks *ranks, const struct rank_row *row)
+{
+	uint64_t length_ns = ranks->compared_until_ns - ranks->compared_from_ns;
+	uint64_t before_ns = row->late_from_ns - ranks->compared_from_ns;
+
+	return before_ns > length_ns / BEGAN_SHARE
+		       ? xasprintf(", the first %s after the beginning", number_time(before_ns).text)
+		       : xstrdup("");
+}
+
+static void put_latest(struct report *report, const struct ranks *ranks, const struct rank_row *row)
+{
+	char *name = rank_name(row), *since = since_text(ranks, row);
+
+	report_line(report, "Late most is %s: last to %s of %s collectives (%s %%), by %s in all, %s at most%s", name,
+		    number_count(row->late).text, number_count(row->compared).text,
+		    number_percent((double)row->late, (double)row->compared).text, number_time(row->late_ns).text,
+		    number_time(row->most_ns).text, since);
+	free(name);
+	free(since);
+}
+
+static int by_ns(const void *left, const void *right)
+{
+	return least_first(*(const uint64_t *)left, *(const uint64_t *)right);
+}
+
+/* The lower median of what all ranks' GPUs computed. */
+static uint64_t median_computation_ns(const struct ranks *ranks)
+{
+	uint64_t *list = xcalloc(ranks->rows.count, sizeof(*list)), median_ns;
+	uint32_t gpus;
+
+	for (size_t i = 0; i < ranks->rows.count; i++)
+		list[i] = rank_breakdown(ranks, &ranks->rows.items[i], &gpus).computation_ns;
+	qsort(list, ranks->rows.count, sizeof(*list), by_ns);
+	median_ns = list[(ranks->rows.count - 1) / 2];
+	free(list);
+	return median_ns;
+}
+
+/* What is known of the time before it was latest: how long its process paused, and what its GPU computed meanwhile. */
+static void put_evidence(struct report *report, const struct ranks *ranks, const struct late_row *late)
+{
+	const struct rank_row *row = &ranks->rows.items[late->rank];
+	bool knows_pause = late->pause_from != NONE;
+	uint32_t gpus;
+
+	report_line(report, "  most at %s, %s: %s", rank_text(ranks, row->log, late->line),
+		    rank_text(ranks, row->log, late->name), number_time(late->ns).text);
+	if (knows_pause && late->paused_ns >= late->most_ns / PAUSE_SHARE) {
+		report_line(report, "  before the worst of them its process made no CUDA call for %s, after %s",
+			    number_time(late->paused_ns).text, rank_text(ranks, row->log, late->pause_from));
+		return;
+	}
+	if (knows_pause)
+		report_line(report, "  before the worst of them its process was without a CUDA call for %s at most",
+			    number_time(late->paused_ns).text);
+	report_line(report, "  in the whole log its GPU computed for %s, the median rank's for %s",
+		    number_time(rank_breakdown(ranks, row, &gpus).computation_ns).text,
+		    number_time(median_computation_ns(ranks)).text);
+}
+
+static void put_exposed(struct report *report, const struct ranks *ranks)
+{
+	const struct rank_row *most = NULL;
+	double most_share = 0;
+	uint32_t gpus;
+	char *name;
+
+	for (size_t i = 0; i < ranks->rows.count; i++) {
+		const struct rank_row *row = &ranks->rows.items[i];
+		uint64_t ns = rank_breakdown(ranks, row, &gpus).exposed_communication_ns;
+		double span = (double)ranks->logs.items[row->log].timed_ns * gpus,
+		       share = span > 0 ? (double)ns / span : 0;
+
+		if (share > most_share) {
+			most_share = share;
+			most = row;
+		}
+	}
+	if (!most || most_share < 1.0 / EXPOSED_SHARE)
+		return;
+	name = rank_name(most);
+	report_line(report, "Exposed communication: at most %s %% of a log, of %s", number_percent(most_share, 1).text,
+		    name);
+	free(name);
+}
+
+/* Where no rank is late, the last table says so, and why that may not be known. */
+void report_rank_verdict(struct report *report, const struct ranks *ranks)
+{
+	const struct rank_row *latest = latest_rank(ranks);
+
+	if (report->writer || !latest)
+		return;
+	put_latest(report, ranks, latest);
+	for (size_t i = 0; i < ranks->late.count; i++)
+		if (&ranks->rows.items[ranks->late.items[i].rank] == latest) {
+			put_evidence(report, ranks, &ranks->late.items[i]);
+			break;
+		}
+	put_exposed(report, ranks);
+}
