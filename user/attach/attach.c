@@ -202,6 +202,7 @@ void attach_close(struct attach *attach)
 	generated_files_free(attach->generated);
 	array_free(&attach->stops);
 	array_free(&attach->passed);
+	array_free(&attach->cupti_uses.list);
 	if (attach->programs.bpf)
 		programs_unload(&attach->programs);
 	guard_stop();
@@ -526,6 +527,7 @@ uint64_t attach_tick(struct attach *attach, uint64_t now_ns, uint64_t heard_ns)
 		halts_look(&attach->processes, now_ns);
 		attach->titles_checked_ns = now_ns;
 	}
+	attach_take_cupti_uses(attach, false);
 	due_ns = processes_look_due(&attach->processes, look_at_due, attach);
 	processes_report_silent(&attach->processes);
 	if (attach_answer_stops(attach) && now_ns + STOP_CHECK_NS < due_ns)

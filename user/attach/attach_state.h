@@ -3,6 +3,7 @@
 #ifndef GPUTRACE_ATTACH_ATTACH_STATE_H
 #define GPUTRACE_ATTACH_ATTACH_STATE_H
 
+#include "attach/clients/cupti_uses.h"
 #include "attach/activity.h"
 #include "attach/agents.h"
 #include "attach/attach.h"
@@ -44,7 +45,9 @@ struct attach {
 	ARRAY(struct stop) stops; /* threads that did not stop at once */
 	ARRAY(struct passed_process) passed;
 	uint64_t passed_checked_ns;
-	uint64_t passed_lost;	 /* for which there was no room */
+	uint64_t passed_lost; /* for which there was no room */
+	struct cupti_uses cupti_uses;
+	bool ending;		 /* the recording is over: agents leave, or go on for another gputrace */
 	uint64_t missed;	 /* records that attach_notice did not get */
 	uint64_t batches_missed; /* the same of batches of agents */
 	uint64_t changes_missed; /* starts, ends and mappings that the kernel did not report, as last read */
@@ -79,6 +82,9 @@ const struct probed_file *attach_process_agent(const struct attach *attach, cons
 
 /* Checks which threads in `holds` have stopped; true while some have not. */
 bool attach_answer_stops(struct attach *attach);
+
+/* Takes the uses of CUPTI that waited for time; all: also those of users who have none left. */
+void attach_take_cupti_uses(struct attach *attach, bool all);
 
 /* Looks at what the process has mapped, and notes what may have been missed in it. */
 void attach_examine_mapped(struct attach *attach, struct followed *process);

@@ -231,9 +231,11 @@ void attach_stop(struct attach *attach, unsigned timeout_ms, void (*drain)(void 
 		report_looks_at_all(attach);
 		return;
 	}
+	attach->ending = true;
 	agents_end_entering(&attach->agents);
 	/* An agent must know of another user of CUPTI before it leaves. */
 	drain(drain_context);
+	attach_take_cupti_uses(attach, true);
 	attach_look_after_last_misses(attach);
 	for (size_t i = 0; i < attach->processes.list.count; i++) {
 		processes_update_agent(&attach->processes, attach->processes.list.items[i]);

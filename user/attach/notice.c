@@ -54,6 +54,7 @@ static void notice_exec(struct attach *attach, const struct gpt_process_event *e
 	if (!process)
 		return;
 	attach_report_late(attach, process);
+	cupti_uses_forget(&attach->cupti_uses, process->pid);
 	processes_forget_program(&attach->processes, process);
 	symbols_forget_process(attach->symbols, event->pid);
 	if (processes_may_look(&attach->processes, process))
@@ -204,6 +205,7 @@ static void notice_exit(struct attach *attach, const struct gpt_process_event *e
 	struct followed *process = processes_find(&attach->processes, (pid_t)event->pid);
 
 	give_up_stops(attach, process, event);
+	cupti_uses_forget(&attach->cupti_uses, (pid_t)event->pid);
 	if (process) {
 		agents_report_waiting(&attach->agents, process);
 		attach_report_late(attach, process);
@@ -335,17 +337,13 @@ static void notice_batch(struct attach *attach, const struct gpt_agent_batch *ba
 		attach->reconcile = true;
 }
 
-/* Of a user who takes too much time, each such call is another client's: that stops no agent but the user's own. */
+/* False: the process is gone. */
 static bool complete_cupti_use(struct attach *attach, const struct followed *process, struct gpt_cupti_use *use)
 {
 	struct processes *processes = &attach->processes;
 	uint64_t now_ns = monotonic_ns();
-	bool found = true;
+	bool found = cupti_caller_find(&attach->files, process->pid, process->uid, use);
 
-	if (processes_have_time(processes, process, now_ns))
-		found = cupti_caller_find(&attach->files, process->pid, process->uid, use);
-	else
-		use->own = GPT_CUPTI_CALLER_OTHER;
 	use->caller = 0;
 	if (processes->fair)
 		user_budget_charge(&processes->time, process->uid, now_ns, monotonic_ns() - now_ns);
@@ -353,13 +351,8 @@ static bool complete_cupti_use(struct attach *attach, const struct followed *pro
 }
 
 /* The agent's own calls are written as the BPF side sends them (cupti.bpf.c). */
-static void notice_cupti_use(struct attach *attach, const struct gpt_cupti_use *reported)
+static void take_cupti_use(struct attach *attach, struct followed *process, struct gpt_cupti_use use)
 {
-	struct followed *process = follow(attach, (pid_t)reported->pid);
-	struct gpt_cupti_use use = *reported;
-
-	if (!process)
-		return;
 	if (use.own == GPT_CUPTI_CALLER_UNKNOWN) {
 		if (!complete_cupti_use(attach, process, &use))
 			return;
@@ -368,6 +361,47 @@ static void notice_cupti_use(struct attach *attach, const struct gpt_cupti_use *
 		attach->emit(attach->emit_context, &use.hdr);
 	}
 	cupti_client_note(&process->cupti_client, attach_process_agent(attach, process), &use);
+}
+
+void attach_take_cupti_uses(struct attach *attach, bool all)
+{
+	struct cupti_uses waiting = attach->cupti_uses;
+
+	attach->cupti_uses = (struct cupti_uses){};
+	for (size_t i = 0; i < waiting.list.count; i++) {
+		struct followed *process = processes_find(&attach->processes, (pid_t)waiting.list.items[i].pid);
+
+		if (!process)
+			continue;
+		if (all || (processes_have_time(&attach->processes, process, monotonic_ns()) &&
+			    !cupti_uses_wait(&attach->cupti_uses, process->pid)))
+			take_cupti_use(attach, process, waiting.list.items[i]);
+		else
+			cupti_uses_defer(&attach->cupti_uses, &waiting.list.items[i]);
+	}
+	array_free(&waiting.list);
+}
+
+/* Where more wait than can, one is another client's: that stops no agent but one whose program makes too many. */
+static void notice_cupti_use(struct attach *attach, const struct gpt_cupti_use *reported)
+{
+	struct followed *process = follow(attach, (pid_t)reported->pid);
+	struct gpt_cupti_use use = *reported;
+
+	/* An agent that begins when the recording is over begins for another gputrace, which tells it all that it
+	 * needs. */
+	if (!process || (attach->ending && !process->agent_live))
+		return;
+	if (cupti_uses_wait(&attach->cupti_uses, process->pid) ||
+	    (use.own == GPT_CUPTI_CALLER_UNKNOWN &&
+	     !processes_have_time(&attach->processes, process, monotonic_ns()))) {
+		if (cupti_uses_defer(&attach->cupti_uses, &use) || use.own != GPT_CUPTI_CALLER_UNKNOWN)
+			return;
+		use.own = GPT_CUPTI_CALLER_OTHER;
+		use.caller = 0;
+		attach->emit(attach->emit_context, &use.hdr);
+	}
+	take_cupti_use(attach, process, use);
 }
 
 static void notice_cupti_done(struct attach *attach, const struct gpt_cupti_done *done)
