@@ -286,3 +286,51 @@ def test_a_process_that_is_not_traced_has_no_probe(tmp_path):
         assert tracing.code_is_untouched(traced.pid, cudart)
     truth = reading.program(tmp_path / "truth.json")
     assert reading.trace_stacks(reading.trace_of(tmp_path / "trace.json"), {"cudaLaunchKernel"}) == reading.truth_stacks(truth)
+
+
+def own_switches(pid):
+    """{thread: how often it has left a processor}, without gputrace's agent and CUPTI's worker, which it begins."""
+    found = {}
+    for name, tid in tracing.named_threads(pid):
+        lines = tracing.Path(f"/proc/{pid}/task/{tid}/status").read_text().splitlines()
+        found[tid] = name, sum(int(line.split()[1]) for line in lines if "_ctxt_switches" in line)
+    return {tid: count for tid, (name, count) in found.items() if not name.startswith("gputrace")}
+
+
+def code_in_memory(pid):
+    """{mapped file and offset: its code as the process has it}, probes included."""
+    found = {}
+    with open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "rb") as memory:
+        for span, rights, offset, *_, path in (line.split() for line in maps if line.count("/")):
+            start, end = (int(word, 16) for word in span.split("-"))
+            if "x" in rights:
+                memory.seek(start)
+                found[path, offset] = memory.read(end - start)
+    return found
+
+
+def state_of(pid):
+    """All of a process that a gputrace could change."""
+    names = [line.split()[-1] for line in tracing.agent_symbols().splitlines() if line.endswith("_semaphore")]
+    counters = [tracing.agent_counters(pid, name) for name in names]
+    maps = tracing.Path(f"/proc/{pid}/maps").read_text()
+    return {"switches": own_switches(pid), "maps": maps, "code": code_in_memory(pid), "counters": counters}
+
+
+@pytest.mark.parametrize("options", ((), ("--ops", "--memory"), ("--agent", "off"), ("--way", "agent")), ids=" ".join)
+def test_a_process_that_only_another_trace_wants_is_left_alone(tmp_path, options):
+    """No probe, no stop, no mapping, no wake-up, no request to its agent: from the start of the trace to its end."""
+    with Two(tmp_path) as two, two.trace(0) as others:
+        others.wait_logged(logfile.says_ready)
+        before = state_of(two.pids[0])
+        with two.trace(1, *options) as tracer:
+            tracer.wait_logged(logfile.has_process, two.pids[1])
+            two.targets[1].ask("steps 5")
+            two.targets[1].ask("finish")
+            tracer.wait_logged(logfile.has_calls)
+            during = state_of(two.pids[0])
+            tracer.interrupt().must_be(0)
+        after = state_of(two.pids[0])
+        others.interrupt().must_be(0)
+    for later in (during, after):
+        assert {name: later[name] == before[name] for name in before} == dict.fromkeys(before, True)
