@@ -3,6 +3,8 @@
 gputrace's own work lies between the two.  What is expected is what each program itself says of its calls."""
 
 import array
+import bisect
+import collections
 import contextlib
 import json
 import os
@@ -62,6 +64,9 @@ def assert_is_recorded(spans, found, start, end):
     inside = [(before, after) for before, after in spans if before >= start and after <= end]
     possible = [(before, after) for before, after in spans if after >= start and before <= end]
     assert len(inside) > 20
+    starts = [before for before, _ in possible]
+    places = collections.Counter(bisect.bisect(starts, time) - 1 for time in found)
+    assert not [times for place, times in places.items() if times > 1 or place < 0], "calls of no launch, or twice"
     assert len(inside) <= len(found) <= len(possible) <= len(inside) + 2
     offset = possible.index(inside[0]) if found[0] >= inside[0][0] else 0
     assert all(before <= time <= after for (before, after), time in zip(possible[offset:], found))
@@ -91,11 +96,12 @@ class PtraceCalls:
         return [int(seconds + micros) * 1000 for seconds, micros, tid in calls if int(tid, 16) in tids]
 
 
-def test_all_processes_are_recorded_from_one_moment_to_another(tmp_path):
+@pytest.mark.parametrize("way", ["bpf", "agent"])
+def test_all_processes_are_recorded_from_one_moment_to_another(tmp_path, way):
     with ranks(tmp_path) as running, PtraceCalls() as stops:
         pids = [rank.pid for rank in running]
         tids = {tid for pid in pids for _, tid in tracing.named_threads(pid)}
-        done = tracing.gputrace(tmp_path, "-p", ",".join(map(str, pids)), "-d", "1s", "-o", tmp_path / "all.gpt")
+        done = tracing.gputrace(tmp_path, "-p", ",".join(map(str, pids)), "--way", way, "-d", "1s", "-o", tmp_path / "all.gpt")
         spans = {pid: rank.spans() for pid, rank in zip(pids, running)}
         stopped = stops.of(tids)
     done.must_be(0)
