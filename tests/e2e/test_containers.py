@@ -12,7 +12,7 @@ import machine
 import pytest
 import tracing
 
-from test_running_without_root import AS_USER, OBEDIENT, must_be_whole, target, trace_once, tracer, wait_logged, works
+from test_running_without_root import AS_USER, OBEDIENT, WAITS, must_be_whole, sockets, target, trace_once, tracer, wait_logged, works
 
 DOCKER = ("/usr/bin/python3", machine.PROGRAMS / "docker_seccomp.py")
 
@@ -54,6 +54,13 @@ def test_one_with_a_filter_of_its_own_beside_the_container_s_is_left_alone(desk)
     with target(desk, by=(AS_USER, *DOCKER, *DOCKER, "--kill", "tgkill")) as running:
         said = refused(desk, running, by=(AS_USER, *DOCKER))
     assert "its filter of system calls (seccomp) may not be read here, and is not known to be gputrace's own" in said
+
+
+def test_one_whose_filter_is_not_known_is_seen_whole_where_its_agent_waits(desk):
+    with target(desk, by=(AS_USER, *DOCKER, *DOCKER, "sh", "-c", WAITS, desk / "gputrace")) as running:
+        tracing.until(lambda: sockets(running.pid))
+        trace_once(running, desk, by=(AS_USER, *DOCKER))
+        running.end().must_be(0)
 
 
 def test_a_gputrace_without_a_filter_does_not_take_one_for_its_own(desk):
