@@ -81,7 +81,7 @@ def test_waiting_and_transfer_are_what_they_were(run, kind):
 @pytest.mark.parametrize("kind", BASES)
 def test_dispatch_is_the_time_in_which_it_was_queued(run, kind):
     of_kind = run.by_kind()[kind]
-    assert sum(entry["begin"] - entry["submitted"] for entry, _ in of_kind) > ROUNDS / 2 * 0.9 * LATE_NS
+    assert sum(entry["begin"] - entry["submitted"] for entry, _ in of_kind) > ROUNDS / 4 * LATE_NS
     for entry, said in of_kind:  # the call is seen between its entry and the kernel's submission
         least, most = entry["begin"] - entry["submitted"], entry["begin"] - run.launched[entry["pid"], entry["corr"]]
         assert least - 1000 <= said["dispatch ns"] <= most + 1000

@@ -135,6 +135,41 @@ static void each_rank_waits_until_the_last_has_begun(void **state)
 	end(&job);
 }
 
+/* What the gap before it is charged to counts from when the median rank had begun; beyond what is kept, it is unknown.
+ */
+static void why_a_rank_began_last_is_what_most_of_that_time_is_charged_to(void **state)
+{
+	static const struct {
+		uint64_t until_ns, part_ends_ns;
+		uint32_t cause;
+	} cases[] = {{UINT64_MAX, 1190 * US, WHY_PYTHON},
+		     {UINT64_MAX, 1120 * US, WHY_SYNC},
+		     {0, 0, NONE},
+		     {1201 * US, 0, WHY_CAUSES}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct job job;
+		struct collective_kernel *late;
+
+		begin(&job, 2, 2);
+		add_numbered(&job, 0, 1100 * US, 1300 * US, 5, 2);
+		add_numbered(&job, 1, 1200 * US, 1300 * US, 5, 2);
+		job.logs[1].causes_until_ns = cases[i].until_ns;
+		late = &job.logs[1].processes.list.items[0].kernels.list.items[0];
+		if (cases[i].part_ends_ns) {
+			array_push(&job.logs[1].causes.list,
+				   ((struct collective_cause){cases[i].part_ends_ns, 1200 * US, WHY_SYNC, NONE}));
+			array_push(&job.logs[1].causes.list,
+				   ((struct collective_cause){0, cases[i].part_ends_ns, WHY_PYTHON, NONE}));
+			late->causes = 2;
+		}
+		make(&job);
+		assert_int_equal(job.split.lasts.count, 1);
+		assert_int_equal(job.split.lasts.items[0].cause, cases[i].cause);
+		end(&job);
+	}
+}
+
 static void without_all_ranks_it_cannot_be_known(void **state)
 {
 	struct job job;
@@ -384,6 +419,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_rank_waits_until_the_last_has_begun),
+		cmocka_unit_test(why_a_rank_began_last_is_what_most_of_that_time_is_charged_to),
 		cmocka_unit_test(without_all_ranks_it_cannot_be_known),
 		cmocka_unit_test(a_number_that_a_rank_has_twice_is_no_number),
 		cmocka_unit_test(a_rank_that_dies_leaves_the_rest_unknown),

@@ -11,7 +11,12 @@ void collective_causes_take(void *context, uint32_t device, const struct idle_pa
 {
 	struct collective_causes *causes = context;
 
-	for (size_t i = 0; i < count && causes->parts.count < PARTS_MAX; i++)
+	if (causes->parts.count + count > PARTS_MAX || causes->left_out_from_ns) {
+		if (count && (!causes->left_out_from_ns || parts->from_ns < causes->left_out_from_ns))
+			causes->left_out_from_ns = parts->from_ns;
+		return;
+	}
+	for (size_t i = 0; i < count; i++)
 		array_push(&causes->parts,
 			   ((struct gap_part){parts[i].from_ns, parts[i].to_ns, device, parts[i].charge}));
 }
@@ -59,7 +64,7 @@ void collective_causes_apply(struct collective_causes *causes, struct idle *idle
 	struct rank_texts texts = {.kept = &kernels->texts, .model = idle->model, .lines = lines};
 	struct gap_part *parts = causes->parts.items;
 
-	kernels->has_causes = true;
+	kernels->causes_until_ns = causes->left_out_from_ns ? causes->left_out_from_ns : UINT64_MAX;
 	if (!causes->parts.count)
 		return;
 	qsort(parts, causes->parts.count, sizeof(*parts), by_end);

@@ -18,6 +18,7 @@ struct gap_part {
 
 struct collective_causes {
 	ARRAY(struct gap_part) parts;
+	uint64_t left_out_from_ns; /* start of the first gap that is not among them, 0: all are */
 };
 
 /* analyze_options.take_gap; the context is a struct collective_causes. */

@@ -75,7 +75,8 @@ struct collective_kernels {
 	struct {
 		ARRAY(struct collective_cause) list; /* of a kernel's gap by time, the latest first */
 	} causes;
-	bool has_causes; /* they were looked for: a kernel without one followed other work */
+	uint64_t causes_until_ns; /* they are known of kernels that began before: one without a cause followed other
+				     work */
 	struct kept_texts texts;
 };
 

@@ -187,7 +187,8 @@ static struct collective_cause cause_of(const struct splitting *splitting, const
 {
 	const struct collective_kernel *kernel = kernel_of(splitting, last);
 	const struct collective_kernels *log = &splitting->logs[splitting->split->ranks.items[last->rank].log];
-	struct collective_cause most = {.cause = WHY_CAUSES, .line = NONE};
+	bool is_known = kernel->start_ns < log->causes_until_ns;
+	struct collective_cause most = {.cause = is_known ? WHY_CAUSES : NONE, .line = NONE};
 	uint64_t from_ns = kernel->start_ns > late_ns ? kernel->start_ns - late_ns : 0, most_ns = 0;
 
 	for (uint32_t i = 0; i < kernel->causes; i++) {

@@ -65,7 +65,7 @@ struct split_row {
 struct last_row {
 	size_t rank;
 	uint32_t name, line;	     /* texts of its log */
-	uint32_t cause, cause_line;  /* as in collective_cause; WHY_CAUSES: its GPU was not idle */
+	uint32_t cause, cause_line;  /* as in collective_cause; WHY_CAUSES: its GPU was not idle; NONE: not known */
 	uint64_t count, ns, most_ns; /* time after the median rank */
 	uint64_t queued_ns;	     /* of that time: it was launched, but had not begun */
 };

@@ -74,7 +74,7 @@ static const struct heading {
 	{"Report",
 	 EVERY & ~SUBCOMMAND_EXPORT,
 	 {"tree", "by", "min-percent", "depth", "show-all", "lines", "gpu-trace", "gpu-sum", "api-sum", "all",
-	  "backward", "graphs", "unaligned", "fail-above", "min-complete"}},
+	  "backward", "graphs", "comm-kernel", "unaligned", "fail-above", "min-complete"}},
 	{"Table of ops", SUBCOMMAND_REPORT, {"ops", "sort", "rows", "top-level", "group-by-shape", "group-by-stack"}},
 	{"Output",
 	 EVERY,

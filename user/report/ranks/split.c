@@ -185,7 +185,7 @@ static void put_lasts(struct report *report, const struct collective_split *spli
 		table_add_count(&table, row->count);
 		add_ms(&table, row->ns);
 		add_ms(&table, row->queued_ns);
-		if (row->cause == WHY_CAUSES && !split->logs[rank->log].has_causes)
+		if (row->cause == NONE)
 			table_add_unknown(&table, "?");
 		else
 			table_add(&table, row->cause == WHY_CAUSES ? "busy" : why_short((enum why_cause)row->cause));
