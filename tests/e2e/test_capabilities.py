@@ -262,14 +262,14 @@ if not pid:
     for number, fd in ((3, its.fileno()), (4, os.open(sys.argv[1], os.O_RDONLY)), (5, os.open("/", os.O_RDONLY))):
         os.dup2(os.dup(fd), number)
         os.set_inheritable(number, True)
-    os.execv(sys.argv[1] + "-link", ["gputrace-lend", sys.argv[2]])
+    os.execv(sys.argv[1] + "-link", ["gputrace-files", sys.argv[2]])
 its.close()
 print(os.waitpid(pid, 0)[1] >> 8, near.recv(64), flush=True)
 """
 
 
 def test_installed_with_capabilities_it_lends_no_file_of_its_caller_s(desk, capable):
-    """Any member of the group may execute it under the name of the lender."""
+    """Any member of the group may execute it under the name of the file server."""
     readable = desk / "agent"
     readable.write_text("theirs")
     os.link(capable, f"{readable}-link")

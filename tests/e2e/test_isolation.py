@@ -16,7 +16,7 @@ import reading
 import tracing
 
 ATTACHES = 50
-FEWEST_MET = ATTACHES // 5  # least number of lenders that the prowler must meet: it scans /proc all the time
+FEWEST_MET = ATTACHES // 5  # least number of file servers that the prowler must meet: it scans /proc all the time
 
 # A uid that no other process of this machine has.
 STRANGER = 200000 + os.getpid() % 100000
@@ -96,7 +96,7 @@ class Prowler:
         assert len(self.targets) == ATTACHES
         (prowler,) = [pid for pid in descendants(self.running.pid)
                       if pathlib.Path(f"/proc/{pid}/comm").read_text() == "prowler\n"]
-        # a lender lives for a millisecond: the prowler must run then, however busy the processors are
+        # a file server lives for a millisecond: the prowler must run then, however busy the processors are
         os.sched_setscheduler(prowler, os.SCHED_FIFO, os.sched_param(1))
 
     def __enter__(self):
@@ -107,7 +107,7 @@ class Prowler:
 
     def end(self):
         """(number of processes with the agent's file that it met, what it got from them)"""
-        with orphans_reaped("gputrace-lend"):
+        with orphans_reaped("gputrace-files"):
             lines = self.running.end().must_be(0).stdout.splitlines()
         return int(lines[-1].split()[1]), lines[:-1]
 
@@ -137,7 +137,7 @@ FILE_SERVER_KILLED = "the process that serves it the agent's file was killed"
 
 
 @pytest.mark.alone
-def test_who_kills_the_lender_keeps_the_agent_out_and_no_more(public, tmp_path):
+def test_who_kills_the_file_server_keeps_the_agent_out_and_no_more(public, tmp_path):
     """gputrace reports it and goes on, and so do the targets."""
     with Prowler(public, "plain", env={"PROWLER_KILLS": "1"}) as prowler:
         with tracing.Tracer(tmp_path, "-p", ",".join(map(str, prowler.targets))) as tracer:

@@ -323,7 +323,7 @@ void stopper_serve(struct stopper *stopper, int requests_map)
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != stopper->owner)
 		_exit(0);
-	prctl(PR_SET_NAME, "gputrace-holder");
+	prctl(PR_SET_NAME, "gputrace-stop");
 	close_others(stopper, requests_map);
 	standard_streams_leave();
 	error = open_requests(stopper, requests_map);

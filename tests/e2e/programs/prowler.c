@@ -4,7 +4,7 @@
  * long as its standard input is open: for a file of the host that only root may read (SECRET), for anything of
  * gputrace's that can be written to or changed, for names and namespaces of the host, for a process that it can trace.
  * Prints each finding once, and at the end the number of processes that had the agent's file open. With PROWLER_KILLS
- * in the environment it kills instead, as fast as it can, every process that lends the agent.
+ * in the environment it kills instead, as fast as it can, every process that serves the agent's file.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -147,7 +147,7 @@ static void try_names(pid_t pid)
 	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
 	maps = fopen(path, "re");
 	while (maps && fgets(line, sizeof(line), maps))
-		if (strchr(line, '/') && strcmp(strchr(line, '/'), "/gputrace-lend\n"))
+		if (strchr(line, '/') && strcmp(strchr(line, '/'), "/gputrace-files\n"))
 			got(pid, "name", strtok(strchr(line, '/'), "\n"));
 	if (maps)
 		fclose(maps);
@@ -213,7 +213,7 @@ static bool is_lender(pid_t pid)
 		name[0] = 0;
 	if (file)
 		fclose(file);
-	return !strcmp(name, "gputrace-lend");
+	return !strcmp(name, "gputrace-files");
 }
 
 static void kill_new(void)

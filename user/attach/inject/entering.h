@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Injections under way, each on a thread of its own, so that waiting for a stop, a lender or a loader does not delay
- * the others. ptrace(2) is between threads, so the thread that has stopped another stays until that one runs again,
- * whatever the result of the attempt.
+ * Injections under way, each on a thread of its own, so that waiting for a stop, a file server or a loader does not
+ * delay the others. ptrace(2) is between threads, so the thread that has stopped another stays until that one runs
+ * again, whatever the result of the attempt.
  */
 #ifndef GPUTRACE_ATTACH_INJECT_ENTERING_H
 #define GPUTRACE_ATTACH_INJECT_ENTERING_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The process that serves the agent's file, and its keeper. A process that may follow the path may do all else to the
+ * The process that serves the agent's file, and its tracer. A process that may follow the path may do all else to the
  * file server that ptrace(2) allows, as that takes the same rights. So the file server contains nothing: its root is a
  * file system of its own, empty except for a program of one system call, its namespaces are the target's, its only
  * descriptor is the file on a read-only mount. And no one can make it do anything: it becomes visible by an execve, in

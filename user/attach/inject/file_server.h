@@ -21,7 +21,7 @@ struct file_server {
 };
 
 /*
- * file_fd: preferably from read_only_open; a file that the target's user might write to is not lent. 0, or -errno
+ * file_fd: preferably from read_only_open; a file that the target's user might write to is not served. 0, or -errno
  * with why. End it with file_server_stop, which may be called in any case.
  */
 int file_server_start(struct file_server *file_server, pid_t target, int file_fd, char *why, size_t why_size);
@@ -37,7 +37,7 @@ int file_server_stop(struct file_server *file_server);
  * wait. */
 void file_server_leave(struct file_server *file_server);
 
-#define INJECT_FILE_SERVER "gputrace-lend" /* argv[0] of the process that serves the agent's file */
+#define INJECT_FILE_SERVER "gputrace-files" /* argv[0] of the process that serves the agent's file */
 
 /* Runs instead of main()'s work when the program is started by that name. */
 int inject_file_server_main(int argc, char **argv);

@@ -9,10 +9,10 @@
  *   addresses      the functions and instructions needed in the process
  *   remote_call    one call by a stopped thread: stop, and frame (the bytes on its stack)
  *   waiting        an agent that waits for a request, and needs none of this
- *   lend, lender   the agent's file, opened in a process with other namespaces; read_only: so that no one can write it
+ *   file_server    the agent's file, opened in a process with other namespaces; read_only: so that no one can write it
  *
  * Knows nothing of probes or of what the agent does.  Waits for whatever the process does: up to 10 s for a stop, 5 s
- * for a lender, 1 s for its loader.  Any number of threads may each enter a process.
+ * for a file server, 1 s for its loader.  Any number of threads may each enter a process.
  */
 #ifndef GPUTRACE_ATTACH_INJECT_INJECT_H
 #define GPUTRACE_ATTACH_INJECT_INJECT_H
@@ -50,7 +50,9 @@ int inject_check(pid_t pid, int agent_fd, struct inject_result *result);
  */
 void inject_wait_late_stop(pid_t pid, const struct inject_result *result);
 
-/* gputrace's process that stops threads (stopper.h), 0: none.  What it holds is held by gputrace, and by no debugger.
+/*
+ * gputrace's process that stops threads (stopper.h), 0: none.  What it stops is stopped by gputrace, and by no
+ * debugger.
  */
 void inject_know_stopper(pid_t process);
 

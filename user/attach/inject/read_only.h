@@ -21,6 +21,6 @@ bool read_only_is(int fd);
  */
 int read_only_nowhere(void);
 
-#define READ_ONLY_PROGRAM "gputrace-lend"
+#define READ_ONLY_PROGRAM "gputrace-files"
 
 #endif

@@ -43,7 +43,9 @@ static const struct needed_capability needed[] = {
 	{"CAP_SYS_PTRACE", CAP_SYS_PTRACE, false},
 };
 
-/* To let the agent into a running process (attach/inject/file_server.h): the lender needs mounts and a root of its own.
+/*
+ * To let the agent into a running process (attach/inject/file_server.h): the file server needs mounts and a root of its
+ * own.
  */
 static const struct needed_capability needed_to_serve[] = {
 	{"CAP_SYS_ADMIN", CAP_SYS_ADMIN, false},
