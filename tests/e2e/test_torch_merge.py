@@ -105,6 +105,16 @@ def test_the_rank_that_was_late_is_named_with_how_much_in_all(run):
     assert run.tables["merge_ranks"]["rows"][0]["waited_ns"] >= least
 
 
+def test_what_the_other_rank_waited_is_no_part_of_the_transfer(run):
+    """By PyTorch's records; the ranks' own readings are around the launches."""
+    least = sum(max(low - LEAST_NS, 0) for low, _ in run.bounds())
+    most = sum(max(high, 0) for _, high in run.bounds())
+    row = next(row for row in run.tables["split_collectives"]["rows"] if row["rank"] == 0 and row["by"] == "number")
+    assert row["kernels"] == len(run.readings) and not row["unknown_ns"]
+    assert 2 * LATE_NS < least <= row["waiting_ns"] <= most
+    assert row["transfer_ns"] < 0.01 * row["waiting_ns"]
+
+
 def test_the_line_of_the_collective_and_those_around_the_pause_are_named(run):
     row = next(row for row in run.tables["merge_late"]["rows"] if row["rank"] == LATE_RANK)
     at = f"torch_rank.py:{run.line_of('dist.all_reduce(y)')} step"
