@@ -271,7 +271,7 @@ static void add_kernel(struct kernel_collector *collector, const struct model *p
 	if (reported) {
 		drafted.by_params = true;
 		drafted.kernel.name = reported->params;
-		drafted.kernel.basis = (uint8_t)take_reported(&taking, reported, model_nccl_of_call(part, taking.call),
+		drafted.kernel.basis = (uint8_t)take_reported(&taking, reported, model_nccl_call_of(part, taking.call),
 							      &collective, kind);
 	} else {
 		drafted.kernel.basis = (uint8_t)take_name(&taking, kind, "", 0);

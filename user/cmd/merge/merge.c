@@ -67,9 +67,10 @@ static enum exit_code add_log(const struct options *options, const char *log, in
 	int err;
 
 	if (!code) {
-		err = analyze_with(&all, reading.trace,
-				   ANALYSES(ANALYZE_ARRIVALS, ANALYZE_BREAKDOWN, ANALYZE_COLLECTIVE_KERNELS, ANALYZE_IDLE),
-				   &wanted);
+		err = analyze_with(
+			&all, reading.trace,
+			ANALYSES(ANALYZE_ARRIVALS, ANALYZE_BREAKDOWN, ANALYZE_COLLECTIVE_KERNELS, ANALYZE_IDLE),
+			&wanted);
 		if (err)
 			code = reading_failed(&reading, err);
 		else

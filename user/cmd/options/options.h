@@ -92,7 +92,7 @@ struct options {
 	struct selection targets; /* which of these are recorded, none: all */
 	uint64_t duration_ns;	  /* 0: no limit */
 	struct start_at start_at;
-	uint64_t interval_ns;	  /* top: time between updates, 0: the default */
+	uint64_t interval_ns; /* top: time between updates, 0: the default */
 	struct {
 		ARRAY(const char *) list; /* as given, with variables put in; "-" at most once */
 		ARRAY(char *) made;	  /* the ones that had variables, to be freed */
