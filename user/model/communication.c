@@ -5,41 +5,31 @@
 
 #include "model/collectives.h"
 
-/* A library's kernels: names that begin with `start` and contain `inner` after it. */
-static const struct kernel_names {
-	const char *start, *inner;
-} communication_kernels[] = {
-	{"nccl", "Kernel"}, /* NCCL and RCCL: ncclKernel_ up to 2.17, ncclDevKernel_ since, ncclSymkDevKernel_ */
-};
-
 /* Longer words first: ReduceScatter is no Reduce. */
 static const struct {
 	const char *in_name, *word;
 } words[] = {
-	{"AllReduce", "all-reduce"}, {"AllGather", "all-gather"}, {"ReduceScatter", "reduce-scatter"},
-	{"AllToAll", "all-to-all"},  {"SendRecv", "send/recv"},	  {"Broadcast", "broadcast"},
+	{"AllReduce", "all-reduce"},
+	{"AllGather", "all-gather"},
+	{"ReduceScatter", "reduce-scatter"},
+	{"AllToAll", "all-to-all"},
+	{"SendRecv", "send/recv"},
+	{"Broadcast", "broadcast"},
 	{"Reduce", "reduce"},
+	{"all_reduce", "all-reduce"},
+	{"llreduce", "all-reduce"},
+	{"cross_device_reduce", "all-reduce"},
+	{"all_gather", "all-gather"},
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-bool kernel_name_is_communication(const char *name)
-{
-	for (size_t i = 0; i < COUNT(communication_kernels); i++) {
-		const struct kernel_names *names = &communication_kernels[i];
-		size_t length = strlen(names->start);
-
-		if (!strncmp(name, names->start, length) && strstr(name + length, names->inner))
-			return true;
-	}
-	return false;
-}
-
-bool gpu_is_communication(const struct model *model, const struct model_gpu *op, const struct model_call *call)
+bool gpu_is_communication(struct comm_names *names, const struct model *model, const struct model_gpu *op,
+			  const struct model_call *call)
 {
 	if (op->kind != MODEL_KERNEL)
 		return false;
-	return (op->name != NONE && kernel_name_is_communication(model->strings[op->name])) ||
+	return (op->name != NONE && comm_names_kind(names, op->name, model->strings[op->name]) != COMM_NONE) ||
 	       (call && model_nccl_call_of(model, call));
 }
 

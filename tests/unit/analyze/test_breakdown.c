@@ -15,13 +15,14 @@
 
 static void kernels_of_nccl_are_known_by_their_names(void **state)
 {
-	assert_true(kernel_name_is_communication("ncclKernel_AllReduce_RING_LL_Sum_float(ncclWorkElem)"));
-	assert_true(kernel_name_is_communication("ncclDevKernel_Generic_1(ncclDevKernelArgsStorage<4096ul>)"));
-	assert_true(kernel_name_is_communication("ncclSymkDevKernel_AllGather_LL(ncclSymkDevWorkArgs4K)"));
-	assert_false(kernel_name_is_communication("void gemm<128>(float const*, float*)"));
-	assert_false(kernel_name_is_communication("my_ncclDevKernel"));
-	assert_false(kernel_name_is_communication("nccl"));
-	assert_false(kernel_name_is_communication(""));
+	assert_int_not_equal(comm_kind_of(NULL, "ncclKernel_AllReduce_RING_LL_Sum_float(ncclWorkElem)"), COMM_NONE);
+	assert_int_not_equal(comm_kind_of(NULL, "ncclDevKernel_Generic_1(ncclDevKernelArgsStorage<4096ul>)"),
+			     COMM_NONE);
+	assert_int_not_equal(comm_kind_of(NULL, "ncclSymkDevKernel_AllGather_LL(ncclSymkDevWorkArgs4K)"), COMM_NONE);
+	assert_int_equal(comm_kind_of(NULL, "void gemm<128>(float const*, float*)"), COMM_NONE);
+	assert_int_equal(comm_kind_of(NULL, "my_ncclDevKernel"), COMM_NONE);
+	assert_int_equal(comm_kind_of(NULL, "nccl"), COMM_NONE);
+	assert_int_equal(comm_kind_of(NULL, ""), COMM_NONE);
 }
 
 static void what_a_kernel_does_is_in_its_name(void **state)
@@ -31,6 +32,8 @@ static void what_a_kernel_does_is_in_its_name(void **state)
 	assert_string_equal(communication_word("ncclDevKernel_Reduce_Sum_f32_RING_LL(x)"), "reduce");
 	assert_string_equal(communication_word("ncclDevKernel_SendRecv(x)"), "send/recv");
 	assert_string_equal(communication_word("ncclDevKernel_Generic_1(x)"), "communication");
+	assert_string_equal(communication_word("void vllm::cross_device_reduce_2stage<float>(x)"), "all-reduce");
+	assert_string_equal(communication_word("multimem_all_gather_kernel"), "all-gather");
 }
 
 /* ---- models of a few operations ---------------------------------------------------------------------------------- */

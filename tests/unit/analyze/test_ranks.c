@@ -120,7 +120,9 @@ static char *page_of(const struct ranks *ranks)
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
 
-	assert_int_equal(report_write_ranks(out, ranks, &(struct report_options){.width = 200}), 0);
+	assert_int_equal(
+		report_write_ranks(out, ranks, &(struct collective_split){0}, &(struct report_options){.width = 200}),
+		0);
 	fclose(out);
 	return text;
 }

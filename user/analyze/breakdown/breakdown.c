@@ -23,9 +23,9 @@ enum {
 };
 
 void breakdown_init(struct breakdown *all, const struct model *model, const struct window *window,
-		    const struct step_tables *steps)
+		    const struct step_tables *steps, const struct comm_kernels *comm)
 {
-	*all = (struct breakdown){.model = model, .window = window, .steps = steps};
+	*all = (struct breakdown){.model = model, .window = window, .steps = steps, .comm_names = {.own = comm}};
 	if (steps)
 		all->slots = xcalloc(STEP_SLOTS, sizeof(*all->slots));
 }
@@ -42,6 +42,7 @@ void breakdown_free(struct breakdown *all)
 	array_free(&all->lines);
 	tally_free(&all->numbers);
 	tally_free(&all->places);
+	comm_names_free(&all->comm_names);
 	free(all->slots);
 }
 
@@ -139,11 +140,12 @@ static struct breakdown_track *track_of(struct breakdown *all, uint32_t device, 
 	return track;
 }
 
-static enum sweep_kind kind_of(const struct breakdown *all, const struct gpu_event *event)
+static enum sweep_kind kind_of(struct breakdown *all, const struct gpu_event *event)
 {
 	if (event->op->kind != MODEL_KERNEL)
 		return SWEEP_COPY;
-	return gpu_is_communication(all->model, event->op, event->captured ? event->captured : event->launch)
+	return gpu_is_communication(&all->comm_names, all->model, event->op,
+				    event->captured ? event->captured : event->launch)
 		       ? SWEEP_COMMUNICATION
 		       : SWEEP_COMPUTATION;
 }

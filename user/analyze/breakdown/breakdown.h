@@ -17,6 +17,7 @@
 #include "analyze/events/lines.h"
 #include "analyze/steps/step_tables.h"
 #include "base/tally.h"
+#include "model/comm_kernels.h"
 
 /* Of the span, what is not in the first three is idle. */
 struct breakdown_sums {
@@ -71,7 +72,8 @@ struct breakdown {
 	const struct model *model; /* the latest part */
 	const struct window *window;
 	const struct step_tables *steps; /* NULL: no sums by step */
-	struct tally numbers;		 /* device, process (NONE: all); numbered like tracks */
+	struct comm_names comm_names;
+	struct tally numbers; /* device, process (NONE: all); numbered like tracks */
 	ARRAY(struct breakdown_track *) tracks;
 	struct breakdown_sums *slots;	     /* by step slot (step_tables.h); NULL without steps */
 	uint32_t step_gpus[STEP_TABLES_MAX]; /* by table: GPUs that its process used */
@@ -83,9 +85,12 @@ struct breakdown {
 	struct breakdown_sums all;		     /* of all GPUs */
 };
 
-/* steps: NULL, or set up before; both must outlive the breakdown. */
+/*
+ * steps: NULL, or set up before; comm: the user's names of communication kernels, or NULL.  All must outlive the
+ * breakdown.
+ */
 void breakdown_init(struct breakdown *all, const struct model *model, const struct window *window,
-		    const struct step_tables *steps);
+		    const struct step_tables *steps, const struct comm_kernels *comm);
 void breakdown_free(struct breakdown *all);
 void breakdown_add_gpu(struct breakdown *all, const struct gpu_event *event);
 void breakdown_finish(struct breakdown *all, struct lines *lines);
@@ -98,7 +103,7 @@ struct breakdown_sums breakdown_of_steps(const struct breakdown *all, size_t tab
 #define ANALYSIS_BREAKDOWN(X)                                                                                          \
 	X(BREAKDOWN, begin,                                                                                            \
 	  breakdown_init(&all->breakdown, event->first, &all->window,                                                  \
-			 all->has[ANALYZE_STEPS] && event->steps ? &all->steps : NULL))                                \
+			 all->has[ANALYZE_STEPS] && event->steps ? &all->steps : NULL, all->comm_names))               \
 	X(BREAKDOWN, part, all->breakdown.model = event->part)                                                         \
 	X(BREAKDOWN, crossing, breakdown_add_gpu(&all->breakdown, &event->gpu))                                        \
 	X(BREAKDOWN, gpu, breakdown_add_gpu(&all->breakdown, event))                                                   \

@@ -32,20 +32,17 @@ struct of_process {
 };
 
 struct kernel_collector {
-	const struct comm_kernels *names;
+	struct comm_names names;
 	struct of_process **processes; /* by model.processes; NULL: no such kernel yet */
 	uint32_t process_count;
 	struct tally places; /* stack, caller; numbered as they come */
-	struct {
-		ARRAY(uint8_t) list; /* by model.strings: enum comm_kind + 1, 0: not looked at */
-	} kinds;
 };
 
 struct kernel_collector *kernel_collector_new(const struct model *first, const struct comm_kernels *names)
 {
 	struct kernel_collector *collector = xcalloc(1, sizeof(*collector));
 
-	collector->names = names;
+	collector->names.own = names;
 	collector->process_count = first->process_count;
 	collector->processes = xcalloc(first->process_count, sizeof(*collector->processes));
 	return collector;
@@ -62,7 +59,7 @@ void kernel_collector_free(struct kernel_collector *collector)
 			tally_free(&collector->processes[i]->counts);
 			free(collector->processes[i]);
 		}
-	array_free(&collector->kinds.list);
+	comm_names_free(&collector->names);
 	tally_free(&collector->places);
 	free(collector->processes);
 	free(collector);
@@ -218,16 +215,7 @@ static enum collective_basis take_reported(const struct taking_part *taking, con
 
 static enum comm_kind kind_of(struct kernel_collector *collector, const struct model *part, uint32_t name)
 {
-	uint8_t *kind;
-
-	if (name == NONE)
-		return COMM_NONE;
-	while (collector->kinds.list.count <= name)
-		array_push(&collector->kinds.list, 0);
-	kind = &collector->kinds.list.items[name];
-	if (!*kind)
-		*kind = (uint8_t)(comm_kind_of(collector->names, part->strings[name]) + 1);
-	return (enum comm_kind)(*kind - 1);
+	return name == NONE ? COMM_NONE : comm_names_kind(&collector->names, name, part->strings[name]);
 }
 
 static struct drafted draft_of(struct kernel_collector *collector, const struct gpu_event *event)

@@ -12,7 +12,7 @@
 
 #include "analyze/events/events.h"
 #include "analyze/events/lines.h"
-#include "analyze/ranks/comm_kernels.h"
+#include "model/comm_kernels.h"
 #include "analyze/ranks/rank_texts.h"
 #include "analyze/why/causes.h"
 #include "base/array.h"

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "analyze/events/attribution.h"
-#include "analyze/ranks/comm_kernels.h"
+#include "model/comm_kernels.h"
 #include "attach/attach.h"
 #include "base/array.h"
 #include "base/msg.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "analyze/ranks/comm_kernels.h"
+#include "model/comm_kernels.h"
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -11,7 +11,7 @@ static const struct comm_name {
 	const char *name;
 	bool is_prefix;
 	enum comm_kind kind;
-} comm_names[] = {
+} known_names[] = {
 	/* NCCL 2.30 (src/device/generate.py: ncclDevKernel_FUNC_RED_TYPE_ALGO_PROTO) and its symmetric kernels
 	   (src/device/symmetric/generate.py; ncclSymDevKernel_ up to 2.28); up to 2.18 ncclKernel_FUNC_ALGO_... */
 	{"ncclDevKernel_AllReduce_", true, COMM_OF_ALL},
@@ -90,8 +90,25 @@ enum comm_kind comm_kind_of(const struct comm_kernels *kernels, const char *name
 	for (size_t i = 0; kernels && i < kernels->own.count; i++)
 		if (!regexec(&kernels->own.items[i], name, 0, NULL, 0))
 			return COMM_OF_ALL;
-	for (size_t i = 0; i < sizeof(comm_names) / sizeof(comm_names[0]); i++)
-		if (has_name(name, &comm_names[i]))
-			return comm_names[i].kind;
+	for (size_t i = 0; i < sizeof(known_names) / sizeof(known_names[0]); i++)
+		if (has_name(name, &known_names[i]))
+			return known_names[i].kind;
 	return COMM_NONE;
+}
+
+enum comm_kind comm_names_kind(struct comm_names *names, uint32_t string, const char *name)
+{
+	uint8_t *kind;
+
+	while (names->kinds.count <= string)
+		array_push(&names->kinds, 0);
+	kind = &names->kinds.items[string];
+	if (!*kind)
+		*kind = (uint8_t)(comm_kind_of(names->own, name) + 1);
+	return (enum comm_kind)(*kind - 1);
+}
+
+void comm_names_free(struct comm_names *names)
+{
+	array_free(&names->kinds);
 }

@@ -3,11 +3,12 @@
  * Which kernels exchange data between ranks, by their names: those of NCCL, of libraries with all-reduces of their own,
  * and those that a user names (--comm-kernel).
  */
-#ifndef GPUTRACE_ANALYZE_COMM_KERNELS_H
-#define GPUTRACE_ANALYZE_COMM_KERNELS_H
+#ifndef GPUTRACE_MODEL_COMM_KERNELS_H
+#define GPUTRACE_MODEL_COMM_KERNELS_H
 
 #include <regex.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/array.h"
 
@@ -29,5 +30,15 @@ void comm_kernels_free(struct comm_kernels *kernels);
 
 /* name: as demangled; kernels: NULL for none of a user's. */
 enum comm_kind comm_kind_of(const struct comm_kernels *kernels, const char *name);
+
+/* The same for names that come again and again; zeroed: none of a user's. */
+struct comm_names {
+	const struct comm_kernels *own;
+	ARRAY(uint8_t) kinds; /* by model.strings: comm_kind + 1; 0: not known yet */
+};
+
+/* string: its number in model.strings. */
+enum comm_kind comm_names_kind(struct comm_names *names, uint32_t string, const char *name);
+void comm_names_free(struct comm_names *names);
 
 #endif
