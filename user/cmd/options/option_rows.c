@@ -341,7 +341,7 @@ const struct option_row option_rows[] = {
 	{"thread", 0, "a thread id", "[PID/]TID", "only the calls of this thread, and their GPU work",
 	 REPORT | EXPORT | DIFF | WHY | VIEW, parse_thread},
 	{"gpu", 0, "the number of a GPU", "NUMBER", "only what this GPU did, and the calls of the threads that made it",
-	 REPORT | EXPORT | DIFF | WHY | VIEW, parse_gpu},
+	 RECORD | REPORT | EXPORT | DIFF | WHY | VIEW, parse_gpu},
 	{"step", 0, "what steps are found by", "BY",
 	 "where a step of training ends or begins: optimizer, backward, profiler,\n"
 	 "range:NAME (NVTX, record_function), py:FUNCTION, py:MODULE.FUNCTION,\n"

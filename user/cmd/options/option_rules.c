@@ -308,6 +308,13 @@ static int check_targets(struct parse *parse)
 	return 0;
 }
 
+/* Whether a part of a log is wanted that can only be chosen when the log is there; a GPU is chosen before. */
+static bool wants_part(struct options options)
+{
+	options.slice.has_gpu = false;
+	return options_want_slice(&options);
+}
+
 /* why reads a log, or records, then with PyTorch's ops, which show data loading. */
 static int why_check(struct parse *parse)
 {
@@ -328,7 +335,7 @@ static int why_check(struct parse *parse)
 		if (check_targets(parse))
 			return -EINVAL;
 		options->ops |= options->agent != ATTACH_AGENT_OFF;
-		return options_want_slice(options)
+		return wants_part(*options)
 			       ? option_fail(parse,
 					     "why: --from, --to, --steps and such choose a part of a log: gputrace "
 					     "why FILE.gpt")

@@ -365,6 +365,9 @@ enum exit_code slicing_find(struct slicing *slicing, const struct slice_options 
 	const char *missing;
 	unsigned found;
 
+	if (!log_name)
+		log_name = "what was recorded";
+
 	*slicing = (struct slicing){.slice = {.device = options->has_gpu ? options->gpu : NONE}};
 	code = find_times(slicing, options, recorded, log_name);
 	if (code)
