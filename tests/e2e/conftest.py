@@ -20,6 +20,10 @@ for folder in (HERE.parent, HERE.parent / "simgpu", HERE / "consumers", HERE):
 import browser  # noqa: E402
 import machine  # noqa: E402
 
+# `sudo make check` is root's, as in CI: gputrace and tools/demo would work for the user who called sudo.
+for name in ("SUDO_UID", "SUDO_GID", "SUDO_USER", "SUDO_COMMAND"):
+    os.environ.pop(name, None)
+
 LONG_S = 300  # of a longer run it is reported which files took most of the time
 
 # A folder in which concurrent runs note the test files that they take (make check-e2e-all DIVIDED=FOLDER).

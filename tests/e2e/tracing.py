@@ -32,7 +32,7 @@ OWN_FAILURE = 125  # exit status of a gputrace with a command that fails itself
 
 AS_NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 
-DROPPED = ("SUDO_UID", "SUDO_GID", "NO_COLOR", "CUDA_INJECTION64_PATH", "LD_PRELOAD", "GPUTRACE_AGENT",
+DROPPED = ("NO_COLOR", "CUDA_INJECTION64_PATH", "LD_PRELOAD", "GPUTRACE_AGENT",
            "PYTHONUNBUFFERED")  # with it print writes a newline by itself, and other processes' output gets between
 MARK = "GPUTRACE_TEST_MARK"
 
