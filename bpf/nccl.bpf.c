@@ -167,7 +167,7 @@ static __always_inline void add_to_group(struct gpt_nccl_group *group, const str
 }
 
 /* Until the function returns, the thread's launches belong to the group. */
-static __always_inline void enter(struct gpt_thread_state *thread, __u64 sp)
+static __always_inline void enter_group(struct gpt_thread_state *thread, __u64 sp)
 {
 	__u64 word = 0;
 
@@ -180,7 +180,7 @@ static __always_inline void group_ends(struct gpt_thread_state *thread, struct g
 	if (!nccl->depth) /* the group began before the trace: not all of it was seen */
 		nccl->group.calls = 0;
 	else if (!--nccl->depth)
-		enter(thread, sp);
+		enter_group(thread, sp);
 }
 
 static __always_inline void nccl_operation(struct pt_regs *ctx, struct gpt_thread_state *thread,
@@ -193,7 +193,7 @@ static __always_inline void nccl_operation(struct pt_regs *ctx, struct gpt_threa
 	look_up_comm(&call, thread);
 	if (!nccl->depth)
 		nccl->group.calls = 0;
-	enter(thread, sp); /* also in a group, to recognize the NCCL functions that this one calls */
+	enter_group(thread, sp); /* also in a group, to recognize the NCCL functions that this one calls */
 	add_to_group(&nccl->group, &call);
 }
 

@@ -80,7 +80,7 @@ static __always_inline void event_submit_named(struct gpt_pyevent *record, __u32
 }
 
 /* Reads an argument of a USDT probe from where the compiler had it; -1 if it cannot be read. */
-static __always_inline __s64 argument(struct pt_regs *ctx, const struct gpt_py_arg *arg)
+static __always_inline __s64 read_argument(struct pt_regs *ctx, const struct gpt_py_arg *arg)
 {
 	__u64 value = 0;
 	__u32 unused;
@@ -224,7 +224,7 @@ int python_event(struct pt_regs *ctx)
 	head.kind = site->kind <= GPT_PY_GC_CALLBACK ? GPT_PYEVENT_GC : GPT_PYEVENT_IMPORT;
 	switch (site->kind) {
 	case GPT_PY_GC_BEGIN:
-		head.value = argument(ctx, &site->arg);
+		head.value = read_argument(ctx, &site->arg);
 		event_send(&head);
 		break;
 	case GPT_PY_GC_END:
@@ -236,7 +236,7 @@ int python_event(struct pt_regs *ctx)
 		gc_callback(ctx, &head);
 		break;
 	case GPT_PY_IMPORT_BEGIN:
-		import_begins_text(&head, argument(ctx, &site->arg));
+		import_begins_text(&head, read_argument(ctx, &site->arg));
 		break;
 	case GPT_PY_IMPORT_CALL:
 		import_call(ctx, process, &head);

@@ -165,8 +165,8 @@ static __always_inline __u32 gil_holder(const struct gpt_process_state *process,
 }
 
 /* Fills in the reason. Sets time_ns last: from then on a waker reads the entry. */
-static __always_inline void explain(struct gpt_wait *wait, const struct gpt_process_state *process,
-				    struct task_struct *task, bool preempted, __u64 now)
+static __always_inline void explain_wait(struct gpt_wait *wait, const struct gpt_process_state *process,
+					 struct task_struct *task, bool preempted, __u64 now)
 {
 	struct pt_regs *registers = here_registers();
 	__u64 state = preempted ? 0 : state_of(task), arg = 0;
@@ -297,7 +297,7 @@ static __always_inline void leave_cpu(struct task_struct *task, bool preempted, 
 	wait->waker_stack_state = GPT_STACK_OK;
 	wait->pad = 0;
 	__builtin_memset(wait->waker_comm, 0, sizeof(wait->waker_comm));
-	explain(wait, process, task, preempted, now);
+	explain_wait(wait, process, task, preempted, now);
 	here_charge(thread, now, GPT_COST_SWITCH_NS);
 }
 
@@ -350,7 +350,7 @@ int thread_switch(__u64 *ctx)
  * queue, which is reachable from the current task. attach/ gets the distance between both from the kernel's BTF
  * (attach/load/preempt_count.h).
  */
-static __always_inline int interrupts(void)
+static __always_inline int count_interrupts(void)
 {
 	struct task_struct *task = current_task();
 	struct cfs_rq *group;
@@ -409,7 +409,7 @@ int thread_waking(__u64 *ctx)
 	if (now < since)
 		return 0;
 	off->wait.woken_ns = now;
-	in = interrupts();
+	in = count_interrupts();
 	if (in > 0)
 		off->wait.waker = GPT_WAKER_INTERRUPT;
 	else if (!in)

@@ -274,7 +274,7 @@ void gputrace_agent_batch(const void *data, uint64_t bytes, uint64_t own_thread)
 }
 
 /* The n-th record of a type that was sent; NULL when there are fewer. */
-static const void *sent(uint16_t type, unsigned n)
+static const void *sent_record(uint16_t type, unsigned n)
 {
 	size_t at = 0;
 
@@ -379,11 +379,13 @@ static size_t fill_buffer(void)
 static void check_kernels(void)
 {
 	const NEWEST_Kernel *cupti = (const NEWEST_Kernel *)buffer;
-	const struct gpt_agent_kernel *agent = sent(GPT_AGENT_KERNEL, 0), *second = sent(GPT_AGENT_KERNEL, 1),
-				      *third = sent(GPT_AGENT_KERNEL, 2);
-	const struct gpt_agent_name *name = sent(GPT_AGENT_NAME, 0);
+	const struct gpt_agent_kernel *agent = sent_record(GPT_AGENT_KERNEL, 0),
+				      *second = sent_record(GPT_AGENT_KERNEL, 1),
+				      *third = sent_record(GPT_AGENT_KERNEL, 2);
+	const struct gpt_agent_name *name = sent_record(GPT_AGENT_NAME, 0);
 
-	EXPECT(agent && second && third && name && !sent(GPT_AGENT_KERNEL, 3) && !sent(GPT_AGENT_NAME, 1));
+	EXPECT(agent && second && third && name && !sent_record(GPT_AGENT_KERNEL, 3) &&
+	       !sent_record(GPT_AGENT_NAME, 1));
 	if (!agent || !second || !third || !name)
 		return;
 	CUPTI_KERNEL_FIELDS(EXACT)
@@ -401,7 +403,7 @@ static void check_kernels(void)
 static void check_device(size_t offset)
 {
 	const NEWEST_Device *cupti = (const NEWEST_Device *)(buffer + offset);
-	const struct gpt_agent_device *agent = sent(GPT_AGENT_DEVICE, 0);
+	const struct gpt_agent_device *agent = sent_record(GPT_AGENT_DEVICE, 0);
 
 	EXPECT(agent != NULL);
 	if (!agent)
@@ -420,7 +422,7 @@ static void check_device(size_t offset)
 #define CHECK(type, struct_name, Record, FIELDS)                                                                       \
 	do {                                                                                                           \
 		const Record *cupti = (const Record *)(buffer + offset);                                               \
-		const struct struct_name *agent = sent(type, n);                                                       \
+		const struct struct_name *agent = sent_record(type, n);                                                \
 		EXPECT(agent != NULL);                                                                                 \
 		if (agent) {                                                                                           \
 			FIELDS                                                                                         \
@@ -474,7 +476,7 @@ static void check_records(struct records *records)
 	offset += sizeof(CUpti_ActivityAPI);
 	CHECK(GPT_AGENT_API_ACTIVITY, gpt_agent_api_activity, CUpti_ActivityAPI,
 	      CUPTI_API_FIELDS(EXACT) EXPECT(agent->api == GPT_API(GPT_DOMAIN_RUNTIME, 211)););
-	EXPECT(!sent(GPT_AGENT_API_ACTIVITY, 2));
+	EXPECT(!sent_record(GPT_AGENT_API_ACTIVITY, 2));
 	n = 0;
 #ifdef WITH_JIT_THREAD
 	CHECK(GPT_AGENT_JIT, gpt_agent_jit, NEWEST_Jit, CUPTI_JIT_FIELDS(EXACT) CUPTI_JIT_FIELDS_12_4(EXACT));
@@ -511,7 +513,7 @@ static void check_sizes(struct records *records)
 }
 
 /* Walks records like cuptiActivityGetNextRecord, by the headers: for libraries that do nothing without a driver. */
-static uint32_t walk(uint8_t *start, size_t valid, uint8_t **record)
+static uint32_t walk_records(uint8_t *start, size_t valid, uint8_t **record)
 {
 	static const uint16_t sizes[CUPTI_KIND_COUNT] = {
 		[CUPTI_KIND_CONCURRENT_KERNEL] = sizeof(NEWEST_Kernel),
@@ -564,7 +566,7 @@ int main(int argc, char **argv)
 	struct records records = {.cupti = &cupti, .batch = &batch, .names = &names, .call_classes = ~0u};
 
 	if (argc == 1)
-		cupti.next_record = walk;
+		cupti.next_record = walk_records;
 	else if (!open_library(&cupti, argv[1]))
 		return 1;
 	EXPECT(names_open(&names));

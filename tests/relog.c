@@ -20,7 +20,7 @@
 
 #define OLD_HEADER 24 /* the first fields of struct gpt_log_header */
 
-static __attribute__((noreturn)) void fail(const char *what, int error)
+static __attribute__((noreturn)) void fail_with(const char *what, int error)
 {
 	fprintf(stderr, "relog: %s: %s\n", what, strerror(-error));
 	exit(1);
@@ -31,9 +31,9 @@ static void read_header(FILE *old, struct gpt_log_header *header)
 	memset(header, 0, sizeof(*header));
 	if (fread(header, OLD_HEADER, 1, old) != 1 || header->magic != GPT_LOG_MAGIC || header->version != 1 ||
 	    header->header_size < OLD_HEADER || header->header_size > 4096)
-		fail("not a log of version 1", -EPROTO);
+		fail_with("not a log of version 1", -EPROTO);
 	if (fseek(old, header->header_size, SEEK_SET) < 0)
-		fail("reading", -errno);
+		fail_with("reading", -errno);
 }
 
 /* False: no whole record follows; `damage`: other bytes do. */
@@ -52,7 +52,7 @@ static bool read_record(FILE *old, struct gpt_record *record, bool *damage)
 }
 
 /* If GPT_END is the last record, log_writer_finish writes it. */
-static int take(struct log_writer *writer, struct gpt_end **end, const struct gpt_record *record)
+static int take_record(struct log_writer *writer, struct gpt_end **end, const struct gpt_record *record)
 {
 	int err = *end ? log_writer_append(writer, &(*end)->hdr) : 0;
 
@@ -79,16 +79,16 @@ int main(int argc, char **argv)
 	int new, err = 0;
 
 	if (argc < 3 || !record)
-		fail("usage: relog OLD NEW [BYTES]", -EINVAL);
+		fail_with("usage: relog OLD NEW [BYTES]", -EINVAL);
 	old = fopen(argv[1], "rbe");
 	new = open(argv[2], O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	if (!old || new < 0)
-		fail(old ? argv[2] : argv[1], -errno);
+		fail_with(old ? argv[2] : argv[1], -errno);
 	read_header(old, &header);
 	writer = log_writer_open(new);
 	log_writer_set_start(writer, header.start_ns, header.wall_offset_ns);
 	while (!err && read_record(old, record, &damage)) {
-		err = take(writer, &end, record);
+		err = take_record(writer, &end, record);
 		taken += record->size;
 		if (taken < next)
 			continue;
@@ -104,7 +104,7 @@ int main(int argc, char **argv)
 	if (!err && damage && pwrite(new, "damage", 6, lseek(new, 0, SEEK_END)) != 6)
 		err = -errno;
 	if (err)
-		fail(argv[2], err);
+		fail_with(argv[2], err);
 	log_writer_close(writer);
 	free(record);
 	free(end);

@@ -18,7 +18,7 @@ int __real_log_writer_finish(struct log_writer *writer, struct gpt_end *end);
 int __wrap_log_writer_finish(struct log_writer *writer, struct gpt_end *end);
 
 /* The caller holds the log's lock, or is the last thread. */
-static void keep(const struct gpt_record *record)
+static void keep_record(const struct gpt_record *record)
 {
 	static int fd = -1;
 
@@ -35,7 +35,7 @@ int __wrap_log_writer_append_locked(struct log_writer *writer, const struct gpt_
 	int err = __real_log_writer_append_locked(writer, record);
 
 	if (!err)
-		keep(record);
+		keep_record(record);
 	return err;
 }
 
@@ -53,6 +53,6 @@ int __wrap_log_writer_finish(struct log_writer *writer, struct gpt_end *end)
 {
 	int err = __real_log_writer_finish(writer, end);
 
-	keep(&end->hdr);
+	keep_record(&end->hdr);
 	return err;
 }

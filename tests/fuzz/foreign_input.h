@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
 
-static void check(int fd, const struct trace_division *division)
+static void check_input(int fd, const struct trace_division *division)
 {
 	struct trace *trace;
 	const char *wrong;
@@ -44,8 +44,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
 		abort();
-	check(fd, &whole);
-	check(fd, &parts);
+	check_input(fd, &whole);
+	check_input(fd, &parts);
 	close(fd);
 	return 0;
 }

@@ -86,7 +86,7 @@ static const uint16_t sizes[2][CUPTI_KIND_COUNT] = {
 static unsigned version;
 
 /* Steps like CUPTI, but does not check that a record ends within the buffer. */
-static uint32_t step(uint8_t *buffer, size_t valid, uint8_t **record)
+static uint32_t step_record(uint8_t *buffer, size_t valid, uint8_t **record)
 {
 	uint32_t kind;
 	size_t left = *record ? (size_t)(buffer + valid - *record) : valid;
@@ -120,7 +120,7 @@ static void make_pointers_good(uint8_t *buffer, size_t size)
 	memset(longest, 'x', sizeof(longest) - 1);
 	for (;;) {
 		before = record;
-		if (step(buffer, size, &record) != CUPTI_OK || (before && record <= before) ||
+		if (step_record(buffer, size, &record) != CUPTI_OK || (before && record <= before) ||
 		    record >= buffer + size || (size_t)(buffer + size - record) < sizeof(kind))
 			return;
 		memcpy(&kind, record, sizeof(kind));
@@ -142,7 +142,7 @@ static void make_pointers_good(uint8_t *buffer, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct cupti cupti = {.next_record = step};
+	static const struct cupti cupti = {.next_record = step_record};
 	static struct batch batch = {.send = batch_to_collector};
 	static struct names names;
 	struct records records = {.cupti = &cupti, .batch = &batch, .names = &names};

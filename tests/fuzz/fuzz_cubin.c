@@ -15,7 +15,7 @@ static void check_text(const uint8_t *cubin, size_t size, struct cubin_text text
 		abort();
 }
 
-static void check(const uint8_t *cubin, size_t size)
+static void check_cubin(const uint8_t *cubin, size_t size)
 {
 	struct cubin_kernel kernels[CUBIN_KERNELS_MAX];
 	uint64_t left_out = 0;
@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!size || size > 4096)
 		return 0;
 	if (data[0] & 1) {
-		check(data + 1, size - 1);
+		check_cubin(data + 1, size - 1);
 		return 0;
 	}
 	if (data[0] & 2)
@@ -49,6 +49,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (data[0] & 2)
 		cubin_end_unit(&lines);
 	cubin_build(&cubin, &lines, at);
-	check(cubin.data, cubin.size);
+	check_cubin(cubin.data, cubin.size);
 	return 0;
 }

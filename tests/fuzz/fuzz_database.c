@@ -37,7 +37,7 @@ static const char nvprof[] =
 	"CREATE TABLE CUPTI_ACTIVITY_KIND_DEVICE (id,name,uuid); INSERT INTO CUPTI_ACTIVITY_KIND_DEVICE VALUES "
 	"(0,2,x'00');";
 
-static size_t make(const char *statements, uint8_t *data, size_t max_size)
+static size_t make_database(const char *statements, uint8_t *data, size_t max_size)
 {
 	sqlite3_int64 size = 0;
 	unsigned char *bytes;
@@ -60,6 +60,6 @@ static size_t make(const char *statements, uint8_t *data, size_t max_size)
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed)
 {
 	if (size < 512 || seed % 64 == 0)
-		size = make(seed & 64 ? nsys : nvprof, data, max_size);
+		size = make_database(seed & 64 ? nsys : nvprof, data, max_size);
 	return LLVMFuzzerMutate(data, size, max_size);
 }

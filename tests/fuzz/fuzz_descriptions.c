@@ -27,7 +27,7 @@ struct chunk {
 	size_t bytes;
 };
 
-static void check(struct descriptions *descriptions, struct chunk *chunk)
+static void check_chunk(struct descriptions *descriptions, struct chunk *chunk)
 {
 	struct descriptions_repeated repeated;
 	const struct gpt_record *record;
@@ -52,7 +52,7 @@ static void check(struct descriptions *descriptions, struct chunk *chunk)
 }
 
 /* Adds a record of the type; its 32-bit words are mostly small numbers made of the step's bytes. */
-static void put(struct chunk *chunk, uint8_t type, const uint8_t *step)
+static void put_record(struct chunk *chunk, uint8_t type, const uint8_t *step)
 {
 	struct gpt_record header = {.size = 8 + 8u * (step[0] % 20), .type = type};
 	uint8_t *at = chunk->records + chunk->bytes;
@@ -70,7 +70,7 @@ static void put(struct chunk *chunk, uint8_t type, const uint8_t *step)
 }
 
 /* Puts the last record into a batch. */
-static void enclose(struct chunk *chunk, size_t from, uint8_t type)
+static void enclose_last(struct chunk *chunk, size_t from, uint8_t type)
 {
 	struct gpt_agent_batch batch = {.hdr = {.type = GPT_AGENT_BATCH}, .pid = type % 3};
 	uint32_t inner = (uint32_t)(chunk->bytes - from);
@@ -95,13 +95,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		size_t from = chunk.bytes;
 
 		if (type >= 0xf0)
-			check(descriptions, &chunk);
+			check_chunk(descriptions, &chunk);
 		else
-			put(&chunk, type % GPT_AGENT_TYPES_END, data);
+			put_record(&chunk, type % GPT_AGENT_TYPES_END, data);
 		if (type < 0xf0 && type % GPT_AGENT_TYPES_END >= GPT_AGENT_HELLO)
-			enclose(&chunk, from, type);
+			enclose_last(&chunk, from, type);
 	}
-	check(descriptions, &chunk);
+	check_chunk(descriptions, &chunk);
 	descriptions_free(descriptions);
 	return 0;
 }

@@ -29,7 +29,7 @@ static int read_memory(pid_t pid, uint64_t address, void *buffer, size_t bytes)
 	return 0;
 }
 
-static void take(void *context, const struct gpt_record *record)
+static void take_record(void *context, const struct gpt_record *record)
 {
 	const struct gpt_agent_batch *batch = (const struct gpt_agent_batch *)record;
 	struct gpt_record inner;
@@ -100,7 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static struct foreign_records *process;
 	static uint8_t made[BUFFER];
 	uint16_t sizes[GPT_AGENT_KINDS];
-	struct foreign_terms terms = {.emit = take, .read = read_memory, .clock = &tsc, .since_ns = 1};
+	struct foreign_terms terms = {.emit = take_record, .read = read_memory, .clock = &tsc, .since_ns = 1};
 	struct foreign_buffer buffer = {.wall_ns = WALL, .wall_offset_ns = OFFSET, .ticks = TICKS};
 	struct foreign_result result;
 	uint64_t before = seen;

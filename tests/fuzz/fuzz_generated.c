@@ -19,7 +19,7 @@ static void check_text(const struct file *file, struct generated_text text)
 		abort();
 }
 
-static void check(void *context, const struct generated_line *line)
+static void check_line(void *context, const struct generated_line *line)
 {
 	struct file *file = context;
 
@@ -36,6 +36,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct file file = {(const char *)data, size, 0};
 
-	generated_read(file.bytes, size, check, &file);
+	generated_read(file.bytes, size, check_line, &file);
 	return 0;
 }

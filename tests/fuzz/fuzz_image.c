@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const uint64_t probes[] = {0, 1, 0xfff, 0x1000, 0x2000, 0x401000, UINT64_MAX / 2, UINT64_MAX - 1, UINT64_MAX};
 
-static int touch(const struct image_symbol *symbol, void *context)
+static int touch_symbol(const struct image_symbol *symbol, void *context)
 {
 	*(size_t *)context += strlen(symbol->name) + symbol->address;
 	return 0;
@@ -106,7 +106,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	if (image_open(fd, &image))
 		return 0;
-	image_each_symbol(image, touch, &sum);
+	image_each_symbol(image, touch_symbol, &sum);
 	image_symbol(image, "_PyRuntime", &symbol);
 	if (strlen(image_soname(image)) > 255)
 		abort();

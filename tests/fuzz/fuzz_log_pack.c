@@ -24,7 +24,7 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
 #define RECORD_BYTES 16384u /* limit for the unpacked bytes of a hostile log */
 
 /* A copy in an allocation of its own, whose bounds ASan checks. */
-static uint8_t *copy(const uint8_t *data, size_t size)
+static uint8_t *copy_data(const uint8_t *data, size_t size)
 {
 	uint8_t *made = malloc(size + 1);
 
@@ -65,11 +65,11 @@ static void round_trip(const struct sides *sides, const uint8_t *data, size_t si
 
 	while (record_at(data, size, &at)) /* up to the last whole record */
 		continue;
-	records = copy(data, at);
+	records = copy_data(data, at);
 	if (pack(sides->packer, records, at, size % 4, &out))
 		abort();
-	packed = copy(out.packed, out.packed_bytes);
-	back = copy(records, at);
+	packed = copy_data(out.packed, out.packed_bytes);
+	back = copy_data(records, at);
 	memset(back, 0xff, at);
 	if (unpack(sides->unpacker, packed, out.packed_bytes, back, at) || memcmp(back, records, at)) {
 		fprintf(stderr, "broken promise: records do not come back\n");
@@ -96,7 +96,7 @@ static void check_whole(const uint8_t *records, size_t bytes)
 static void unpack_any(const struct sides *sides, const uint8_t *data, size_t size)
 {
 	static const uint32_t sizes[] = {8, 64, 512, RECORD_BYTES};
-	uint8_t *packed = copy(data, size), *records = malloc(RECORD_BYTES);
+	uint8_t *packed = copy_data(data, size), *records = malloc(RECORD_BYTES);
 	const uint8_t *ours;
 	size_t our_bytes;
 
@@ -139,7 +139,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (data[0] % 2) {
 		hostile_log(data + 1, size - 1);
 	} else {
-		uint8_t *records = copy(data + 1, size - 1); /* aligned */
+		uint8_t *records = copy_data(data + 1, size - 1); /* aligned */
 
 		round_trip(&own, records, size - 1);
 		free(records);

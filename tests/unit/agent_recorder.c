@@ -35,7 +35,7 @@ static _Atomic unsigned calls;
 static unsigned stop_at, kill_at; /* 0: never */
 static unsigned comes_at_stop;
 
-static void put(uint32_t what, const void *data, uint32_t bytes)
+static void put_data(uint32_t what, const void *data, uint32_t bytes)
 {
 	uint32_t header[2] = {what, bytes};
 	struct iovec parts[2] = {{header, sizeof(header)}, {(void *)(uintptr_t)data, bytes}};
@@ -50,7 +50,7 @@ void gputrace_agent_call(uint32_t corr, uint32_t api)
 	uint32_t words[3] = {corr, api, (uint32_t)syscall(SYS_gettid)};
 	unsigned made;
 
-	put(1, words, sizeof(words));
+	put_data(1, words, sizeof(words));
 	made = ++calls;
 	if (made == kill_at)
 		*(volatile unsigned short *)&gputrace_agent_batch_semaphore = 0;
@@ -72,7 +72,7 @@ static bool says_stopped(const char *data, uint64_t bytes)
 
 void gputrace_agent_batch(const void *data, uint64_t bytes, uint64_t own_thread)
 {
-	put(2, data, (uint32_t)bytes);
+	put_data(2, data, (uint32_t)bytes);
 	agent_recorder_batches++;
 	if (!comes_at_stop || !says_stopped(data, bytes))
 		return;
@@ -84,18 +84,18 @@ void gputrace_agent_state(uint32_t state, uint32_t abi)
 {
 	uint32_t words[2] = {state, abi};
 
-	put(3, words, sizeof(words));
+	put_data(3, words, sizeof(words));
 	agent_recorder_state = state;
 }
 
-static unsigned number(const char *variable)
+static unsigned read_number(const char *variable)
 {
 	const char *text = getenv(variable);
 
 	return text ? (unsigned)atoi(text) : 0;
 }
 
-static unsigned short wants(const char *name)
+static unsigned short wants_set(const char *name)
 {
 	const char *sets = getenv("AGENT_RECORD_SETS");
 
@@ -114,9 +114,9 @@ __attribute__((constructor)) static void start(void)
 	file = open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	gputrace_agent_semaphore = 2; /* as two probes do */
 	gputrace_agent_batch_semaphore = 1;
-#define RECORD_WANT(enumerator, name) gputrace_agent_activity_set_##name##_semaphore = wants(#name);
+#define RECORD_WANT(enumerator, name) gputrace_agent_activity_set_##name##_semaphore = wants_set(#name);
 	GPT_AGENT_ACTIVITY_SETS(RECORD_WANT)
-	stop_at = number("AGENT_RECORD_STOP_CALLS");
-	kill_at = number("AGENT_RECORD_KILL_CALLS");
-	comes_at_stop = number("AGENT_RECORD_COMES_AT_STOP");
+	stop_at = read_number("AGENT_RECORD_STOP_CALLS");
+	kill_at = read_number("AGENT_RECORD_KILL_CALLS");
+	comes_at_stop = read_number("AGENT_RECORD_COMES_AT_STOP");
 }

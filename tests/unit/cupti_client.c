@@ -35,7 +35,7 @@ static uint8_t *buffers[BUFFERS_MAX];
 static unsigned handed_out, unknown;
 static unsigned fills[4096]; /* count by size in bytes */
 
-static void request(uint8_t **buffer, size_t *size, size_t *max)
+static void request_buffer(uint8_t **buffer, size_t *size, size_t *max)
 {
 	*buffer = calloc(1, BUFFER_BYTES);
 	*size = BUFFER_BYTES;
@@ -43,7 +43,7 @@ static void request(uint8_t **buffer, size_t *size, size_t *max)
 	buffers[handed_out++ % BUFFERS_MAX] = *buffer;
 }
 
-static void complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
+static void take_buffer(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
 {
 	void *record = NULL;
 	uint64_t bytes;
@@ -61,7 +61,7 @@ static void complete(void *context, uint32_t stream, uint8_t *buffer, size_t siz
 	}
 }
 
-static uint64_t ticks(void)
+static uint64_t read_ticks(void)
 {
 	struct timespec t;
 
@@ -71,13 +71,13 @@ static uint64_t ticks(void)
 
 void client_clock(void)
 {
-	CALL(cuptiActivityRegisterTimestampCallback)(ticks);
+	CALL(cuptiActivityRegisterTimestampCallback)(read_ticks);
 }
 
 void client_begin(void)
 {
 	client_clock();
-	CALL(cuptiActivityRegisterCallbacks)(request, complete);
+	CALL(cuptiActivityRegisterCallbacks)(request_buffer, take_buffer);
 	CALL(cuptiActivityEnable)(KIND_MEMSET);
 }
 

@@ -36,12 +36,12 @@ void report_out(int64_t bytes, uint64_t allocated, uint64_t reserved, struct fak
 
 /* ---- interface for the test -------------------------------------------------------------------- */
 
-static void allocate(void *address, size_t bytes)
+static void report_allocated(void *address, size_t bytes)
 {
 	reporter_new(&heard, address, bytes);
 }
 
-static void release(void *address)
+static void report_released(void *address)
 {
 	reporter_delete(&heard, address);
 }
@@ -52,4 +52,4 @@ static void run_out(size_t bytes)
 }
 
 extern const struct fake_c10 fake_c10;
-const struct fake_c10 fake_c10 = {allocate, release, run_out, &heard};
+const struct fake_c10 fake_c10 = {report_allocated, report_released, run_out, &heard};

@@ -79,7 +79,7 @@ static bool list_is_held(void)
 	return taken;
 }
 
-static void release(void)
+static void release_slow(void)
 {
 	slow = false;
 }
@@ -113,7 +113,7 @@ uint64_t thread(void)
 	return number;
 }
 
-static void put(uint8_t *op, unsigned offset, uint64_t value)
+static void put_member(uint8_t *op, unsigned offset, uint64_t value)
 {
 	memcpy(op + offset, &value, sizeof(value));
 }
@@ -121,10 +121,10 @@ static void put(uint8_t *op, unsigned offset, uint64_t value)
 void construct(uint8_t *op, uint8_t scope)
 {
 	memset(op, 0, FAKE_OP_BYTES);
-	put(op, THREAD, thread());
+	put_member(op, THREAD, thread());
 	op[SCOPE] = scope;
-	put(op, SEQUENCE, UINT64_MAX);
-	put(op, DEBUG_HANDLE, UINT64_MAX);
+	put_member(op, SEQUENCE, UINT64_MAX);
+	put_member(op, DEBUG_HANDLE, UINT64_MAX);
 }
 
 void destroy(uint8_t *op)
@@ -139,7 +139,7 @@ void set_async(uint8_t *op)
 
 /* ---- interface for the test -------------------------------------------------------------------- */
 
-static void begin(struct fake_op *op, const char *name, uint8_t scope, int64_t sequence, uint64_t forward_thread)
+static void begin_op(struct fake_op *op, const char *name, uint8_t scope, int64_t sequence, uint64_t forward_thread)
 {
 	const struct callback at_begin = callback; /* an op keeps the callbacks registered at its start */
 	bool seen = callbacks && callback.scopes[scope];
@@ -149,13 +149,13 @@ static void begin(struct fake_op *op, const char *name, uint8_t scope, int64_t s
 	op->name = name;
 	op->context = NULL;
 	op->end = seen ? at_begin.end : NULL;
-	put(op->bytes, SEQUENCE, (uint64_t)sequence);
-	put(op->bytes, FORWARD_THREAD, forward_thread);
+	put_member(op->bytes, SEQUENCE, (uint64_t)sequence);
+	put_member(op->bytes, FORWARD_THREAD, forward_thread);
 	if (seen && at_begin.start(&op->context, op) != &op->context)
 		__builtin_trap();
 }
 
-static void finish(struct fake_op *op)
+static void finish_op(struct fake_op *op)
 {
 	if (op->end)
 		op->end(op, op->context);
@@ -168,10 +168,11 @@ static void make_async(struct fake_op *op)
 	set_async(op->bytes);
 }
 
-static unsigned count(void)
+static unsigned count_callbacks(void)
 {
 	return callbacks;
 }
 
 extern const struct fake_torch fake_torch;
-const struct fake_torch fake_torch = {begin, finish, make_async, count, stop_list, slow_list, list_is_held, release};
+const struct fake_torch fake_torch = {begin_op,	 finish_op, make_async,	  count_callbacks,
+				      stop_list, slow_list, list_is_held, release_slow};

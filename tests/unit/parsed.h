@@ -11,7 +11,7 @@ static struct options options;
 static char why[512];
 
 /* Parses "gputrace" and the words. */
-static int parse(const char *const *words)
+static int parse_words(const char *const *words)
 {
 	static char *argv[MAX_WORDS + 2];
 	int argc = 1;
@@ -25,7 +25,7 @@ static int parse(const char *const *words)
 	return options_parse(argc, argv, &options, why, sizeof(why));
 }
 
-#define PARSE(...) parse((const char *const[]){__VA_ARGS__, NULL})
+#define PARSE(...) parse_words((const char *const[]){__VA_ARGS__, NULL})
 
 static void assert_refused(int result, const char *named, const char *accepted)
 {

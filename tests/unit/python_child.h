@@ -18,8 +18,8 @@ struct child {
 	FILE *to, *from;
 };
 
-static inline void start(struct child *child, const char *const argv[], void (*instead)(const void *),
-			 const void *argument)
+static inline void start_child(struct child *child, const char *const argv[], void (*instead)(const void *),
+			       const void *argument)
 {
 	int to[2], from[2];
 
@@ -45,7 +45,7 @@ static inline void start(struct child *child, const char *const argv[], void (*i
 	child->from = fdopen(from[0], "r");
 }
 
-static inline void end(struct child *child)
+static inline void end_child(struct child *child)
 {
 	kill(child->pid, SIGKILL);
 	waitpid(child->pid, NULL, 0);
@@ -53,7 +53,7 @@ static inline void end(struct child *child)
 	fclose(child->from);
 }
 
-static inline int find(pid_t pid, struct python_info *info, char *why, size_t why_size)
+static inline int find_python(pid_t pid, struct python_info *info, char *why, size_t why_size)
 {
 	struct mappings mappings;
 	int err;

@@ -31,7 +31,7 @@ struct maker {
 };
 
 /* A random number below the limit (splitmix64). */
-static uint64_t any(struct maker *maker, uint64_t limit)
+static uint64_t random_below(struct maker *maker, uint64_t limit)
 {
 	uint64_t z = maker->state += 0x9e3779b97f4a7c15u;
 
@@ -40,9 +40,9 @@ static uint64_t any(struct maker *maker, uint64_t limit)
 	return (z ^ z >> 31) % limit;
 }
 
-static bool percent(struct maker *maker, unsigned share)
+static bool happens_in_percent(struct maker *maker, unsigned share)
 {
-	return any(maker, 100) < share;
+	return random_below(maker, 100) < share;
 }
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
@@ -71,7 +71,7 @@ static void make_tables(struct maker *maker)
 	for (uint32_t i = 0; i < STACKS; i++)
 		model->stacks[i] = (struct model_stack){.first = 3 * i, .depth = 1 + i % 3};
 	for (uint32_t i = 0; i < model->stack_frame_count; i++)
-		model->stack_frames[i] = (uint32_t)any(maker, 1 + i / 3 * FRAMES / STACKS);
+		model->stack_frames[i] = (uint32_t)random_below(maker, 1 + i / 3 * FRAMES / STACKS);
 }
 
 static void make_processes(struct maker *maker)
@@ -124,8 +124,8 @@ static const struct {
 
 static void make_call(struct maker *maker)
 {
-	uint32_t thread = (uint32_t)any(maker, THREADS), stack = (uint32_t)any(maker, STACKS + 3);
-	uint64_t share = any(maker, 100), start_ns = maker->now_ns[thread] + 1 + any(maker, 3000);
+	uint32_t thread = (uint32_t)random_below(maker, THREADS), stack = (uint32_t)random_below(maker, STACKS + 3);
+	uint64_t share = random_below(maker, 100), start_ns = maker->now_ns[thread] + 1 + random_below(maker, 3000);
 	struct model_call call = {.start_ns = start_ns,
 				  .thread = thread,
 				  .stack = stack < STACKS ? stack : NONE,
@@ -143,19 +143,19 @@ static void make_call(struct maker *maker)
 		share -= apis[row].share;
 	call.api = apis[row].api;
 	call.class = apis[row].class;
-	call.end_ns = start_ns + any(maker, call.class == GPT_CLASS_SYNC ? 60000 : 4000);
-	if (call.class == GPT_CLASS_MEMCPY && percent(maker, 20))
+	call.end_ns = start_ns + random_below(maker, call.class == GPT_CLASS_SYNC ? 60000 : 4000);
+	if (call.class == GPT_CLASS_MEMCPY && happens_in_percent(maker, 20))
 		call.end_ns += 20000;
 	maker->now_ns[thread] = call.end_ns;
 	maker->last_ns = call.end_ns > maker->last_ns ? call.end_ns : maker->last_ns;
-	if (percent(maker, 4))
+	if (happens_in_percent(maker, 4))
 		call.result = 2;
-	if (percent(maker, 4))
+	if (happens_in_percent(maker, 4))
 		call.end_ns = 0;
-	call.captured = call.class == GPT_CLASS_LAUNCH && percent(maker, 10);
-	if (call.stack_state == GPT_STACK_OK && percent(maker, 5))
+	call.captured = call.class == GPT_CLASS_LAUNCH && happens_in_percent(maker, 10);
+	if (call.stack_state == GPT_STACK_OK && happens_in_percent(maker, 5))
 		call.stack_state = GPT_STACK_BACKWARD;
-	if (percent(maker, 10)) {
+	if (happens_in_percent(maker, 10)) {
 		call.node = 0;
 		call.forward = stack < STACKS ? STACKS - 1 - stack : NONE;
 	}
@@ -177,24 +177,24 @@ static int by_start(const void *left, const void *right)
 
 static void add_operation(struct maker *maker, uint32_t call, uint8_t kind, bool graph)
 {
-	uint64_t from_ns = call == NONE ? START_NS + any(maker, 1000000) : maker->calls.items[call].start_ns;
-	struct model_gpu op = {.start_ns = from_ns + any(maker, 40000) - any(maker, 100),
-			       .bytes = kind == MODEL_KERNEL ? 0 : any(maker, 4) * 1000,
+	uint64_t from_ns = call == NONE ? START_NS + random_below(maker, 1000000) : maker->calls.items[call].start_ns;
+	struct model_gpu op = {.start_ns = from_ns + random_below(maker, 40000) - random_below(maker, 100),
+			       .bytes = kind == MODEL_KERNEL ? 0 : random_below(maker, 4) * 1000,
 			       .call = call,
 			       .next = NONE,
-			       .captured_by = graph && percent(maker, 80) ? maker->captured : NONE,
-			       .device = (uint32_t)any(maker, 2),
-			       .stream = 7 + (uint32_t)any(maker, 2),
-			       .name = kind == MODEL_KERNEL ? (uint32_t)any(maker, STRINGS) : NONE,
+			       .captured_by = graph && happens_in_percent(maker, 80) ? maker->captured : NONE,
+			       .device = (uint32_t)random_below(maker, 2),
+			       .stream = 7 + (uint32_t)random_below(maker, 2),
+			       .name = kind == MODEL_KERNEL ? (uint32_t)random_below(maker, STRINGS) : NONE,
 			       .kind = kind,
-			       .before = call == NONE && percent(maker, 50),
-			       .memcpy_kind = (uint8_t)(1 + any(maker, 3)),
-			       .from = (uint8_t)(1 + any(maker, 3)),
+			       .before = call == NONE && happens_in_percent(maker, 50),
+			       .memcpy_kind = (uint8_t)(1 + random_below(maker, 3)),
+			       .from = (uint8_t)(1 + random_below(maker, 3)),
 			       .to = 3};
 
 	op.process = call == NONE ? 0 : maker->model->threads[maker->calls.items[call].thread].process;
-	op.end_ns = op.start_ns + any(maker, 4) * 5000;
-	if (percent(maker, 5))
+	op.end_ns = op.start_ns + random_below(maker, 4) * 5000;
+	if (happens_in_percent(maker, 5))
 		op.start_ns = op.end_ns = 0;
 	array_push(&maker->gpu, op);
 }
@@ -206,7 +206,7 @@ static void make_operations(struct maker *maker)
 
 		if (call->captured)
 			maker->captured = i;
-		if (call->captured || call->result || percent(maker, 5))
+		if (call->captured || call->result || happens_in_percent(maker, 5))
 			continue;
 		if (call->class == GPT_CLASS_LAUNCH)
 			add_operation(maker, i, MODEL_KERNEL, false);
@@ -214,9 +214,9 @@ static void make_operations(struct maker *maker)
 			add_operation(maker, i, MODEL_MEMCPY, false);
 		else if (call->class == GPT_CLASS_MEMSET)
 			add_operation(maker, i, MODEL_MEMSET, false);
-		for (uint64_t k = any(maker, 5); call->class == GPT_CLASS_GRAPH && k; k--)
+		for (uint64_t k = random_below(maker, 5); call->class == GPT_CLASS_GRAPH && k; k--)
 			add_operation(maker, i, MODEL_KERNEL, true);
-		if (percent(maker, 3))
+		if (happens_in_percent(maker, 3))
 			add_operation(maker, NONE, MODEL_KERNEL, false);
 	}
 	SORT(&maker->gpu);
@@ -238,25 +238,25 @@ static void add_sync(struct maker *maker, uint32_t index)
 {
 	const struct model_call *call = &maker->calls.items[index];
 	uint64_t length = call->end_ns > call->start_ns ? call->end_ns - call->start_ns : 1;
-	struct model_sync sync = {.start_ns = call->start_ns + any(maker, length),
-				  .call = percent(maker, 95) ? index : NONE,
+	struct model_sync sync = {.start_ns = call->start_ns + random_below(maker, length),
+				  .call = happens_in_percent(maker, 95) ? index : NONE,
 				  .process = maker->model->threads[call->thread].process,
-				  .stream = (uint32_t)any(maker, 2),
+				  .stream = (uint32_t)random_below(maker, 2),
 				  .recorded_by = NONE,
-				  .kind = (uint8_t)(GPT_AGENT_SYNC_EVENT + any(maker, 4))};
+				  .kind = (uint8_t)(GPT_AGENT_SYNC_EVENT + random_below(maker, 4))};
 
-	if (sync.kind == GPT_AGENT_SYNC_EVENT && percent(maker, 80))
-		sync.recorded_by = (uint32_t)any(maker, index + 1);
-	if (percent(maker, 20)) /* clocks err */
+	if (sync.kind == GPT_AGENT_SYNC_EVENT && happens_in_percent(maker, 80))
+		sync.recorded_by = (uint32_t)random_below(maker, index + 1);
+	if (happens_in_percent(maker, 20)) /* clocks err */
 		sync.start_ns = call->start_ns - 50;
-	sync.end_ns = sync.start_ns + any(maker, 10000);
+	sync.end_ns = sync.start_ns + random_below(maker, 10000);
 	array_push(&maker->syncs, sync);
 }
 
 static void add_wait(struct maker *maker, uint32_t index)
 {
 	const struct model_call *call = &maker->calls.items[index], *other;
-	struct model_wait wait = {.start_ns = call->start_ns + any(maker, 500),
+	struct model_wait wait = {.start_ns = call->start_ns + random_below(maker, 500),
 				  .thread = call->thread,
 				  .stack = call->stack,
 				  .native = NONE,
@@ -264,13 +264,13 @@ static void add_wait(struct maker *maker, uint32_t index)
 				  .waker_stack = NONE,
 				  .holder = NONE,
 				  .syscall = 202,
-				  .reason = (uint8_t)any(maker, GPT_WAIT_REASONS),
+				  .reason = (uint8_t)random_below(maker, GPT_WAIT_REASONS),
 				  .stack_state = call->stack_state};
 
-	wait.woken_ns = percent(maker, 90) ? wait.start_ns + any(maker, 500) : 0;
-	wait.end_ns = wait.start_ns + 500 + any(maker, 500);
-	if (percent(maker, 50)) {
-		other = &maker->calls.items[any(maker, maker->calls.count)];
+	wait.woken_ns = happens_in_percent(maker, 90) ? wait.start_ns + random_below(maker, 500) : 0;
+	wait.end_ns = wait.start_ns + 500 + random_below(maker, 500);
+	if (happens_in_percent(maker, 50)) {
+		other = &maker->calls.items[random_below(maker, maker->calls.count)];
 		wait.woken_by = GPT_WAKER_THREAD;
 		wait.waker = other->thread;
 		wait.waker_stack = other->stack;
@@ -293,38 +293,40 @@ static void make_records(struct maker *maker)
 		uint32_t process = maker->model->threads[call->thread].process;
 		bool waits = call->class == GPT_CLASS_SYNC || call->class == GPT_CLASS_MEMCPY;
 
-		for (uint64_t k = waits && percent(maker, 50) ? 1 + any(maker, 2) : 0; k; k--)
+		for (uint64_t k = waits && happens_in_percent(maker, 50) ? 1 + random_below(maker, 2) : 0; k; k--)
 			add_sync(maker, i);
-		if (percent(maker, 3))
-			array_push(&maker->jits, ((struct model_jit){.start_ns = call->start_ns + 10,
-								     .end_ns = call->start_ns + 10 + any(maker, 900),
-								     .call = percent(maker, 80) ? i : NONE,
-								     .process = process,
-								     .operation = 1 + any(maker, 3)}));
-		if (percent(maker, 3))
+		if (happens_in_percent(maker, 3))
+			array_push(&maker->jits,
+				   ((struct model_jit){.start_ns = call->start_ns + 10,
+						       .end_ns = call->start_ns + 10 + random_below(maker, 900),
+						       .call = happens_in_percent(maker, 80) ? i : NONE,
+						       .process = process,
+						       .operation = 1 + random_below(maker, 3)}));
+		if (happens_in_percent(maker, 3))
 			array_push(&maker->overheads,
-				   ((struct model_overhead){.start_ns = call->start_ns + any(maker, 5000),
+				   ((struct model_overhead){.start_ns = call->start_ns + random_below(maker, 5000),
 							    .end_ns = call->start_ns + 9000,
 							    .process = process}));
-		if (percent(maker, 20))
-			array_push(&maker->samples, ((struct model_sample){.time_ns = call->start_ns + any(maker, 5000),
-									   .thread = call->thread,
-									   .stack = call->stack,
-									   .native = NONE,
-									   .period_ns = 1000,
-									   .stack_state = call->stack_state,
-									   .place = GPT_SAMPLE_USER}));
-		if (percent(maker, 20))
+		if (happens_in_percent(maker, 20))
+			array_push(&maker->samples,
+				   ((struct model_sample){.time_ns = call->start_ns + random_below(maker, 5000),
+							  .thread = call->thread,
+							  .stack = call->stack,
+							  .native = NONE,
+							  .period_ns = 1000,
+							  .stack_state = call->stack_state,
+							  .place = GPT_SAMPLE_USER}));
+		if (happens_in_percent(maker, 20))
 			add_wait(maker, i);
 		if (call->class == GPT_CLASS_ALLOC || call->class == GPT_CLASS_FREE)
 			array_push(&maker->memories,
-				   ((struct model_memory){.time_ns = call->start_ns + any(maker, 500),
-							  .bytes = 100 * (1 + any(maker, 9)),
-							  .call = percent(maker, 90) ? i : NONE,
+				   ((struct model_memory){.time_ns = call->start_ns + random_below(maker, 500),
+							  .bytes = 100 * (1 + random_below(maker, 9)),
+							  .call = happens_in_percent(maker, 90) ? i : NONE,
 							  .other = NONE,
 							  .process = process,
-							  .device = (uint32_t)any(maker, 2),
-							  .kind = (uint8_t)(2 + any(maker, 2)),
+							  .device = (uint32_t)random_below(maker, 2),
+							  .kind = (uint8_t)(2 + random_below(maker, 2)),
 							  .released = call->class == GPT_CLASS_FREE}));
 	}
 	SORT(&maker->syncs);
@@ -348,7 +350,7 @@ static void pair_memories(struct maker *maker)
 			held[process][count[process]++] = i;
 		if (!memory->released || !count[process])
 			continue;
-		at = (uint32_t)any(maker, count[process]);
+		at = (uint32_t)random_below(maker, count[process]);
 		memory->other = held[process][at];
 		memory->bytes = maker->memories.items[memory->other].bytes;
 		maker->memories.items[memory->other].other = i;
@@ -364,15 +366,15 @@ static void make_pyspans(struct maker *maker, uint32_t thread)
 	uint64_t at = START_NS;
 
 	owner->first_pyspan = (uint32_t)maker->pyspans.count;
-	while ((at += 1 + any(maker, 60000)) < maker->last_ns) {
+	while ((at += 1 + random_below(maker, 60000)) < maker->last_ns) {
 		struct model_span span = {
-			.start_ns = at, .end_ns = at + any(maker, 30000), .thread = thread, .name = NONE};
+			.start_ns = at, .end_ns = at + random_below(maker, 30000), .thread = thread, .name = NONE};
 
-		span.kind = percent(maker, 50) ? MODEL_SPAN_GC : MODEL_SPAN_IMPORT;
+		span.kind = happens_in_percent(maker, 50) ? MODEL_SPAN_GC : MODEL_SPAN_IMPORT;
 		if (span.kind == MODEL_SPAN_GC)
-			span.generation = (int32_t)any(maker, 3);
+			span.generation = (int32_t)random_below(maker, 3);
 		else
-			span.name = (uint32_t)any(maker, STRINGS);
+			span.name = (uint32_t)random_below(maker, STRINGS);
 		array_push(&maker->pyspans, span);
 		if (span.kind == MODEL_SPAN_IMPORT && span.end_ns > at + 10) {
 			span.start_ns += 5;
@@ -392,15 +394,16 @@ static void make_ranges(struct maker *maker, uint32_t thread)
 	owner->first_range = (uint32_t)maker->ranges.count;
 	if (thread == 1)
 		return;
-	while ((at += 1 + any(maker, 20000)) < maker->last_ns) {
-		struct model_span range = {.start_ns = at,
-					   .end_ns = at + any(maker, percent(maker, 10) ? 400000 : 20000),
-					   .thread = thread,
-					   .name = (uint32_t)any(maker, STRINGS),
-					   .domain = percent(maker, 20) ? 1 : NONE,
-					   .kind = MODEL_SPAN_STARTED};
+	while ((at += 1 + random_below(maker, 20000)) < maker->last_ns) {
+		struct model_span range = {
+			.start_ns = at,
+			.end_ns = at + random_below(maker, happens_in_percent(maker, 10) ? 400000 : 20000),
+			.thread = thread,
+			.name = (uint32_t)random_below(maker, STRINGS),
+			.domain = happens_in_percent(maker, 20) ? 1 : NONE,
+			.kind = MODEL_SPAN_STARTED};
 
-		if (percent(maker, 20)) {
+		if (happens_in_percent(maker, 20)) {
 			range.kind = MODEL_SPAN_MARK;
 			range.end_ns = at;
 		}
@@ -416,12 +419,12 @@ static void make_pycalls(struct maker *maker, uint32_t thread)
 	uint64_t at = START_NS, outer_end_ns = 0;
 
 	owner->first_pycall = (uint32_t)maker->pycalls.count;
-	while (thread != 2 && (at += 1 + any(maker, 20000)) < maker->last_ns) {
+	while (thread != 2 && (at += 1 + random_below(maker, 20000)) < maker->last_ns) {
 		struct model_span call = {.start_ns = at,
-					  .end_ns = at + any(maker, 100000),
+					  .end_ns = at + random_below(maker, 100000),
 					  .thread = thread,
 					  .name = NONE,
-					  .code = (uint32_t)any(maker, FRAMES),
+					  .code = (uint32_t)random_below(maker, FRAMES),
 					  .kind = MODEL_SPAN_FUNCTION};
 
 		if (at >= outer_end_ns)
@@ -429,7 +432,7 @@ static void make_pycalls(struct maker *maker, uint32_t thread)
 		else if (call.end_ns > outer_end_ns)
 			call.end_ns = outer_end_ns;
 		array_push(&maker->pycalls, call);
-		at = percent(maker, 50) ? at : call.end_ns;
+		at = happens_in_percent(maker, 50) ? at : call.end_ns;
 	}
 	owner->pycalls = (uint32_t)maker->pycalls.count - owner->first_pycall;
 }

@@ -14,7 +14,7 @@
 
 enum { ADAM = 10, COPY, MM };
 
-static void op(struct ops_log *ops, uint32_t name, uint64_t start_us, uint64_t end_us)
+static void add_op(struct ops_log *ops, uint32_t name, uint64_t start_us, uint64_t end_us)
 {
 	ops_log_op(ops, (struct gpt_agent_op){.start_ns = start_us,
 					      .end_ns = end_us,
@@ -43,10 +43,10 @@ __attribute__((unused)) static struct ops_log steps_log(void)
 		uint64_t wall_us = i == SLOW ? 2 * STEP_US : STEP_US;
 
 		log_batch(&ops.log, PID, TID, 900000);
-		op(&ops, MM, at_us + 5, at_us + 10);
+		add_op(&ops, MM, at_us + 5, at_us + 10);
 		if (i == SLOW)
-			op(&ops, COPY, at_us + 35, at_us + 80);
-		op(&ops, ADAM, at_us + wall_us - 1, at_us + wall_us);
+			add_op(&ops, COPY, at_us + 35, at_us + 80);
+		add_op(&ops, ADAM, at_us + wall_us - 1, at_us + wall_us);
 		ops_log_launch(&ops, TID, at_us + 6, 15);
 		if (i == SLOW)
 			ops_log_launch(&ops, TID, at_us + 50, 25);

@@ -76,7 +76,7 @@ static void place_events(struct cut *cut)
 
 /* ---- the trace --------------------------------------------------------------------------------------------------- */
 
-static const struct model *first(struct trace *trace)
+static const struct model *first_part(struct trace *trace)
 {
 	struct cut *cut = cut_of(trace);
 
@@ -85,7 +85,7 @@ static const struct model *first(struct trace *trace)
 	return cut_make_part(cut);
 }
 
-static const struct model *next(struct trace *trace)
+static const struct model *next_part(struct trace *trace)
 {
 	struct cut *cut = cut_of(trace);
 
@@ -95,7 +95,7 @@ static const struct model *next(struct trace *trace)
 	return cut_make_part(cut);
 }
 
-static const struct trace_kind kind_cut = {.first = first, .next = next};
+static const struct trace_kind kind_cut = {.first = first_part, .next = next_part};
 
 static void find_totals(struct totals *totals, const struct model *whole)
 {

@@ -37,7 +37,7 @@ static void need_memory(struct cut *cut, uint32_t index)
 	need_memory(cut, cut->whole->memories[index].other);
 }
 
-static void need(struct cut *cut, enum kind kind, uint32_t index)
+static void need_event(struct cut *cut, enum kind kind, uint32_t index)
 {
 	const struct model *whole = cut->whole;
 
@@ -65,7 +65,7 @@ static void need_all(struct cut *cut)
 	for (enum kind kind = 0; kind < KINDS; kind++)
 		for (uint32_t i = 0; i < cut_count(cut->whole, kind); i++)
 			if (cut->part_of[kind][i] == cut->at)
-				need(cut, kind, i);
+				need_event(cut, kind, i);
 }
 
 /* ---- a part's arrays --------------------------------------------------------------------------------------------- */
@@ -127,7 +127,7 @@ static void place_kind(struct cut *cut, enum kind kind)
 	*(struct model_in_part *)((char *)&cut->part + cut_kinds[kind].in_part) = in_part;
 }
 
-static void move(const struct cut *cut, enum kind kind, uint32_t *index)
+static void move_index(const struct cut *cut, enum kind kind, uint32_t *index)
 {
 	if (*index != NONE)
 		*index = cut->needed[kind][*index] ? cut->place[kind][*index] : NONE;
@@ -142,26 +142,26 @@ static void move_indices(struct cut *cut)
 	for (uint32_t i = 0; i < part->call_count; i++) {
 		struct model_call *call = &part->calls[i];
 
-		move(cut, GPU, &call->first_gpu);
+		move_index(cut, GPU, &call->first_gpu);
 		if (call->args == NONE)
 			continue;
 		part->args[part->args_count] = cut->whole->args[call->args];
 		call->args = part->args_count++;
 	}
 	for (uint32_t i = 0; i < part->gpu_count; i++) {
-		move(cut, CALLS, &part->gpu[i].call);
-		move(cut, CALLS, &part->gpu[i].captured_by);
-		move(cut, GPU, &part->gpu[i].next);
+		move_index(cut, CALLS, &part->gpu[i].call);
+		move_index(cut, CALLS, &part->gpu[i].captured_by);
+		move_index(cut, GPU, &part->gpu[i].next);
 	}
 	for (uint32_t i = 0; i < part->jit_count; i++)
-		move(cut, CALLS, &part->jits[i].call);
+		move_index(cut, CALLS, &part->jits[i].call);
 	for (uint32_t i = 0; i < part->sync_count; i++) {
-		move(cut, CALLS, &part->syncs[i].call);
-		move(cut, CALLS, &part->syncs[i].recorded_by);
+		move_index(cut, CALLS, &part->syncs[i].call);
+		move_index(cut, CALLS, &part->syncs[i].recorded_by);
 	}
 	for (uint32_t i = 0; i < part->memory_count; i++) {
-		move(cut, CALLS, &part->memories[i].call);
-		move(cut, MEMORIES, &part->memories[i].other);
+		move_index(cut, CALLS, &part->memories[i].call);
+		move_index(cut, MEMORIES, &part->memories[i].other);
 	}
 }
 
@@ -252,7 +252,7 @@ static void place_spans(struct cut *cut)
 
 /* ---- tables that grow -------------------------------------------------------------------------------------------- */
 
-static void meet(uint32_t *met, uint32_t index)
+static void meet_index(uint32_t *met, uint32_t index)
 {
 	if (index != NONE && index >= *met)
 		*met = index + 1;
@@ -263,13 +263,13 @@ static void meet_spans(struct cut *cut)
 	const struct model *part = &cut->part;
 
 	for (uint32_t i = 0; i < part->range_count; i++) {
-		meet(&cut->strings, part->ranges[i].name);
-		meet(&cut->strings, part->ranges[i].domain);
+		meet_index(&cut->strings, part->ranges[i].name);
+		meet_index(&cut->strings, part->ranges[i].domain);
 	}
 	for (uint32_t i = 0; i < part->pyspan_count; i++)
-		meet(&cut->strings, part->pyspans[i].name);
+		meet_index(&cut->strings, part->pyspans[i].name);
 	for (uint32_t i = 0; i < part->pycall_count; i++)
-		meet(&cut->codes, part->pycalls[i].code);
+		meet_index(&cut->codes, part->pycalls[i].code);
 }
 
 static void meet_ops(struct cut *cut)
@@ -277,17 +277,17 @@ static void meet_ops(struct cut *cut)
 	for (uint32_t i = 0; i < cut->part.op_count; i++) {
 		const struct model_op *op = &cut->part.ops[i];
 
-		meet(&cut->strings, op->name);
-		meet(&cut->strings, op->inputs);
-		meet(&cut->strings, op->node);
-		meet(&cut->stacks, op->stack);
-		meet(&cut->stacks, op->forward);
+		meet_index(&cut->strings, op->name);
+		meet_index(&cut->strings, op->inputs);
+		meet_index(&cut->strings, op->node);
+		meet_index(&cut->stacks, op->stack);
+		meet_index(&cut->stacks, op->forward);
 	}
 	/* every part has the collectives and NCCL calls of all parts */
 	for (uint32_t i = 0; i < cut->part.collective_count; i++)
-		meet(&cut->strings, cut->part.collectives[i].params);
+		meet_index(&cut->strings, cut->part.collectives[i].params);
 	for (uint32_t i = 0; i < cut->part.nccl_call_count; i++)
-		meet(&cut->strings, cut->part.nccl_calls[i].params);
+		meet_index(&cut->strings, cut->part.nccl_calls[i].params);
 }
 
 static void meet_all(struct cut *cut)
@@ -305,33 +305,33 @@ static void meet_all(struct cut *cut)
 	meet_spans(cut);
 	meet_ops(cut);
 	for (uint32_t i = 0; i < part->gpu_count; i++) {
-		meet(&cut->strings, part->gpu[i].name);
-		meet(&cut->strings, part->gpu[i].label);
-		meet(&cut->strings, part->gpu[i].place);
+		meet_index(&cut->strings, part->gpu[i].name);
+		meet_index(&cut->strings, part->gpu[i].label);
+		meet_index(&cut->strings, part->gpu[i].place);
 	}
 	for (uint32_t i = 0; i < part->call_count; i++) {
-		meet(&cut->stacks, part->calls[i].stack);
-		meet(&cut->natives, part->calls[i].native);
-		meet(&cut->strings, part->calls[i].node);
-		meet(&cut->stacks, part->calls[i].forward);
+		meet_index(&cut->stacks, part->calls[i].stack);
+		meet_index(&cut->natives, part->calls[i].native);
+		meet_index(&cut->strings, part->calls[i].node);
+		meet_index(&cut->stacks, part->calls[i].forward);
 	}
 	for (uint32_t i = 0; i < part->sample_count; i++) {
-		meet(&cut->stacks, part->samples[i].stack);
-		meet(&cut->natives, part->samples[i].native);
+		meet_index(&cut->stacks, part->samples[i].stack);
+		meet_index(&cut->natives, part->samples[i].native);
 	}
 	for (uint32_t i = 0; i < part->wait_count; i++) {
-		meet(&cut->stacks, part->waits[i].stack);
-		meet(&cut->stacks, part->waits[i].waker_stack);
-		meet(&cut->natives, part->waits[i].native);
+		meet_index(&cut->stacks, part->waits[i].stack);
+		meet_index(&cut->stacks, part->waits[i].waker_stack);
+		meet_index(&cut->natives, part->waits[i].native);
 	}
 	for (uint32_t i = 0; i < cut->stacks; i++)
 		for (uint32_t k = 0; k < whole->stacks[i].depth; k++)
-			meet(&cut->frames, whole->stack_frames[whole->stacks[i].first + k]);
+			meet_index(&cut->frames, whole->stack_frames[whole->stacks[i].first + k]);
 	for (uint32_t i = 0; i < cut->frames; i++)
-		meet(&cut->codes, whole->frames[i].code);
+		meet_index(&cut->codes, whole->frames[i].code);
 	for (uint32_t i = 0; i < cut->natives; i++)
 		for (uint32_t k = 0; k < whole->natives[i].depth; k++)
-			meet(&cut->strings, whole->native_frames[whole->natives[i].first + k]);
+			meet_index(&cut->strings, whole->native_frames[whole->natives[i].first + k]);
 }
 
 static const char *part_text(struct cut *cut, const char *text)

@@ -390,7 +390,7 @@ static void print_steps(FILE *out, struct trace *trace)
 	}
 }
 
-static void look(void *part)
+static void print_as_work(void *part)
 {
 	print_part(part);
 }
@@ -405,7 +405,7 @@ unsigned trace_print(FILE *out, struct trace *trace)
 	for (int i = 0; i < KINDS; i++)
 		files[i] = open_memstream(&texts[i], &sizes[i]);
 	for (const struct model *part = trace_first(trace); part; part = trace_next(trace)) {
-		trace_look(trace, look, (void *)part);
+		trace_look(trace, print_as_work, (void *)part);
 		last = part;
 		parts++;
 	}

@@ -152,7 +152,7 @@ static double cpu_seconds(void)
 }
 
 /* Events per second of CPU; negative: failed. */
-static double measure(const struct export_format *format, const struct model *model, int fd, uint64_t events)
+static double measure_format(const struct export_format *format, const struct model *model, int fd, uint64_t events)
 {
 	const struct export_options options = {.process = -1};
 	double begin = cpu_seconds(), spent;
@@ -210,7 +210,7 @@ int main(int argc, char **argv)
 		if (only && strcmp(format->name, only))
 			continue;
 		own = format->needs_path ? memfd_create(format->name, MFD_CLOEXEC) : -1;
-		rate = measure(format, &model, own >= 0 ? own : fd, launches * events_per_launch(format));
+		rate = measure_format(format, &model, own >= 0 ? own : fd, launches * events_per_launch(format));
 		if (own >= 0)
 			close(own);
 		failed |= rate < 0 || (is_chrome && !format->gzip && rate < LEAST_PER_SECOND);

@@ -55,7 +55,7 @@ struct column_sum {
 	size_t packed, alone;
 };
 
-static void *append(struct bench *bench, uint32_t size)
+static void *append_segment(struct bench *bench, uint32_t size)
 {
 	struct segment *last = bench->segments.count ? &bench->segments.items[bench->segments.count - 1] : NULL;
 
@@ -88,7 +88,7 @@ static void make_flat_out(struct bench *bench)
 	uint64_t time_ns = 5000000000000;
 
 	for (unsigned i = 0; i < 1000000; i++) {
-		struct gpt_call_args *args = append(bench, sizeof(*args));
+		struct gpt_call_args *args = append_segment(bench, sizeof(*args));
 
 		time_ns += 700 + random_below(1500);
 		*args = (struct gpt_call_args){.call = {.hdr = {.size = sizeof(*args), .type = GPT_CALL_ARGS},
@@ -108,7 +108,7 @@ static void add_returns_and_kernels(struct bench *bench, uint64_t *calls, uint32
 				    uint64_t now_ns)
 {
 	uint32_t bytes = count * (sizeof(struct gpt_agent_api) + sizeof(struct gpt_agent_kernel));
-	struct gpt_agent_batch *batch = append(bench, sizeof(*batch) + bytes);
+	struct gpt_agent_batch *batch = append_segment(bench, sizeof(*batch) + bytes);
 	struct gpt_agent_api *api = (struct gpt_agent_api *)batch->data;
 	struct gpt_agent_kernel *kernel = (struct gpt_agent_kernel *)(api + count);
 	static uint64_t gpu_ns;
@@ -151,7 +151,7 @@ static void make_loop(struct bench *bench)
 	uint32_t first = 0;
 
 	for (unsigned i = 0; i < 1000000; i++) {
-		struct gpt_call *call = append(bench, sizeof(*call));
+		struct gpt_call *call = append_segment(bench, sizeof(*call));
 
 		time_ns += 6000 + random_below(3000) + (i % 45 ? 0 : 400000);
 		*call = (struct gpt_call){.hdr = {.size = sizeof(*call), .type = GPT_CALL},
@@ -184,7 +184,7 @@ static bool read_log(struct bench *bench, const char *path)
 		return false;
 	}
 	while ((record = log_reader_next(&reader)) != NULL)
-		memcpy(append(bench, record->size), record, record->size);
+		memcpy(append_segment(bench, record->size), record, record->size);
 	log_reader_close(&reader);
 	close(fd);
 	return true;
@@ -270,7 +270,7 @@ static double cpu_ns(void)
 }
 
 /* CPU nanoseconds of one pass over all segments: the least of some rounds. */
-static double measure(struct bench *bench, void (*step)(struct bench *, struct segment *))
+static double measure_step(struct bench *bench, void (*step)(struct bench *, struct segment *))
 {
 	double best = 0, all = 0;
 
@@ -372,7 +372,7 @@ static void show_columns(struct bench *bench)
 	free(sums);
 }
 
-static void run(struct bench *bench, const char *what, bool columns)
+static void run_bench(struct bench *bench, const char *what, bool columns)
 {
 	size_t records = 0, packed = 0, body = 0;
 	double ns[4], launches, all;
@@ -381,10 +381,10 @@ static void run(struct bench *bench, const char *what, bool columns)
 		count_records(bench, bench->segments.items[i].records, bench->segments.items[i].record_bytes);
 	launches = bench->launches ? (double)bench->launches : 1;
 	all = bench->records ? (double)bench->records : 1;
-	ns[0] = measure(bench, step_pack);
-	ns[1] = measure(bench, step_compress);
-	ns[2] = measure(bench, step_decompress);
-	ns[3] = measure(bench, step_unpack);
+	ns[0] = measure_step(bench, step_pack);
+	ns[1] = measure_step(bench, step_compress);
+	ns[2] = measure_step(bench, step_decompress);
+	ns[3] = measure_step(bench, step_unpack);
 	for (size_t i = 0; i < bench->segments.count; i++) {
 		records += bench->segments.items[i].record_bytes;
 		packed += bench->segments.items[i].packed_bytes;
@@ -425,14 +425,14 @@ int main(int argc, char **argv)
 	if (path) {
 		good = read_log(&bench, path);
 		if (good)
-			run(&bench, path, columns);
+			run_bench(&bench, path, columns);
 		drop_segments(&bench);
 	} else {
 		make_flat_out(&bench);
-		run(&bench, "two threads flat out", columns);
+		run_bench(&bench, "two threads flat out", columns);
 		drop_segments(&bench);
 		make_loop(&bench);
-		run(&bench, "a loop with kernels and returns", columns);
+		run_bench(&bench, "a loop with kernels and returns", columns);
 		drop_segments(&bench);
 	}
 	packer_free(bench.packer);

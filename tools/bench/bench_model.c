@@ -156,7 +156,7 @@ static double cpu_seconds(void)
 	       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
-static int keep(const struct log_builder *log, const char *path)
+static int keep_log(const struct log_builder *log, const char *path)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	size_t done = 0;
@@ -223,7 +223,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	make_log(&log, calls, false);
-	if (argc > 2 && keep(&log, argv[2]))
+	if (argc > 2 && keep_log(&log, argv[2]))
 		return 1;
 	fd = log_fd(&log);
 	bytes = log.size;

@@ -36,7 +36,7 @@ static double batch_ns(launch *function, long calls)
 	return now_ns() - start;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_times(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
@@ -55,7 +55,7 @@ double hammer(launch *function, long calls)
 		abort();
 	for (i = 0; i < count; i++)
 		batches[i] = batch_ns(function, BATCH_CALLS);
-	qsort(batches, (size_t)count, sizeof(*batches), compare);
+	qsort(batches, (size_t)count, sizeof(*batches), compare_times);
 	median = batches[count / 2] / BATCH_CALLS;
 	free(batches);
 	return median;

@@ -20,13 +20,13 @@
 #define FIRST_NAME 100u
 
 /* A pseudo-random number, so that times are as irregular as in a program's log. */
-static uint32_t jitter(uint32_t number, uint32_t below)
+static uint32_t random_below(uint32_t number, uint32_t below)
 {
 	return (uint32_t)((number * 2654435761u ^ number * 2246822519u >> 13) % below);
 }
 
 /* Moves the built records to the log. */
-static void drain(struct log_builder *log, struct log_writer *writer)
+static void drain_records(struct log_builder *log, struct log_writer *writer)
 {
 	log_batch_end(log);
 	for (size_t at = 0; at < log->size;) {
@@ -70,8 +70,8 @@ static void put_step(struct log_builder *log, const struct rank *rank, uint32_t 
 		came_ns += rank->late_ms * MS;
 	for (uint32_t corr = first; corr < last; corr++)
 		log_launch(log, RANK_PID, RANK_PID,
-			   rank_shows(rank, begin_ns + (corr - first) * LAUNCH_NS + jitter(corr, 9000)), STACK_BEFORE,
-			   corr);
+			   rank_shows(rank, begin_ns + (corr - first) * LAUNCH_NS + random_below(corr, 9000)),
+			   STACK_BEFORE, corr);
 	log_launch(log, RANK_PID, RANK_PID, rank_shows(rank, came_ns), STACK_COLLECTIVE, last);
 	log_batch(log, RANK_PID, RANK_PID, rank_shows(rank, end_ns));
 	log_agent_op(log, &(struct gpt_agent_op){.start_ns = rank_shows(rank, came_ns) - 1000,
@@ -82,10 +82,10 @@ static void put_step(struct log_builder *log, const struct rank *rank, uint32_t 
 						 .collective = 8,
 						 .collective_sequence = (int64_t)step + 1});
 	for (uint32_t corr = first; corr < last; corr++) {
-		uint64_t from_ns = begin_ns + (corr - first) * LAUNCH_NS + 20000 + jitter(corr + 7, 30000);
+		uint64_t from_ns = begin_ns + (corr - first) * LAUNCH_NS + 20000 + random_below(corr + 7, 30000);
 
-		put_kernel(log, rank, from_ns, from_ns + KERNEL_NS + jitter(corr + 11, 40000), corr,
-			   FIRST_NAME + jitter(corr % 3000, KERNELS));
+		put_kernel(log, rank, from_ns, from_ns + KERNEL_NS + random_below(corr + 11, 40000), corr,
+			   FIRST_NAME + random_below(corr % 3000, KERNELS));
 	}
 	put_kernel(log, rank, came_ns + 20000, end_ns, last, 1);
 }
@@ -109,7 +109,7 @@ static void write_log(const char *folder, const struct rank *rank, uint32_t step
 	put_begin(&log, rank);
 	for (uint32_t i = 0; i < steps; i++) {
 		put_step(&log, rank, i);
-		drain(&log, writer);
+		drain_records(&log, writer);
 	}
 	if (log_writer_finish(writer, &(struct gpt_end){.hdr = {.size = sizeof(struct gpt_end), .type = GPT_END},
 							.time_ns = rank_shows(rank, 1100 * MS + steps * PERIOD),

@@ -82,7 +82,7 @@ static int count_record(void *context, void *data, size_t size)
 }
 
 /* Empties the ring buffer as the collector does: on a timer, never woken by a record. */
-static void *drain(void *context)
+static void *drain_ring(void *context)
 {
 	struct tracer *tracer = context;
 	struct ring_buffer *ring = ring_buffer__new(attach_ring_fd(tracer->attach), count_record, tracer, NULL);
@@ -106,7 +106,7 @@ void tracer_start(struct tracer *tracer, pid_t pid, bool python_calls)
 	    attach_process(tracer->attach, pid, why, sizeof(why)) || attach_start(tracer->attach, why, sizeof(why)))
 		die("attaching", why);
 	atomic_store(&tracer->stop, false);
-	pthread_create(&tracer->thread, NULL, drain, tracer);
+	pthread_create(&tracer->thread, NULL, drain_ring, tracer);
 }
 
 void tracer_stop(struct tracer *tracer, uint64_t counters[GPT_COUNTER_COUNT])
@@ -119,7 +119,7 @@ void tracer_stop(struct tracer *tracer, uint64_t counters[GPT_COUNTER_COUNT])
 
 /* ---- figures ------------------------------------------------------------------------------------------------- */
 
-static int compare(const void *a, const void *b)
+static int compare_times(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
@@ -128,6 +128,6 @@ static int compare(const void *a, const void *b)
 
 double median(double *values, size_t count)
 {
-	qsort(values, count, sizeof(*values), compare);
+	qsort(values, count, sizeof(*values), compare_times);
 	return values[count / 2];
 }

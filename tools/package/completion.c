@@ -128,7 +128,7 @@ static void bash_value(const struct subcommand_row *command, const struct option
 	putchar('\n');
 }
 
-static void bash(void)
+static void print_bash(void)
 {
 	puts("# Completion of gputrace for bash, made of its table of options.\n"
 	     "_gputrace()\n{\n"
@@ -199,7 +199,7 @@ static void zsh_option(const struct option_row *row)
 	putchar('\'');
 }
 
-static void zsh(void)
+static void print_zsh(void)
 {
 	fputs("#compdef gputrace\n"
 	      "# Completion of gputrace for zsh, made of its table of options.\n"
@@ -263,7 +263,7 @@ static void fish_option(const struct subcommand_row *command, const struct optio
 	puts("'");
 }
 
-static void fish(void)
+static void print_fish(void)
 {
 	fputs("# Completion of gputrace for fish, made of its table of options.\n"
 	      "function __gputrace_in\n"
@@ -303,7 +303,7 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*print)(void);
-	} shells[] = {{"bash", bash}, {"zsh", zsh}, {"fish", fish}};
+	} shells[] = {{"bash", print_bash}, {"zsh", print_zsh}, {"fish", print_fish}};
 
 	for (size_t i = 0; argc == 2 && i < sizeof(shells) / sizeof(shells[0]); i++)
 		if (!strcmp(argv[1], shells[i].name)) {

@@ -47,17 +47,17 @@
 /* f_lasti counts code units from 3.10 on (Include/cpython/frameobject.h). */
 #define LASTI_SCALE (PY_VERSION_HEX >= 0x030b0000 ? 0 : PY_VERSION_HEX >= 0x030a0000 ? 2 : 1)
 
-static void number(const char *field, size_t value)
+static void print_number(const char *field, size_t value)
 {
 	printf("\t\t.%s = %zu,\n", field, value);
 }
 
-static void absent(const char *field)
+static void print_absent(const char *field)
 {
 	printf("\t\t.%s = GPT_PY_ABSENT,\n", field);
 }
 
-#define FIELD(name, type, member) number(name, offsetof(type, member))
+#define FIELD(name, type, member) print_number(name, offsetof(type, member))
 
 static unsigned lowest_bit(unsigned word)
 {
@@ -80,7 +80,7 @@ static void print_runtime(void)
 #if PY_VERSION_HEX >= 0x03070000
 	FIELD("runtime_interpreters_head", _PyRuntimeState, interpreters.head);
 #else
-	number("runtime_interpreters_head", 0); /* interp_head itself stands for the runtime (pystate.c) */
+	print_number("runtime_interpreters_head", 0); /* interp_head itself stands for the runtime (pystate.c) */
 #endif
 	FIELD("interp_next", PyInterpreterState, next);
 #if PY_VERSION_HEX >= 0x030b0000
@@ -91,7 +91,7 @@ static void print_runtime(void)
 	FIELD("interp_next_unique_id", PyInterpreterState, tstate_next_unique_id);
 #else
 	FIELD("interp_threads_head", PyInterpreterState, tstate_head);
-	number("interp_next_unique_id", 0); /* 3.6 has none */
+	print_number("interp_next_unique_id", 0); /* 3.6 has none */
 #endif
 #if PY_VERSION_HEX >= 0x030c0000
 	FIELD("interp_modules", PyInterpreterState, imports.modules);
@@ -114,31 +114,31 @@ static void print_thread(void)
 	FIELD("chunk_size", _PyStackChunk, size);
 	FIELD("chunk_data", _PyStackChunk, data);
 #else
-	absent("ts_native_thread_id");
-	absent("ts_datastack_chunk");
-	absent("chunk_previous");
-	absent("chunk_size");
-	absent("chunk_data");
+	print_absent("ts_native_thread_id");
+	print_absent("ts_datastack_chunk");
+	print_absent("chunk_previous");
+	print_absent("chunk_size");
+	print_absent("chunk_data");
 #endif
 #if PY_VERSION_HEX >= 0x030a0000 && PY_VERSION_HEX < 0x030d0000
 	FIELD("ts_cframe", PyThreadState, cframe);
 #else
-	number("ts_cframe", 0);
+	print_number("ts_cframe", 0);
 #endif
 #if PY_VERSION_HEX >= 0x030f0000
 	FIELD("ts_base_frame", _PyThreadStateImpl, base_frame);
 #else
-	number("ts_base_frame", 0);
+	print_number("ts_base_frame", 0);
 #endif
 #if PY_VERSION_HEX >= 0x030d0000
 	FIELD("ts_frame", PyThreadState, current_frame);
-	absent("cframe_current_frame");
+	print_absent("cframe_current_frame");
 #elif PY_VERSION_HEX >= 0x030b0000
 	FIELD("ts_frame", PyThreadState, cframe);
 	FIELD("cframe_current_frame", _PyCFrame, current_frame);
 #else
 	FIELD("ts_frame", PyThreadState, frame);
-	absent("cframe_current_frame");
+	print_absent("cframe_current_frame");
 #endif
 }
 
@@ -152,7 +152,7 @@ static void print_frame(void)
 	FIELD("frame_back", PyFrameObject, f_back);
 	FIELD("frame_code", PyFrameObject, f_code);
 	FIELD("frame_instr", PyFrameObject, f_lasti);
-	absent("frame_owner");
+	print_absent("frame_owner");
 	FIELD("frame_localsplus", PyFrameObject, f_localsplus);
 #endif
 #if PY_VERSION_HEX >= 0x030d0000
@@ -176,9 +176,9 @@ static void print_code(void)
 	FIELD("code_instructions", PyCodeObject, co_code_adaptive);
 	FIELD("code_first_traceable", PyCodeObject, _co_firsttraceable);
 #else
-	absent("code_qualname");
-	absent("code_instructions");
-	absent("code_first_traceable");
+	print_absent("code_qualname");
+	print_absent("code_instructions");
+	print_absent("code_first_traceable");
 #endif
 #if PY_VERSION_HEX >= 0x030a0000
 	FIELD("code_linetable", PyCodeObject, co_linetable);
@@ -193,12 +193,12 @@ static void print_strings(void)
 
 	FIELD("str_state", PyASCIIObject, state);
 	FIELD("str_length", PyASCIIObject, length);
-	number("str_ascii_data", sizeof(PyASCIIObject));
-	number("str_compact_data", sizeof(PyCompactUnicodeObject));
-	number("str_kind_shift", lowest_bit(kind));
-	number("str_kind_mask", kind >> lowest_bit(kind));
-	number("str_compact_shift", lowest_bit(STATE_WORD(compact)));
-	number("str_ascii_shift", lowest_bit(STATE_WORD(ascii)));
+	print_number("str_ascii_data", sizeof(PyASCIIObject));
+	print_number("str_compact_data", sizeof(PyCompactUnicodeObject));
+	print_number("str_kind_shift", lowest_bit(kind));
+	print_number("str_kind_mask", kind >> lowest_bit(kind));
+	print_number("str_compact_shift", lowest_bit(STATE_WORD(compact)));
+	print_number("str_ascii_shift", lowest_bit(STATE_WORD(ascii)));
 	FIELD("bytes_data", PyBytesObject, ob_sval);
 }
 
@@ -207,36 +207,36 @@ static void print_waits(void)
 {
 #if PY_VERSION_HEX >= 0x030c0000
 	FIELD("gil", PyInterpreterState, ceval.gil);
-	number("gil_is_pointer", 1);
+	print_number("gil_is_pointer", 1);
 #elif PY_VERSION_HEX >= 0x03070000
 	FIELD("gil", _PyRuntimeState, ceval.gil);
-	number("gil_is_pointer", 0);
+	print_number("gil_is_pointer", 0);
 #else
-	number("gil", 0);
-	number("gil_is_pointer", 0);
+	print_number("gil", 0);
+	print_number("gil_is_pointer", 0);
 #endif
 #if PY_VERSION_HEX >= 0x03070000
 	FIELD("gil_holder", struct _gil_runtime_state, last_holder);
 	FIELD("gil_locked", struct _gil_runtime_state, locked);
 	FIELD("gil_cond", struct _gil_runtime_state, cond);
-	number("gil_end", sizeof(struct _gil_runtime_state));
+	print_number("gil_end", sizeof(struct _gil_runtime_state));
 #else
-	absent("gil_holder");
-	absent("gil_locked");
-	absent("gil_cond");
-	absent("gil_end");
+	print_absent("gil_holder");
+	print_absent("gil_locked");
+	print_absent("gil_cond");
+	print_absent("gil_end");
 #endif
 	FIELD("code_stack_size", PyCodeObject, co_stacksize);
 #if PY_VERSION_HEX >= 0x030b0000
 	FIELD("code_local_count", PyCodeObject, co_nlocalsplus);
 	FIELD("code_exceptions", PyCodeObject, co_exceptiontable);
 	FIELD("code_local_names", PyCodeObject, co_localsplusnames);
-	absent("frame_values");
-	absent("frame_blocks");
-	absent("frame_block_count");
+	print_absent("frame_values");
+	print_absent("frame_blocks");
+	print_absent("frame_block_count");
 #else
 	FIELD("code_local_count", PyCodeObject, co_nlocals);
-	absent("code_exceptions");
+	print_absent("code_exceptions");
 	FIELD("code_local_names", PyCodeObject, co_varnames);
 	FIELD("frame_values", PyFrameObject, f_valuestack);
 	FIELD("frame_blocks", PyFrameObject, f_blockstack);
@@ -250,44 +250,44 @@ static void print_tasks(void)
 #if PY_VERSION_HEX >= 0x030b0000
 	FIELD("gen_frame", PyGenObject, gi_iframe);
 	FIELD("gen_frame_state", PyGenObject, gi_frame_state);
-	number("gen_created", (unsigned char)FRAME_CREATED);
-	number("gen_running", (unsigned char)FRAME_EXECUTING);
-	number("gen_suspended_first", (unsigned char)FRAME_SUSPENDED);
+	print_number("gen_created", (unsigned char)FRAME_CREATED);
+	print_number("gen_running", (unsigned char)FRAME_EXECUTING);
+	print_number("gen_suspended_first", (unsigned char)FRAME_SUSPENDED);
 #if PY_VERSION_HEX >= 0x030f0000
-	number("gen_suspended_last", (unsigned char)FRAME_SUSPENDED_YIELD_FROM_LOCKED);
+	print_number("gen_suspended_last", (unsigned char)FRAME_SUSPENDED_YIELD_FROM_LOCKED);
 #elif PY_VERSION_HEX >= 0x030d0000
-	number("gen_suspended_last", (unsigned char)FRAME_SUSPENDED_YIELD_FROM);
+	print_number("gen_suspended_last", (unsigned char)FRAME_SUSPENDED_YIELD_FROM);
 #else
-	number("gen_suspended_last", (unsigned char)FRAME_SUSPENDED);
+	print_number("gen_suspended_last", (unsigned char)FRAME_SUSPENDED);
 #endif
 #else
 	FIELD("gen_frame", PyGenObject, gi_frame);
-	absent("gen_frame_state");
-	number("gen_created", 0);
-	number("gen_running", 0);
-	number("gen_suspended_first", 0);
-	number("gen_suspended_last", 0);
+	print_absent("gen_frame_state");
+	print_number("gen_created", 0);
+	print_number("gen_running", 0);
+	print_number("gen_suspended_first", 0);
+	print_number("gen_suspended_last", 0);
 #endif
 #if PY_VERSION_HEX >= 0x030e0000
 	FIELD("frame_stack", _PyInterpreterFrame, stackpointer);
-	number("frame_stack_is_count", 0);
+	print_number("frame_stack_is_count", 0);
 #elif PY_VERSION_HEX >= 0x030b0000
 	FIELD("frame_stack", _PyInterpreterFrame, stacktop);
-	number("frame_stack_is_count", 1);
+	print_number("frame_stack_is_count", 1);
 #elif PY_VERSION_HEX >= 0x030a0000
 	FIELD("frame_stack", PyFrameObject, f_stackdepth);
-	number("frame_stack_is_count", 1);
+	print_number("frame_stack_is_count", 1);
 #else
 	FIELD("frame_stack", PyFrameObject, f_stacktop);
-	number("frame_stack_is_count", 0);
+	print_number("frame_stack_is_count", 0);
 #endif
 	FIELD("type_cached_keys", PyHeapTypeObject, ht_cached_keys);
 #if PY_VERSION_HEX >= 0x030e0000
 	FIELD("ts_tasks", _PyThreadStateImpl, asyncio_tasks_head);
 	FIELD("interp_tasks", PyInterpreterState, asyncio_tasks_head);
 #else
-	number("ts_tasks", 0);
-	number("interp_tasks", 0);
+	print_number("ts_tasks", 0);
+	print_number("interp_tasks", 0);
 #endif
 }
 
@@ -296,13 +296,13 @@ static void print_row(void)
 	printf("\t{\n\t\t/* headers of " PY_VERSION " */\n");
 	printf("\t\t.version = %d << 8 | %d,\n", PY_MAJOR_VERSION, PY_MINOR_VERSION);
 	printf("\t\t.walk = " WALK ",\n\t\t.linetable = " LINES ",\n");
-	number("lasti_scale", LASTI_SCALE);
+	print_number("lasti_scale", LASTI_SCALE);
 #if PY_VERSION_HEX >= 0x030e0000
-	number("owner_skip", FRAME_OWNED_BY_INTERPRETER);
+	print_number("owner_skip", FRAME_OWNED_BY_INTERPRETER);
 #elif PY_VERSION_HEX >= 0x030c0000
-	number("owner_skip", FRAME_OWNED_BY_CSTACK);
+	print_number("owner_skip", FRAME_OWNED_BY_CSTACK);
 #else
-	number("owner_skip", 0);
+	print_number("owner_skip", 0);
 #endif
 	print_runtime();
 	print_thread();

@@ -63,7 +63,7 @@ static struct {
 	struct session session;
 } agent;
 
-static uint32_t life(void)
+static uint32_t read_life(void)
 {
 	return __atomic_load_n(&gputrace_agent_status.life, __ATOMIC_SEQ_CST);
 }
@@ -86,7 +86,7 @@ static bool begin_life(void)
 }
 
 /* session.wake: wakes the agent's thread if it waits. */
-static void wake(void)
+static void wake_thread(void)
 {
 	futex_wake(&agent.exiting);
 }
@@ -212,7 +212,7 @@ struct answering {
  * Repeats one-time records for a new listener. A new listener ends a schedule, which the thread of ops notices: while
  * CUPTI still rests by it, the session cannot report that it records.
  */
-static void answer(struct session *session, struct answering *answering)
+static void repeat_records(struct session *session, struct answering *answering)
 {
 	uint64_t now = clock_now_ns();
 
@@ -238,7 +238,7 @@ static void run_session(struct session *session)
 
 	while (points_listening() && !atomic_load(&agent.exiting)) {
 		last_call_follow(at_exit);
-		answer(session, &answering);
+		repeat_records(session, &answering);
 		session_tick(session);
 		ops_start();
 		backward_passes_follow_alone(clock_now_ns());
@@ -271,7 +271,7 @@ static bool have_session(struct session *session)
  * Keeps the argument of the latest gputrace_agent_start. Of two concurrent calls the first one's argument is used for
  * both.
  */
-static void ask(const char *asked)
+static void keep_request(const char *asked)
 {
 	if (atomic_flag_test_and_set(&agent.asking))
 		return;
@@ -281,7 +281,7 @@ static void ask(const char *asked)
 	atomic_flag_clear(&agent.asking);
 }
 
-static bool joins(const char *asked)
+static bool asks_to_join(const char *asked)
 {
 	return asked && *asked == GPUTRACE_AGENT_JOIN;
 }
@@ -292,7 +292,7 @@ static void take_asked(void)
 
 	if (atomic_flag_test_and_set(&agent.asking))
 		return;
-	colon = joins(agent.asked) ? strchr(agent.asked, ':') : NULL;
+	colon = asks_to_join(agent.asked) ? strchr(agent.asked, ':') : NULL;
 	agent.collector[0] = '\0';
 	if (colon && (size_t)(colon - agent.asked) <= sizeof(agent.collector)) {
 		memcpy(agent.collector, agent.asked + 1, (size_t)(colon - agent.asked) - 1);
@@ -368,7 +368,7 @@ static void at_exit(void)
 	if (agent.pid != getpid()) /* a child that shares the memory: its end is not the process's */
 		return;
 	futex_set(&agent.exiting);
-	if (life() != GPT_AGENT_RUNNING && life() != GPT_AGENT_STARTING)
+	if (read_life() != GPT_AGENT_RUNNING && read_life() != GPT_AGENT_STARTING)
 		return;
 	while (!atomic_load(&agent.stopped) && clock_now_ns() < end)
 		futex_wait(&agent.stopped, 0, EXIT_MAX_NS / 10);
@@ -421,7 +421,7 @@ static void begin_start(struct session *session)
 {
 	session->batch.send = batch_to_collector;
 	session->batch.own_thread = false;
-	session->wake = wake;
+	session->wake = wake_thread;
 	send_state(GPT_AGENT_LOADED);
 }
 
@@ -460,9 +460,9 @@ void agent_start(void)
 void agent_start_deferred(const char *asked)
 {
 	ops_start();
-	if (!points_listening() && !joins(asked))
+	if (!points_listening() && !asks_to_join(asked))
 		return;
-	ask(asked);
+	keep_request(asked);
 	atomic_store(&agent.again, 1);
 	if (!begin_life())
 		return;
@@ -478,7 +478,7 @@ void agent_start_deferred(const char *asked)
 
 bool agent_start_asked(const char *asked)
 {
-	if (life() != GPT_AGENT_IDLE)
+	if (read_life() != GPT_AGENT_IDLE)
 		return false;
 	agent_start_deferred(asked);
 	return true;

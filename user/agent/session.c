@@ -35,7 +35,7 @@
  * Attributes stay unchanged: they apply to every client of CUPTI in the process. One that promises zeroed buffers would
  * be broken by the next tool; changing those of GPU memory (0, 2, 6, 8) under live contexts has crashed.
  */
-static void configure(struct session *session)
+static void configure_cupti(struct session *session)
 {
 	const struct cupti *cupti = &session->cupti;
 
@@ -73,7 +73,7 @@ static bool measure_records(struct session *session)
 }
 
 /* The program calls cudaProfilerStart or cudaProfilerStop; runs on its thread. */
-static void capture(bool starts)
+static void follow_profiler_calls(bool starts)
 {
 	if (schedule_capture(starts, thread_id()))
 		observer_follow_schedule();
@@ -82,9 +82,9 @@ static void capture(bool starts)
 /* Enables records before calls: a reported call must not lack its record. */
 static bool switch_on(struct session *session)
 {
-	configure(session);
+	configure_cupti(session);
 	buffers_start(session->cupti.version >= CUPTI_API_12_9, session->wake);
-	callbacks_start(session->cupti.graph_node_id, capture);
+	callbacks_start(session->cupti.graph_node_id, follow_profiler_calls);
 	if (points_must_yield()) {
 		yield_begin(session);
 	} else {
@@ -95,7 +95,7 @@ static bool switch_on(struct session *session)
 	return subscriber_report_calls(session);
 }
 
-static void clear(struct session *session)
+static void clear_session(struct session *session)
 {
 	session->failure = session->result = 0;
 	session->detail[0] = '\0';
@@ -121,7 +121,7 @@ static void clear(struct session *session)
 
 bool session_start(struct session *session)
 {
-	clear(session);
+	clear_session(session);
 	if (!open_memory(session))
 		return false;
 	yield_intercept(session);
@@ -270,7 +270,7 @@ static void parse_buffer(void *user, uint8_t *buffer, size_t valid)
 	records_buffer(user, buffer, valid);
 }
 
-static void take(struct session *session)
+static void take_buffers(struct session *session)
 {
 	buffers_take(parse_buffer, &session->records);
 	send_returns(session);
@@ -372,14 +372,14 @@ void session_tick(struct session *session)
 	yield_watch(session);
 	yield_follow(session);
 	follow_schedule(session);
-	take(session);
+	take_buffers(session);
 	if (session->next_sample_ns)
 		clock_look(&session->clock, &session->batch);
 	flushes = flush_timer_take(&session->flush, now) || buffers_scarce();
 	if (flushes) {
 		if (!session->away)
 			session->cupti.flush_all(0);
-		take(session);
+		take_buffers(session);
 		send_state_error(session);
 		dump_what_exists(session);
 	}
@@ -405,11 +405,11 @@ static void stop_recording(struct session *session, uint64_t wait_ns)
 
 	recording_end(session);
 	cupti->flush_all(0);
-	take(session);
+	take_buffers(session);
 	for (end = clock_now_ns() + wait_ns; (buffers_held() || is_behind(session)) && clock_now_ns() < end;) {
 		fork_gate_pause(POLL_NS);
 		cupti->flush_all(0);
-		take(session);
+		take_buffers(session);
 	}
 	cupti->flush_all(CUPTI_FLUSH_FORCED);
 	for (end = clock_now_ns() + CALLBACKS_END_NS; buffers_in_callback() && clock_now_ns() < end;)
@@ -439,7 +439,7 @@ void session_stop(struct session *session, uint64_t wait_ns)
 	subscriber_leave(session); /* while another client that is about to subscribe still waits */
 	yield_watch(NULL);
 	buffers_stop();
-	take(session);
+	take_buffers(session);
 	clock_send(&session->clock, &session->batch);
 	send_stats(session);
 	session_hello(session, GPT_AGENT_STOPPED);

@@ -6,7 +6,7 @@
 
 #include "analyze/walk.h"
 
-static void look(void *context)
+static void add_part(void *context)
 {
 	struct walk *walk = context;
 
@@ -26,7 +26,7 @@ static int walk_around(struct analyses *all, const struct trace *slice)
 	walk_begin(&walk, all, part);
 	for (; part; part = trace_next(around)) {
 		walk.part = part;
-		trace_look(around, look, &walk);
+		trace_look(around, add_part, &walk);
 	}
 	trace_wait(around);
 	walk_free(&walk);
@@ -55,9 +55,9 @@ int analyze_with(struct analyses *all, struct trace *trace, const enum analysis 
 	for (; part; part = all->had_enough ? NULL : trace_next(trace)) {
 		walk.part = part;
 		if (options->each_gpu) /* a caller's function, which expects no other thread */
-			look(&walk);
+			add_part(&walk);
 		else
-			trace_look(trace, look, &walk);
+			trace_look(trace, add_part, &walk);
 	}
 	trace_wait(trace);
 	walk_free(&walk);

@@ -46,7 +46,7 @@ static uint64_t next_ns(const struct walk *walk, enum walk_kind kind)
 }
 
 /* Takes the next event of a kind; returns its index. */
-static uint32_t take(struct walk *walk, enum walk_kind kind)
+static uint32_t take_event(struct walk *walk, enum walk_kind kind)
 {
 	uint32_t index = walk->next[kind]++;
 
@@ -85,7 +85,7 @@ static void feed_all(struct walk *walk)
 		if (walk->next_ns[kind] == UINT64_MAX)
 			return;
 		do
-			walk_feed(walk, kind, take(walk, kind));
+			walk_feed(walk, kind, take_event(walk, kind));
 		while (walk->next_ns[kind] < until_ns);
 	}
 }
@@ -93,7 +93,7 @@ static void feed_all(struct walk *walk)
 /* ---- orders -------------------------------------------------------------------------------------------------- */
 
 /* Returns the indices by time, those of equal time in their own order; frees the keys. */
-static uint32_t *sorted(struct order_key *keys, uint32_t count)
+static uint32_t *sort_indices(struct order_key *keys, uint32_t count)
 {
 	uint32_t *indices = xmalloc(count * sizeof(*indices));
 
@@ -111,7 +111,7 @@ static void sort_exits(struct walk *walk, const struct model *model)
 	for (uint32_t i = 0; i < model->process_count; i++)
 		if (model->processes[i].exit_ns)
 			exits[walk->exit_count++] = (struct order_key){model->processes[i].exit_ns, i};
-	walk->exits = sorted(exits, walk->exit_count);
+	walk->exits = sort_indices(exits, walk->exit_count);
 }
 
 /* The model has spans by thread, in the order of their starts; what is inside an import follows it. */
@@ -136,7 +136,7 @@ static void sort_spans(struct walk *walk, const struct model *model)
 			import_end_ns = span->end_ns;
 		spans[walk->span_count++] = (struct order_key){span->start_ns, i};
 	}
-	walk->spans = sorted(spans, walk->span_count);
+	walk->spans = sort_indices(spans, walk->span_count);
 }
 
 /* Sorts the ranges that begin in this part; feeds the ends of those that began in earlier parts. */
@@ -158,7 +158,7 @@ static void begin_ranges(struct walk *walk)
 		else if (!range->open)
 			analyses_end_range(walk->all, &(struct range_event){.range = range});
 	}
-	walk->ranges = sorted(ranges, count);
+	walk->ranges = sort_indices(ranges, count);
 	walk->end[WALK_RANGE] = count;
 }
 
@@ -176,7 +176,7 @@ static void begin_ops(struct walk *walk)
 	for (uint32_t i = 0; i < part->op_count; i++)
 		if (!part->ops[i].continued)
 			ops[count++] = (struct order_key){part->ops[i].start_ns, i};
-	walk->ops = sorted(ops, count);
+	walk->ops = sort_indices(ops, count);
 	walk->end[WALK_OP] = count;
 }
 

@@ -82,7 +82,7 @@ static uint32_t caller_of_op(struct analyses *all, const struct model_gpu *op, c
 }
 
 /* Sets the callers, and the stack that it counts for. */
-static void attribute(struct analyses *all, struct gpu_event *event)
+static void attribute_event(struct analyses *all, struct gpu_event *event)
 {
 	const struct model *model = all->model;
 	bool both = all->attribution.graphs == GRAPHS_DEFAULT && event->attributed != event->launch;
@@ -109,7 +109,7 @@ static void feed_gpu(struct walk *walk, uint32_t index)
 	};
 
 	event.first = event.launch && event.launch->first_gpu == index;
-	attribute(all, &event);
+	attribute_event(all, &event);
 	analyses_see_time(all, op->end_ns);
 	analyses_add_gpu(all, &event);
 	analyses_show_gpu(all, &event);
@@ -126,7 +126,7 @@ static void feed_crossing(struct walk *walk, uint32_t index)
 				       }};
 
 	event.gpu.attributed = attributed_of(&all->attribution, event.gpu.launch, event.gpu.captured);
-	attribute(all, &event.gpu);
+	attribute_event(all, &event.gpu);
 	analyses_see_time(all, crossing->op.end_ns);
 	analyses_add_crossing(all, &event);
 }

@@ -31,7 +31,7 @@
 #define PAUSE_NS 10000000000ull
 #define PAUSE_NS_MOST 80000000000ull
 
-static struct gpt_activity *shared(const struct attach *attach)
+static struct gpt_activity *shared_activity(const struct attach *attach)
 {
 	return &attach->programs.bpf->bss->activity;
 }
@@ -66,7 +66,7 @@ static int attach_clock(struct attach *attach)
 {
 	struct links *links = &attach->activity.clock;
 	int error = links_attach_cpu_clock(links, bpf_program__fd(attach->programs.bpf->progs.sample_cpu),
-					   shared(attach)->period_ns);
+					   shared_activity(attach)->period_ns);
 
 	if (error)
 		links_detach(links);
@@ -92,16 +92,16 @@ static void detach_both(struct activity *activity)
 
 static void note_most_cost(struct attach *attach)
 {
-	if (shared(attach)->most_cost_ns > attach->activity.most_cost_ns)
-		attach->activity.most_cost_ns = shared(attach)->most_cost_ns;
+	if (shared_activity(attach)->most_cost_ns > attach->activity.most_cost_ns)
+		attach->activity.most_cost_ns = shared_activity(attach)->most_cost_ns;
 }
 
 /* What was paid so far no longer counts. */
 static void begin_costs(struct attach *attach)
 {
 	note_most_cost(attach);
-	shared(attach)->cost_from_ns = monotonic_ns();
-	shared(attach)->most_cost_ns = 0;
+	shared_activity(attach)->cost_from_ns = monotonic_ns();
+	shared_activity(attach)->most_cost_ns = 0;
 }
 
 void activity_start(struct attach *attach)
@@ -113,8 +113,8 @@ void activity_start(struct attach *attach)
 	activity->pause_ns = PAUSE_NS;
 	activity->return_ns = RETURN_NS;
 	activity->counted_ns = activity->start_ns;
-	shared(attach)->period_ns = (uint32_t)attach->options.sample_period_ns;
-	shared(attach)->off_cpu_min_ns = attach->options.off_cpu_min_ns;
+	shared_activity(attach)->period_ns = (uint32_t)attach->options.sample_period_ns;
+	shared_activity(attach)->off_cpu_min_ns = attach->options.off_cpu_min_ns;
 	begin_costs(attach);
 	attach_both(attach);
 }
@@ -125,7 +125,7 @@ static void set_period(struct attach *attach, uint64_t period_ns)
 {
 	/* A sample that comes in between has the other period: one of each CPU at most. */
 	if (!links_set_period(&attach->activity.clock, period_ns))
-		shared(attach)->period_ns = (uint32_t)period_ns;
+		shared_activity(attach)->period_ns = (uint32_t)period_ns;
 }
 
 void attach_report_gaps(struct attach *attach, uint64_t short_ns)
@@ -138,7 +138,7 @@ static void follow_gaps(struct attach *attach, uint64_t now_ns)
 	struct activity *activity = &attach->activity;
 	uint64_t since_ns = now_ns - activity->gaps_checked_ns;
 	uint64_t gaps_ns = activity->short_gaps_ns - activity->gaps_at_check_ns;
-	bool is_high = shared(attach)->period_ns == SHORT_PERIOD_NS;
+	bool is_high = shared_activity(attach)->period_ns == SHORT_PERIOD_NS;
 
 	if (since_ns < GAPS_CHECK_NS)
 		return;
@@ -165,7 +165,7 @@ static void lower_rate(struct attach *attach, uint64_t now_ns)
 	set_period(attach, attach->options.sample_period_ns);
 	if (activity->rate_falls++)
 		return;
-	emit_note(attach->emit, attach->emit_context, shared(attach)->most_cost_pid,
+	emit_note(attach->emit, attach->emit_context, shared_activity(attach)->most_cost_pid,
 		  "99 samples a second from %.1f s on: more would take over 1 %% of a thread's time; -F HZ fixes the "
 		  "rate",
 		  seconds_since_start(activity, now_ns));
@@ -174,13 +174,13 @@ static void lower_rate(struct attach *attach, uint64_t now_ns)
 static void raise_least_wait(struct attach *attach, uint64_t now_ns)
 {
 	struct activity *activity = &attach->activity;
-	uint64_t least_ns = shared(attach)->off_cpu_min_ns * RAISE_BY;
+	uint64_t least_ns = shared_activity(attach)->off_cpu_min_ns * RAISE_BY;
 
-	shared(attach)->off_cpu_min_ns = least_ns;
+	shared_activity(attach)->off_cpu_min_ns = least_ns;
 	if (++activity->raised <= activity->raised_most)
 		return;
 	activity->raised_most = activity->raised;
-	emit_note(attach->emit, attach->emit_context, shared(attach)->most_cost_pid,
+	emit_note(attach->emit, attach->emit_context, shared_activity(attach)->most_cost_pid,
 		  "waits shorter than %llu us are left out from %.1f s on: a thread switches so often that recording "
 		  "them takes over 1 %% of its time; --off-cpu=MIN fixes the limit",
 		  (unsigned long long)(least_ns / 1000), seconds_since_start(activity, now_ns));
@@ -194,7 +194,7 @@ static void pause_recording(struct attach *attach, uint64_t now_ns)
 	activity->paused = true;
 	activity->paused_ns = now_ns;
 	if (!activity->pauses++)
-		emit_note(attach->emit, attach->emit_context, shared(attach)->most_cost_pid,
+		emit_note(attach->emit, attach->emit_context, shared_activity(attach)->most_cost_pid,
 			  "what runs and what waits is not recorded from %.1f s on, at times: a thread switches so "
 			  "often that this takes over 1 %% of its time; --cpu --off-cpu records it at any cost",
 			  seconds_since_start(activity, now_ns));
@@ -215,7 +215,7 @@ static void lower_cost(struct attach *attach, uint64_t now_ns)
 	if (activity->returns && activity->return_ns < RETURN_NS_MOST)
 		activity->return_ns *= 2;
 	activity->lowered_ns = now_ns;
-	if (shared(attach)->period_ns == SHORT_PERIOD_NS)
+	if (shared_activity(attach)->period_ns == SHORT_PERIOD_NS)
 		lower_rate(attach, now_ns);
 	else if (attach->options.off_cpu_min_ns && activity->raised < RAISES_MOST)
 		raise_least_wait(attach, now_ns);
@@ -231,7 +231,7 @@ static void record_more(struct attach *attach, uint64_t now_ns)
 
 	if (activity->raised) {
 		activity->raised--;
-		shared(attach)->off_cpu_min_ns /= RAISE_BY;
+		shared_activity(attach)->off_cpu_min_ns /= RAISE_BY;
 	} else {
 		activity->rate_fell = false;
 	}
@@ -249,7 +249,7 @@ static void return_when_cheap(struct attach *attach, uint64_t now_ns)
 	if ((!activity->raised && !activity->rate_fell) || now_ns - activity->lowered_ns < activity->return_ns)
 		return;
 	activity->lowered_ns = now_ns;
-	if (shared(attach)->most_cost_ns <= COST_MOST_NS / RETURN_PART)
+	if (shared_activity(attach)->most_cost_ns <= COST_MOST_NS / RETURN_PART)
 		record_more(attach, now_ns);
 	begin_costs(attach);
 }
@@ -272,7 +272,7 @@ void activity_tick(struct attach *attach, uint64_t now_ns)
 	count_lowered(activity, now_ns);
 	if (activity->paused && now_ns - activity->paused_ns >= activity->pause_ns) {
 		end_pause(activity, now_ns);
-		shared(attach)->resumed_ns = activity->lowered_ns = now_ns;
+		shared_activity(attach)->resumed_ns = activity->lowered_ns = now_ns;
 		begin_costs(attach);
 		attach_both(attach);
 	}
@@ -280,7 +280,7 @@ void activity_tick(struct attach *attach, uint64_t now_ns)
 		return;
 	if (attach->options.sample_period_ns)
 		follow_gaps(attach, now_ns);
-	if (shared(attach)->most_cost_ns > COST_MOST_NS)
+	if (shared_activity(attach)->most_cost_ns > COST_MOST_NS)
 		lower_cost(attach, now_ns);
 	else
 		return_when_cheap(attach, now_ns);

@@ -181,7 +181,7 @@ void agents_report_waiting(const struct agents *agents, struct followed *process
 }
 
 /* Probes every CUPTI of the process: there may be several, and which one is used shows only at a call. */
-static bool watch(struct files *files, const struct followed *process)
+static bool probe_cuptis(struct files *files, const struct followed *process)
 {
 	bool any = false;
 
@@ -227,7 +227,7 @@ static int suspect_others(struct agents *agents, struct followed *process)
 		say_who_records(process, lasts);
 		return lasts > 0 ? -EAGAIN : 0; /* agents_may_join looks again */
 	}
-	if (!watch(agents->processes->files, process))
+	if (!probe_cuptis(agents->processes->files, process))
 		return 0;
 	return cupti_client_suspect(&process->cupti_client, agents->file, process->pid, now_ns);
 }
@@ -263,7 +263,8 @@ bool agents_may_join(struct agents *agents, struct followed *process)
 }
 
 /* Handles the result of an attempt. */
-static void settle(struct agents *agents, struct followed *process, int error, const struct inject_result *result)
+static void handle_result(struct agents *agents, struct followed *process, int error,
+			  const struct inject_result *result)
 {
 	struct agent_entry *entry = &process->entry;
 
@@ -321,7 +322,7 @@ static void try_now(struct agents *agents, struct followed *process)
 	}
 	if (error) {
 		snprintf(result.why, sizeof(result.why), "it cannot be informed of others: %s", strerror(-error));
-		settle(agents, process, error, &result);
+		handle_result(agents, process, error, &result);
 		return;
 	}
 	entry->asked_for_ops = has_ops(agents, process);
@@ -342,7 +343,7 @@ static void try_now(struct agents *agents, struct followed *process)
 		try_again_later(entry);
 	} else {
 		snprintf(result.why, sizeof(result.why), "no thread can be started: %s", strerror(-error));
-		settle(agents, process, error, &result);
+		handle_result(agents, process, error, &result);
 	}
 }
 
@@ -352,7 +353,7 @@ static void look_at_entering(struct agents *agents, struct followed *process)
 	int error;
 
 	if (process->entry.entering && entering_ended(&process->entry.entering, &error, &result))
-		settle(agents, process, error, &result);
+		handle_result(agents, process, error, &result);
 }
 
 static bool is_watched(const struct followed *process, const struct probed_file *file)

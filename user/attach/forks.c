@@ -157,7 +157,7 @@ static enum fork_verdict leave_out(char *why, size_t why_size, pid_t parent, con
 	return FORK_LEFT_OUT;
 }
 
-static enum fork_verdict lost(char *why, size_t why_size, pid_t parent)
+static enum fork_verdict refuse_lost_cuda(char *why, size_t why_size, pid_t parent)
 {
 	leave_out(why, why_size, parent, "CUDA was up there, and does not survive that");
 	return FORK_CUDA_LOST;
@@ -187,7 +187,7 @@ enum fork_verdict fork_judge(struct processes *processes, const struct followed 
 				 "whether it can use CUDA is not known without root; if it does, name it (-p)");
 	}
 	if (process->fork.cuda_up && !shares_memory(process->pid, of))
-		return lost(why, why_size, of);
+		return refuse_lost_cuda(why, why_size, of);
 	verdict = fork_look(process->pid, of, why, why_size);
 	/* An earlier trace has found that it may be entered, whatever its parent has done since. */
 	if (verdict != FORK_LEFT_OUT && process->fork.own_agent)
@@ -197,7 +197,7 @@ enum fork_verdict fork_judge(struct processes *processes, const struct followed 
 	if (verdict == FORK_MAY_ENTER || !parent || !followed_maps(parent, LIBRARY_CUDA))
 		return FORK_MAY_ENTER;
 	if (cuda_is_up(parent))
-		return lost(why, why_size, of);
+		return refuse_lost_cuda(why, why_size, of);
 	if (parent->agent_heard) /* the agent waits for CUDA */
 		return FORK_MAY_ENTER;
 	leave_out(why, why_size, of, "whether CUDA was up there is not known, as the agent is not in it");

@@ -6,7 +6,7 @@
 #include "target/halt.h"
 
 /* The time since the look before counts for what is seen at this one. */
-static void look(struct followed *process, uint64_t now_ns)
+static void look_at_process(struct followed *process, uint64_t now_ns)
 {
 	const char *how = process_halted(process->pid);
 
@@ -24,7 +24,7 @@ void halts_look(struct processes *processes, uint64_t now_ns)
 {
 	for (size_t i = 0; i < processes->list.count; i++)
 		if (processes->list.items[i]->agent_live)
-			look(processes->list.items[i], now_ns);
+			look_at_process(processes->list.items[i], now_ns);
 }
 
 void halts_report(const struct processes *processes, struct followed *process)

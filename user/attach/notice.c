@@ -20,7 +20,7 @@
 #define STOP_QUICK_NS 1000000ULL
 #define STOP_MAX_NS 500000000ULL
 
-static struct followed *follow(struct attach *attach, pid_t pid)
+static struct followed *follow_process(struct attach *attach, pid_t pid)
 {
 	struct followed *process = processes_find(&attach->processes, pid);
 
@@ -135,7 +135,7 @@ void attach_report_late(struct attach *attach, struct followed *process)
 /* Handles a library that the process has mapped; the process may wait for its probes. */
 static void look_at_mapped(struct attach *attach, const struct stop *stop, enum stop_state state)
 {
-	struct followed *process = follow(attach, stop->pid);
+	struct followed *process = follow_process(attach, stop->pid);
 
 	if (!process && attach->options.scope == ATTACH_SELECTED)
 		process = attach_newcomer(attach, stop->pid);
@@ -324,7 +324,7 @@ static void report_calls_unseen(struct attach *attach, struct followed *process)
 
 static void notice_batch(struct attach *attach, const struct gpt_agent_batch *batch)
 {
-	struct followed *process = follow(attach, (pid_t)batch->pid);
+	struct followed *process = follow_process(attach, (pid_t)batch->pid);
 
 	if (!process)
 		return;
@@ -385,7 +385,7 @@ void attach_take_cupti_uses(struct attach *attach, bool all)
 /* Where more wait than can, one is another client's: that stops no agent but one whose program makes too many. */
 static void notice_cupti_use(struct attach *attach, const struct gpt_cupti_use *reported)
 {
-	struct followed *process = follow(attach, (pid_t)reported->pid);
+	struct followed *process = follow_process(attach, (pid_t)reported->pid);
 	struct gpt_cupti_use use = *reported;
 
 	/* An agent that begins when the recording is over begins for another gputrace, which tells it all that it
@@ -422,7 +422,7 @@ static void notice_thread(struct attach *attach, const struct gpt_thread *thread
 			process->called_ns = thread->time_ns;
 		return;
 	}
-	process = follow(attach, (pid_t)thread->pid);
+	process = follow_process(attach, (pid_t)thread->pid);
 	if (process) {
 		if (processes_may_look(&attach->processes, process))
 			processes_examine(&attach->processes, process);

@@ -162,7 +162,7 @@ int stopper_start(int requests_map, struct stopper **out)
 	return error;
 }
 
-static struct stopped_thread *find(struct stopper *stopper, const struct stop *stop)
+static struct stopped_thread *find_stopped(struct stopper *stopper, const struct stop *stop)
 {
 	for (size_t i = 0; i < stopper->stopped_count; i++)
 		if (stopper->list[i].tid == stop->tid && stopper->list[i].time_ns == stop->time_ns)
@@ -179,7 +179,7 @@ enum stop_state stopper_check(struct stopper *stopper, struct stop *stop, uint64
 
 	stopper_lock(stopper);
 	for (;;) {
-		stopped_thread = find(stopper, stop);
+		stopped_thread = find_stopped(stopper, stop);
 		if (stopped_thread) {
 			state = stopped_thread->state;
 			stop->stopped_ns = stopped_thread->stopped_ns;
@@ -197,7 +197,7 @@ void stopper_release(struct stopper *stopper, const struct stop *stop)
 	struct stopped_thread *stopped_thread;
 
 	stopper_lock(stopper);
-	stopped_thread = find(stopper, stop);
+	stopped_thread = find_stopped(stopper, stop);
 	if (stopped_thread)
 		stopped_thread->released = true;
 	stopper_unlock(stopper);

@@ -107,7 +107,7 @@ static bool is_in_time(const struct stopped_thread *stopped_thread)
 }
 
 /* A parent does not see a process's end before its tracer has. */
-static void reap(pid_t tid)
+static void reap_thread(pid_t tid)
 {
 	int status;
 
@@ -129,13 +129,13 @@ static bool look_at(struct stopped_thread *stopped_thread)
 		stopped_thread->state = is_in_time(stopped_thread) ? STOP_IN_TIME : STOP_LATE;
 	} else {
 		stopped_thread->state = STOP_OVER;
-		reap(stopped_thread->tid);
+		reap_thread(stopped_thread->tid);
 	}
 	return true;
 }
 
 /* Lets the thread run if the caller has released it; true: nothing is left to do for it. */
-static bool release(const struct stopped_thread *stopped_thread)
+static bool release_thread(const struct stopped_thread *stopped_thread)
 {
 	const struct stopped thread = {.pid = stopped_thread->pid, .tid = stopped_thread->tid};
 
@@ -144,7 +144,7 @@ static bool release(const struct stopped_thread *stopped_thread)
 	/* -ESRCH: the thread has been killed meanwhile. */
 	if ((stopped_thread->state == STOP_IN_TIME || stopped_thread->state == STOP_LATE) &&
 	    stop_leave(&thread, stopped_thread->status) == -ESRCH)
-		reap(stopped_thread->tid);
+		reap_thread(stopped_thread->tid);
 	return true;
 }
 
@@ -164,7 +164,7 @@ static int64_t look_at_own(const struct stopper_cpu *thread)
 		changed |= look_at(stopped_thread);
 		if (stopped_thread->state == STOP_ASKED && (now_ns - stopped_thread->time_ns) / 8 < pause_ns)
 			pause_ns = (now_ns - stopped_thread->time_ns) / 8;
-		if (release(stopped_thread)) {
+		if (release_thread(stopped_thread)) {
 			stopper->list[i--] = stopper->list[--stopper->stopped_count];
 			atomic_fetch_sub(&stopper->places, 1);
 		}
@@ -177,7 +177,7 @@ static int64_t look_at_own(const struct stopper_cpu *thread)
 	return (int64_t)(pause_ns < LOOK_MIN_NS ? LOOK_MIN_NS : pause_ns > LOOK_MAX_NS ? LOOK_MAX_NS : pause_ns);
 }
 
-static bool finishes(struct stopper *stopper)
+static bool must_finish(struct stopper *stopper)
 {
 	bool finish;
 
@@ -216,7 +216,7 @@ static void *thread_main(void *context)
 	uint64_t count;
 
 	go_first(thread->cpu);
-	while (!finishes(stopper)) {
+	while (!must_finish(stopper)) {
 		int64_t pause_ns;
 		struct timespec pause;
 
@@ -306,7 +306,7 @@ static void wait_for_end(struct stopper *stopper)
 
 	sigemptyset(&end);
 	sigaddset(&end, SIGTERM);
-	while (!finishes(stopper)) {
+	while (!must_finish(stopper)) {
 		sigwait(&end, &number);
 		if (getppid() != stopper->owner)
 			_exit(0);

@@ -129,7 +129,7 @@ static const struct mapping *mapping_at(const struct mappings *mappings, uint64_
 	return NULL;
 }
 
-static void report(struct symbols *symbols, uint32_t pid, uint64_t ip)
+static void report_symbol(struct symbols *symbols, uint32_t pid, uint64_t ip)
 {
 	const struct mapping *mapping = mapping_at(&symbols->mappings, ip);
 	struct image_symbol symbol = {.name = ""};
@@ -158,7 +158,7 @@ void symbols_add_stack(struct symbols *symbols, const struct gpt_native_stack *s
 	}
 	for (uint32_t i = 0; i < stack->depth && i < GPT_NATIVE_MAX_FRAMES; i++)
 		if (!was_reported(symbols, stack->pid, stack->ip[i]))
-			report(symbols, stack->pid, stack->ip[i]);
+			report_symbol(symbols, stack->pid, stack->ip[i]);
 }
 
 void symbols_forget_process(struct symbols *symbols, uint32_t pid)

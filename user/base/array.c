@@ -18,7 +18,7 @@ void array_set_failure(int exit_status)
 	failure = exit_status;
 }
 
-static void *check(void *block, size_t bytes)
+static void *check_allocation(void *block, size_t bytes)
 {
 	if (!block && bytes) {
 		msg_error("out of memory (%zu bytes asked for): %s", bytes, error_text(ENOMEM));
@@ -29,29 +29,29 @@ static void *check(void *block, size_t bytes)
 
 void *xmalloc(size_t bytes)
 {
-	return check(malloc(bytes ? bytes : 1), bytes);
+	return check_allocation(malloc(bytes ? bytes : 1), bytes);
 }
 
 void *xcalloc(size_t count, size_t bytes)
 {
-	return check(calloc(count ? count : 1, bytes ? bytes : 1), bytes);
+	return check_allocation(calloc(count ? count : 1, bytes ? bytes : 1), bytes);
 }
 
 char *xstrdup(const char *text)
 {
-	return check(strdup(text), strlen(text) + 1);
+	return check_allocation(strdup(text), strlen(text) + 1);
 }
 
 FILE *xmemstream(char **text, size_t *size)
 {
-	return check(open_memstream(text, size), 1);
+	return check_allocation(open_memstream(text, size), 1);
 }
 
 char *xvasprintf(const char *format, va_list args)
 {
 	char *text = NULL;
 
-	return check(vasprintf(&text, format, args) < 0 ? NULL : text, 1);
+	return check_allocation(vasprintf(&text, format, args) < 0 ? NULL : text, 1);
 }
 
 char *xasprintf(const char *format, ...)
@@ -81,8 +81,8 @@ void *array_grow(void *items, size_t item_size, size_t wanted, size_t *capacity)
 	if (larger < wanted)
 		larger = wanted;
 	if (larger > SIZE_MAX / item_size)
-		check(NULL, SIZE_MAX);
-	items = check(realloc(items, larger * item_size), larger * item_size);
+		check_allocation(NULL, SIZE_MAX);
+	items = check_allocation(realloc(items, larger * item_size), larger * item_size);
 	*capacity = larger;
 	return items;
 }

@@ -76,7 +76,7 @@ static void free_writing(struct writing *writing)
 }
 
 /* True when the other side has left already. */
-static bool leave(struct writing *writing, bool *mine, const bool *others)
+static bool leave_writing(struct writing *writing, bool *mine, const bool *others)
 {
 	bool last;
 
@@ -97,7 +97,7 @@ static void *writing_main(void *context)
 	writing->error = error;
 	pthread_mutex_unlock(&writing->lock);
 	(void)!write(writing->done, &one, sizeof(one));
-	if (leave(writing, &writing->over, &writing->left))
+	if (leave_writing(writing, &writing->over, &writing->left))
 		free_writing(writing);
 	return NULL;
 }
@@ -134,7 +134,7 @@ static int write_by_thread(int fd, const void *data, size_t bytes, const struct 
 	pthread_mutex_lock(&writing->lock);
 	error = error ? error : writing->error;
 	pthread_mutex_unlock(&writing->lock);
-	if (leave(writing, &writing->left, &writing->over))
+	if (leave_writing(writing, &writing->left, &writing->over))
 		free_writing(writing);
 	return error;
 }

@@ -10,12 +10,12 @@ static inline uint64_t time_distance(uint64_t a, uint64_t b)
 	return a > b ? a - b : b - a;
 }
 
-static inline uint64_t later(uint64_t a_ns, uint64_t b_ns)
+static inline uint64_t later_time(uint64_t a_ns, uint64_t b_ns)
 {
 	return a_ns > b_ns ? a_ns : b_ns;
 }
 
-static inline uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
+static inline uint64_t earlier_time(uint64_t a_ns, uint64_t b_ns)
 {
 	return a_ns < b_ns ? a_ns : b_ns;
 }

@@ -12,7 +12,7 @@
 #define LOOKUP_FIRST_CAPACITY 256
 
 /* Multiply and fold, as wyhash does: every bit of both factors reaches every bit of the result. */
-static uint64_t mix(uint64_t a, uint64_t b)
+static uint64_t mix_words(uint64_t a, uint64_t b)
 {
 	unsigned __int128 product = (unsigned __int128)a * b;
 
@@ -28,7 +28,7 @@ static uint64_t mix(uint64_t a, uint64_t b)
 
 static size_t home_slot(const struct lookup *lookup, uint32_t space, uint64_t key)
 {
-	uint64_t hash = mix(key / ROW ^ lookup->seed, space ^ 0x9e3779b97f4a7c15ull ^ lookup->seed << 32);
+	uint64_t hash = mix_words(key / ROW ^ lookup->seed, space ^ 0x9e3779b97f4a7c15ull ^ lookup->seed << 32);
 
 	return (hash * ROW | ((key ^ hash >> 60) & (ROW - 1))) & lookup->mask;
 }
@@ -70,7 +70,7 @@ static struct lookup_entry *new_entries(size_t count)
 	return memset(entries, 0, bytes);
 }
 
-static void grow(struct lookup *lookup)
+static void grow_lookup(struct lookup *lookup)
 {
 	struct lookup old = *lookup;
 	size_t capacity = old.mask ? (old.mask + 1) * 2 : LOOKUP_FIRST_CAPACITY;
@@ -112,7 +112,7 @@ uint32_t *lookup_put(struct lookup *lookup, uint32_t space, uint64_t key, uint32
 
 	/* at most half full: few steps to a free slot */
 	if (!lookup->mask || lookup->count * 2 >= lookup->mask)
-		grow(lookup);
+		grow_lookup(lookup);
 	entry = find_slot(lookup, space, key);
 	if (!entry->space) {
 		*entry = (struct lookup_entry){.key = key, .space = space, .value = initial};
@@ -188,16 +188,16 @@ void lookup_shrink(struct lookup *lookup)
 uint64_t hash_bytes(uint64_t seed, const void *bytes, size_t size)
 {
 	const uint8_t *at = bytes;
-	uint64_t hash = mix(seed ^ size, 0xa0761d6478bd642full), word = 0;
+	uint64_t hash = mix_words(seed ^ size, 0xa0761d6478bd642full), word = 0;
 
 	for (; size >= 8; size -= 8, at += 8) {
 		memcpy(&word, at, 8);
-		hash = mix(hash ^ word, seed ^ 0xe7037ed1a0b428dbull);
+		hash = mix_words(hash ^ word, seed ^ 0xe7037ed1a0b428dbull);
 	}
 	word = 0;
 	if (size)
 		memcpy(&word, at, size);
-	return mix(hash ^ word, seed ^ 0x8ebc6af09c88c6e3ull);
+	return mix_words(hash ^ word, seed ^ 0x8ebc6af09c88c6e3ull);
 }
 
 uint64_t hash_seed(void)

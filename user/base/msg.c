@@ -58,7 +58,7 @@ static void print_without_memory(const struct line *line, const char *format, va
 	print_safe(line, text, strlen(text), whole);
 }
 
-static void print(const char *before, const char *prefix, const char *after, const char *format, va_list args)
+static void print_message(const char *before, const char *prefix, const char *after, const char *format, va_list args)
 {
 	const struct line line = {before, prefix, after};
 	char *text = NULL, *whole = NULL;
@@ -86,7 +86,7 @@ void msg_progress(const char *format, ...)
 	if (current_level < MSG_NORMAL || !isatty(STDERR_FILENO))
 		return;
 	va_start(args, format);
-	print("\r\033[K", "", "", format, args);
+	print_message("\r\033[K", "", "", format, args);
 	va_end(args);
 	fflush(stderr);
 	progress_shown = true;
@@ -95,7 +95,7 @@ void msg_progress(const char *format, ...)
 static void print_line(const char *prefix, const char *format, va_list args)
 {
 	msg_progress_end();
-	print("gputrace: ", prefix, "\n", format, args);
+	print_message("gputrace: ", prefix, "\n", format, args);
 }
 
 #define DEFINE_MSG(name, lowest, prefix)                                                                               \

@@ -22,7 +22,7 @@ static struct {
 };
 
 /* Under the lock. */
-static unsigned most(void)
+static unsigned most_workers(void)
 {
 	cpu_set_t set;
 
@@ -78,7 +78,7 @@ void workers_give(struct work *work, void (*run)(void *context), void *context)
 	*workers.last = work;
 	workers.last = &work->next;
 	workers.queued++;
-	start = workers.queued > workers.idle && workers.threads < most();
+	start = workers.queued > workers.idle && workers.threads < most_workers();
 	workers.threads += start;
 	pthread_cond_signal(&workers.given);
 	pthread_mutex_unlock(&workers.lock);
@@ -115,7 +115,7 @@ unsigned workers_count(void)
 	unsigned count;
 
 	pthread_mutex_lock(&workers.lock);
-	count = most();
+	count = most_workers();
 	pthread_mutex_unlock(&workers.lock);
 	return count;
 }

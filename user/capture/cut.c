@@ -27,7 +27,7 @@ static const uint8_t time_at[GPT_AGENT_TYPES_END] = {
 	[GPT_AGENT_STEP] = offsetof(struct gpt_agent_step, time_ns),
 };
 
-static bool belongs(const struct gpt_record *record, uint64_t end_ns)
+static bool belongs_to_trace(const struct gpt_record *record, uint64_t end_ns)
 {
 	size_t at = record->type < GPT_AGENT_TYPES_END ? time_at[record->type] : 0;
 	uint64_t time_ns;
@@ -89,7 +89,7 @@ static const struct gpt_record *cut_batch(const struct gpt_agent_batch *batch, u
 	while ((inner = batch_next(batch, &at))) {
 		struct gpt_record *copy = (struct gpt_record *)(room->data + bytes);
 
-		if (!belongs(inner, end_ns))
+		if (!belongs_to_trace(inner, end_ns))
 			continue;
 		memmove(copy, inner, inner->size);
 		if (copy->type == GPT_AGENT_OP)
@@ -121,7 +121,7 @@ const struct gpt_record *cut_at(const struct gpt_record *record, uint64_t end_ns
 
 	if (record->type == GPT_AGENT_BATCH && record->size >= sizeof(*batch) && batch->time_ns >= end_ns)
 		return cut_batch(batch, end_ns, (struct gpt_agent_batch *)room);
-	if (!belongs(record, end_ns))
+	if (!belongs_to_trace(record, end_ns))
 		return NULL;
 	if (record->type == GPT_WAIT && record->size >= sizeof(struct gpt_wait))
 		return cut_wait((const struct gpt_wait *)record, end_ns, (struct gpt_wait *)room);

@@ -76,7 +76,7 @@ struct drain {
 
 /* ---- records ------------------------------------------------------------------------------------------------- */
 
-static void fail(struct drain *drain, atomic_int *where, int error)
+static void report_failure(struct drain *drain, atomic_int *where, int error)
 {
 	if (!error || atomic_exchange(where, error) == error)
 		return;
@@ -84,7 +84,7 @@ static void fail(struct drain *drain, atomic_int *where, int error)
 }
 
 /* Appends the record as it is, but leaves out the copy of a CUPTI buffer: attach/ records what it reads from that. */
-static int append(struct drain *drain, const struct gpt_record *record)
+static int append_record(struct drain *drain, const struct gpt_record *record)
 {
 	struct gpt_cupti_done done;
 
@@ -123,7 +123,7 @@ static const struct gpt_record *take_asked(struct drain *drain, const struct gpt
 }
 
 /* The part of it that belongs to the recording; NULL: nothing. */
-static const struct gpt_record *cut(struct drain *drain, const struct gpt_record *record)
+static const struct gpt_record *cut_record(struct drain *drain, const struct gpt_record *record)
 {
 	uint64_t left_out = 0;
 
@@ -160,9 +160,9 @@ static void take_record(void *context, const struct gpt_record *record)
 		is_call = record->type == GPT_CALL || record->type == GPT_CALL_ARGS;
 		gaps_add(&drain->gaps, record);
 		pass_on(drain, record);
-		record = cut(drain, record);
+		record = cut_record(drain, record);
 		if (record)
-			error = append(drain, record);
+			error = append_record(drain, record);
 		if (is_call && record)
 			atomic_store_explicit(&drain->calls,
 					      atomic_load_explicit(&drain->calls, memory_order_relaxed) + 1,
@@ -170,7 +170,7 @@ static void take_record(void *context, const struct gpt_record *record)
 	}
 	/* -EINVAL: a record of an impossible size, which is no reason to stop. */
 	if (error && error != -EINVAL)
-		fail(drain, &drain->log_error, error);
+		report_failure(drain, &drain->log_error, error);
 	if (drain->held >= RECORDS_AT_ONCE)
 		let_others_append(drain);
 }
@@ -187,7 +187,7 @@ static int64_t empty_ring(struct drain *drain)
 	let_others_append(drain);
 	atomic_store_explicit(&drain->short_gaps_ns, drain->gaps.short_ns, memory_order_relaxed);
 	if (bytes < 0)
-		fail(drain, &drain->ring_error, (int)bytes);
+		report_failure(drain, &drain->ring_error, (int)bytes);
 	return bytes;
 }
 
@@ -199,7 +199,7 @@ static void flush_now_and_then(struct drain *drain)
 	if (now_ns - drain->flushed_ns < drain->flush_each_ns)
 		return;
 	drain->flushed_ns = now_ns;
-	fail(drain, &drain->log_error, log_writer_flush(drain->log));
+	report_failure(drain, &drain->log_error, log_writer_flush(drain->log));
 }
 
 /* ---- the thread ---------------------------------------------------------------------------------------------- */
@@ -260,7 +260,7 @@ static void *drain_main(void *context)
 	return NULL;
 }
 
-static void wake(struct drain *drain)
+static void wake_drain(struct drain *drain)
 {
 	uint64_t one = 1;
 
@@ -269,7 +269,7 @@ static void wake(struct drain *drain)
 
 /* ---- from outside ---------------------------------------------------------------------------------------------- */
 
-static int watch(int epoll, int fd, uint32_t events)
+static int watch_descriptor(int epoll, int fd, uint32_t events)
 {
 	struct epoll_event event = {.events = events, .data.fd = fd};
 
@@ -293,8 +293,8 @@ static int open_all(struct drain *drain, struct shares *shares, int ring_fd)
 	 * spin over single records.
 	 */
 	if (ring_wait_fd(drain->ring) >= 0)
-		error = watch(drain->epoll, ring_wait_fd(drain->ring), EPOLLIN | EPOLLET);
-	return error ? error : watch(drain->epoll, drain->wake, EPOLLIN);
+		error = watch_descriptor(drain->epoll, ring_wait_fd(drain->ring), EPOLLIN | EPOLLET);
+	return error ? error : watch_descriptor(drain->epoll, drain->wake, EPOLLIN);
 }
 
 int drain_start(struct shares *shares, int ring_fd, struct log_writer *log,
@@ -400,7 +400,7 @@ void drain_sync(struct drain *drain, void (*meanwhile)(void *context), void *con
 
 	pthread_mutex_lock(&drain->lock);
 	asked = ++drain->asked;
-	wake(drain);
+	wake_drain(drain);
 	while (drain->answered < asked && !drain->ended) {
 		struct timespec until;
 

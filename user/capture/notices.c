@@ -160,7 +160,7 @@ static void release_bytes(struct notices *notices, const struct notice *notice)
 }
 
 /* Reserves the room that the record needs; false when there is none. */
-static bool reserve(struct notices *notices, const struct gpt_record *record, size_t *bytes, enum room *room)
+static bool reserve_room(struct notices *notices, const struct gpt_record *record, size_t *bytes, enum room *room)
 {
 	size_t all = sizeof(struct notice) + record->size;
 
@@ -187,7 +187,7 @@ static bool reserve(struct notices *notices, const struct gpt_record *record, si
 	return true;
 }
 
-static struct notice *copy(const struct gpt_record *record, size_t bytes, enum room room)
+static struct notice *copy_record(const struct gpt_record *record, size_t bytes, enum room room)
 {
 	struct notice *notice = xmalloc(sizeof(*notice) + bytes);
 
@@ -203,7 +203,7 @@ static struct notice *copy(const struct gpt_record *record, size_t bytes, enum r
 	return notice;
 }
 
-static void append(struct notices *notices, struct notice *notice)
+static void append_notice(struct notices *notices, struct notice *notice)
 {
 	if (notices->last)
 		notices->last->next = notice;
@@ -222,8 +222,8 @@ void notices_put(struct notices *notices, const struct gpt_record *record)
 	if (!is_said(notices, record)) {
 		if (!notices->first)
 			notices_wake(notices);
-		if (reserve(notices, record, &bytes, &room))
-			append(notices, copy(record, bytes, room));
+		if (reserve_room(notices, record, &bytes, &room))
+			append_notice(notices, copy_record(record, bytes, room));
 	}
 	pthread_mutex_unlock(&notices->lock);
 }

@@ -100,7 +100,7 @@ static void check_drain(struct run *run)
 }
 
 /* Hands `most` queued records to attach/, for HEAR_NS at most; returns how many that were. */
-static size_t hear(struct run *run, size_t most)
+static size_t hand_over_records(struct run *run, size_t most)
 {
 	uint64_t begin_ns = monotonic_ns();
 	const struct gpt_record *record;
@@ -125,7 +125,7 @@ static bool receive_all(struct run *run)
 {
 	uint64_t begin_ns = monotonic_ns();
 
-	hear(run, SIZE_MAX);
+	hand_over_records(run, SIZE_MAX);
 	if (drain_queued(run->drain))
 		return true;
 	run->heard_ns = begin_ns;
@@ -190,7 +190,7 @@ static void drain_for_attach(void *context)
 	size_t left;
 
 	drain_sync(run->drain, on_wait, run);
-	for (left = drain_queued(run->drain); left; left -= hear(run, left))
+	for (left = drain_queued(run->drain); left; left -= hand_over_records(run, left))
 		on_wait(run);
 }
 
@@ -475,7 +475,7 @@ static void search_before_end(struct run *run)
 	}
 }
 
-static int watch(int epoll, int fd)
+static int watch_descriptor(int epoll, int fd)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
 
@@ -489,10 +489,10 @@ static int open_run(struct run *run)
 	run->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (run->epoll < 0)
 		return -errno;
-	err = watch(run->epoll, drain_fd(run->drain));
+	err = watch_descriptor(run->epoll, drain_fd(run->drain));
 	if (!err && attach_wait_fd(run->attach) >= 0)
-		err = watch(run->epoll, attach_wait_fd(run->attach));
-	return err ? err : watch(run->epoll, run->options->signals_fd);
+		err = watch_descriptor(run->epoll, attach_wait_fd(run->attach));
+	return err ? err : watch_descriptor(run->epoll, run->options->signals_fd);
 }
 
 static void finish_log(struct run *run, uint64_t end_ns)
@@ -556,7 +556,7 @@ int run_trace(struct attach *attach, struct log_writer *log, struct drain *drain
 	drain_finish(drain, on_wait, &run);
 	do
 		on_wait(&run);
-	while (hear(&run, SIZE_MAX));
+	while (hand_over_records(&run, SIZE_MAX));
 	check_drain(&run);
 	append_clock(&run);
 	finish_log(&run, end_ns);

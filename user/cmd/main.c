@@ -52,7 +52,7 @@ static int find_users(struct selection *selection)
 	return 0;
 }
 
-static int run(const struct options *options)
+static int run_subcommand(const struct options *options)
 {
 #define SUBCOMMAND(name, command)                                                                                      \
 	if (options->subcommand == SUBCOMMAND_##name)                                                                  \
@@ -97,7 +97,7 @@ int main(int argc, char **argv)
 	}
 	if (options.command)
 		first_process_split();
-	code = run(&options);
+	code = run_subcommand(&options);
 	options_free(&options);
 	return code;
 }

@@ -63,7 +63,7 @@ static uint32_t hash_text(const char *text, size_t bytes)
 	return (uint32_t)(hash >> 32);
 }
 
-static struct name intern(struct names *names, const char *text, size_t bytes)
+static struct name intern_name(struct names *names, const char *text, size_t bytes)
 {
 	struct name name = {.truncated = bytes > NAMES_TEXT_MAX};
 	struct name_slot *slot;
@@ -98,7 +98,7 @@ static struct name intern(struct names *names, const char *text, size_t bytes)
 
 struct name names_intern(struct names *names, const char *text)
 {
-	return intern(names, text, strnlen(text, NAMES_TEXT_MAX + 1));
+	return intern_name(names, text, strnlen(text, NAMES_TEXT_MAX + 1));
 }
 
 struct name names_intern_pair(struct names *names, const char *text, const char *second)
@@ -107,9 +107,9 @@ struct name names_intern_pair(struct names *names, const char *text, const char 
 	char pair[NAMES_PAIR_MAX];
 
 	if (!second || bytes + 1 + second_bytes > sizeof(pair))
-		return intern(names, text, bytes);
+		return intern_name(names, text, bytes);
 	memcpy(pair, text, bytes);
 	pair[bytes] = '\0';
 	memcpy(pair + bytes + 1, second, second_bytes);
-	return intern(names, pair, bytes + 1 + second_bytes);
+	return intern_name(names, pair, bytes + 1 + second_bytes);
 }

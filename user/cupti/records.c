@@ -6,7 +6,7 @@
 
 #include "cupti/kinds.h"
 
-static void count(struct records *records, const struct kind *kind)
+static void count_record(struct records *records, const struct kind *kind)
 {
 	++*(__u64 *)((char *)&records->stats + kind->counter);
 }
@@ -114,7 +114,7 @@ static bool records_convert(struct records *records, uint8_t *record, size_t byt
 		kind->after(records, record, size, ours, carried);
 	if (kind_times(kind) > 1)
 		check_times(records, kind, ours);
-	count(records, kind);
+	count_record(records, kind);
 	if (kind->kind == CUPTI_KIND_CONCURRENT_KERNEL)
 		note_kernel(records, (uint32_t)kind_load(record, kind->corr, 4));
 	return true;

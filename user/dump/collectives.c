@@ -56,8 +56,8 @@ static const struct dump_work *find_first_pending(const struct dump_process *pro
 	return NULL;
 }
 
-static void add(collective_list *list, const struct dump_process *process, const struct dump_group *group,
-		const struct dump_work *work)
+static void add_work(collective_list *list, const struct dump_process *process, const struct dump_group *group,
+		     const struct dump_work *work)
 {
 	for (size_t i = 0; i < list->count && !work->is_p2p; i++) {
 		struct collective *collective = &list->items[i];
@@ -83,7 +83,7 @@ static void find_pending(collective_list *list, const struct dump_process *proce
 			const struct dump_work *work = find_first_pending(process, group, is_p2p);
 
 			if (work)
-				add(list, process, group, work);
+				add_work(list, process, group, work);
 		}
 }
 

@@ -55,7 +55,7 @@ static bool read_members(struct reader *reader, read_value read, void *into)
 		is_list_ ? !(reader)->json.stopped : json_skip(&(reader)->json);                                       \
 	})
 
-static void *take(struct reader *reader, size_t bytes)
+static void *take_room(struct reader *reader, size_t bytes)
 {
 	void *taken = arena_take(reader->arena, bytes ? bytes : 1);
 
@@ -67,7 +67,7 @@ static void *take(struct reader *reader, size_t bytes)
 #define KEEP_LIST(reader, list, into)                                                                                  \
 	({                                                                                                             \
 		size_t kept_ = (list)->count;                                                                          \
-		typeof((list)->items) items_ = take(reader, kept_ * sizeof(*(list)->items));                           \
+		typeof((list)->items) items_ = take_room(reader, kept_ * sizeof(*(list)->items));                      \
                                                                                                                        \
 		if (items_ && kept_)                                                                                   \
 			memcpy(items_, (list)->items, kept_ * sizeof(*(list)->items));                                 \

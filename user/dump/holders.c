@@ -31,7 +31,7 @@ struct finder {
 
 /* ---- in the child -------------------------------------------------------------------------------------------- */
 
-static const char *kept(struct finder *finder, const text_buffer *text)
+static const char *keep_text(struct finder *finder, const text_buffer *text)
 {
 	char *copy = arena_take(finder->arena, text->count + 1);
 
@@ -54,9 +54,9 @@ static uint32_t place_named(struct finder *finder, const struct object_name *nam
 		place->path = place->type = "";
 		place->items = UINT64_MAX;
 	} else if (index == holders->place_count) {
-		*place = (struct holders_place){.place = kept(finder, &name->place),
-						.path = kept(finder, &name->path),
-						.type = kept(finder, &name->type)};
+		*place = (struct holders_place){.place = keep_text(finder, &name->place),
+						.path = keep_text(finder, &name->path),
+						.type = keep_text(finder, &name->type)};
 	}
 	if (index == holders->place_count)
 		holders->place_count++;
@@ -133,7 +133,7 @@ static uint64_t interpreter_of(const struct python_look *python)
 	return memory_word(python->pid, python->info.walk.runtime + python->info.walk.layout.runtime_interpreters_head);
 }
 
-static const char *find(struct finder *finder, pid_t pid, struct dump_process *process)
+static const char *find_holders(struct finder *finder, pid_t pid, struct dump_process *process)
 {
 	struct holders *holders = finder->holders;
 	struct mappings mappings = {0};
@@ -169,7 +169,7 @@ static const char *find(struct finder *finder, pid_t pid, struct dump_process *p
 	return NULL;
 }
 
-static void __attribute__((noreturn)) work(struct holders_look *look)
+static void __attribute__((noreturn)) run_search(struct holders_look *look)
 {
 	struct finder finder = {.holders = look->holders, .arena = look->look.arena, .seed = hash_seed()};
 
@@ -178,7 +178,7 @@ static void __attribute__((noreturn)) work(struct holders_look *look)
 	lookup_init(&finder.of_slot, finder.seed);
 	lookup_init(&finder.of_text, finder.seed);
 	lookup_init(&finder.of_storage, finder.seed);
-	look->holders->why = find(&finder, look->pid, look->look.process);
+	look->holders->why = find_holders(&finder, look->pid, look->look.process);
 	look->holders->is_done = true;
 	_exit(0);
 }
@@ -213,7 +213,7 @@ void holders_start(struct holders_look *look, pid_t pid)
 	look->holders->begun_ns = monotonic_ns();
 	look->look.child = fork();
 	if (!look->look.child)
-		work(look);
+		run_search(look);
 	if (look->look.child < 0) {
 		look->holders->why = "no child that reads it can be started";
 		look->look.child = 0;

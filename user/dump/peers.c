@@ -121,7 +121,7 @@ static pid_t number_inside(pid_t pid)
 }
 
 /* The pid of the child that the thread waits for, 0: any child. */
-static pid_t awaited(const struct dump_thread *thread)
+static pid_t awaited_child(const struct dump_thread *thread)
 {
 	if (thread->call == SYS_waitid)
 		return thread->args[0] == P_PID ? (pid_t)thread->args[1] : 0;
@@ -131,7 +131,7 @@ static pid_t awaited(const struct dump_thread *thread)
 static void find_children(struct look *look, struct dump_thread *thread, const relative_list *all)
 {
 	struct dump_wait *wait = &thread->wait;
-	pid_t wanted = awaited(thread);
+	pid_t wanted = awaited_child(thread);
 	unsigned count = 0;
 
 	for (size_t i = 0; i < all->count; i++) {

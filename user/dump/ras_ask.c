@@ -129,7 +129,7 @@ static bool is_connected(struct conversation *talk, const struct sockaddr_storag
 }
 
 /* Connects until a process of this service has accepted. */
-static bool reach(struct conversation *talk)
+static bool reach_service(struct conversation *talk)
 {
 	struct dump_ras *ras = talk->ras;
 	struct sockaddr_storage at = ras->at;
@@ -158,7 +158,7 @@ static bool reach(struct conversation *talk)
 
 /* ---- lines ------------------------------------------------------------------------------------------------------ */
 
-static bool say(const struct conversation *talk, const char *line)
+static bool send_line(const struct conversation *talk, const char *line)
 {
 	size_t left = strlen(line);
 
@@ -176,7 +176,7 @@ static bool say(const struct conversation *talk, const char *line)
 }
 
 /* 1: more may follow; 0: end of the answer; -ETIME, -ENOSPC, other -errno */
-static int receive(struct conversation *talk)
+static int receive_answer(struct conversation *talk)
 {
 	ssize_t got;
 
@@ -202,10 +202,10 @@ static bool is_answered(struct conversation *talk, const char *line, const char 
 	bool right;
 	size_t size;
 
-	if (!say(talk, line))
+	if (!send_line(talk, line))
 		return false;
 	while (!(end = memchr(talk->received, '\n', talk->bytes)))
-		if (receive(talk) <= 0)
+		if (receive_answer(talk) <= 0)
 			return false;
 	size = (size_t)(end - talk->received) + 1;
 	right = size > strlen(answer) && !strncasecmp(talk->received, answer, strlen(answer));
@@ -248,10 +248,10 @@ static void ask_status(struct conversation *talk)
 	}
 	/* A version that does not know TIMEOUT answers with an error, and waits for its default time. */
 	is_answered(talk, "TIMEOUT " WAITS_FOR_OTHERS "\n", "OK");
-	if (!say(talk, "STATUS\n"))
+	if (!send_line(talk, "STATUS\n"))
 		more = -EPIPE;
 	while (more > 0)
-		more = receive(talk);
+		more = receive_answer(talk);
 	if (more == -ENOSPC)
 		ras->why = "said more than 1 MB: the rest was left out";
 	else if (more == -ETIME)
@@ -262,14 +262,14 @@ static void ask_status(struct conversation *talk)
 		keep_lines(talk);
 }
 
-static void ask(struct dump_ras *ras)
+static void ask_service(struct dump_ras *ras)
 {
 	struct conversation talk = {.ras = ras, .fd = -1, .until_ns = monotonic_ns() + PATIENCE_NS};
 
 	if (!ras->pid_count)
 		return;
 	talk.received = xmalloc(ANSWER_BYTES);
-	if (reach(&talk))
+	if (reach_service(&talk))
 		ask_status(&talk);
 	if (talk.fd >= 0)
 		close(talk.fd);
@@ -280,7 +280,7 @@ void ras_ask_all(ras_list *list)
 {
 	for (size_t i = 0; i < list->count; i++)
 		if (i < SERVICES_ASKED)
-			ask(&list->items[i]);
+			ask_service(&list->items[i]);
 		else
 			list->items[i].why = "was not asked: four others were";
 }

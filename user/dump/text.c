@@ -17,7 +17,7 @@ static void print_safe(FILE *out, const char *text)
 	fprintf(out, "%.*s", (int)length, safe);
 }
 
-static const char *plural(unsigned count)
+static const char *plural_end(unsigned count)
 {
 	return count == 1 ? "" : "s";
 }
@@ -52,7 +52,7 @@ static bool is_alike(const struct dump_thread *a, const struct dump_thread *b)
 }
 
 /* Smaller comes first. */
-static int importance(const struct graph_node *node)
+static int importance_of(const struct graph_node *node)
 {
 	const struct dump_thread *thread = node->thread;
 
@@ -227,7 +227,7 @@ static void print_threads(FILE *out, const struct dump_process *process, const s
 
 	for (size_t i = 0; i < graph->nodes.count; i++)
 		if (graph->nodes.items[i].process == process)
-			ranks[graph->nodes.items[i].thread - process->threads] = importance(&graph->nodes.items[i]);
+			ranks[graph->nodes.items[i].thread - process->threads] = importance_of(&graph->nodes.items[i]);
 
 	for (int rank = 0; rank <= 5; rank++)
 		for (unsigned i = 0; i < process->thread_count; i++) {
@@ -262,11 +262,11 @@ static void print_process(FILE *out, const struct dump_process *process, const s
 		return;
 	}
 	if (process->silent)
-		fprintf(out, "  %u thread%s", process->thread_count, plural(process->thread_count));
+		fprintf(out, "  %u thread%s", process->thread_count, plural_end(process->thread_count));
 	else
 		fprintf(out, "  %s%s%s%u thread%s; %s", process->python ? "CPython " : "",
 			process->python ? process->python : "", process->python ? ", " : "", process->thread_count,
-			plural(process->thread_count), process->moves ? "it moves" : "it stands still");
+			plural_end(process->thread_count), process->moves ? "it moves" : "it stands still");
 	fputc('\n', out);
 	if (process->no_python)
 		fprintf(out, "  no Python stacks: %s\n", process->no_python);
@@ -350,7 +350,8 @@ static void print_task_cycle(FILE *out, const struct dump_process *process, unsi
 
 static void print_root(FILE *out, const struct graph_node *node)
 {
-	fprintf(out, "  %u thread%s wait%s for ", node->waiting, plural(node->waiting), node->waiting == 1 ? "s" : "");
+	fprintf(out, "  %u thread%s wait%s for ", node->waiting, plural_end(node->waiting),
+		node->waiting == 1 ? "s" : "");
 	print_node(out, node);
 	fprintf(out, ", which %s", node->thread->wait.text ? node->thread->wait.text : "waits");
 	print_line(out, node->thread);

@@ -10,7 +10,7 @@
 
 /* ---- from look to look --------------------------------------------------------------------------------------- */
 
-static struct watched *find(const struct watch *watch, pid_t pid)
+static struct watched *find_watched(const struct watch *watch, pid_t pid)
 {
 	for (size_t i = 0; i < watch->list.count; i++)
 		if (watch->list.items[i].pid == pid)
@@ -32,7 +32,7 @@ static const struct watched_thread *find_thread(const struct watched *watched, p
 	return NULL;
 }
 
-static void compare(struct watched *watched, const struct dump_process *process, uint64_t now_ns)
+static void compare_process(struct watched *watched, const struct dump_process *process, uint64_t now_ns)
 {
 	bool runs = false, stacks = process->thread_count != watched->threads.count;
 	size_t from = 0;
@@ -70,7 +70,7 @@ static struct watched_thread next_of(const struct watched_thread *old, const str
 }
 
 /* is_same: it is the process that was watched before, not a later one with the same pid. */
-static void keep(struct watched *watched, const struct dump_process *process, bool is_same, uint64_t now_ns)
+static void keep_process(struct watched *watched, const struct dump_process *process, bool is_same, uint64_t now_ns)
 {
 	struct watched old = *watched;
 	size_t from = 0;
@@ -88,7 +88,7 @@ static void keep(struct watched *watched, const struct dump_process *process, bo
 
 static void take_process(struct watch *watch, const struct dump_process *process, uint64_t now_ns)
 {
-	struct watched *watched = find(watch, process->pid);
+	struct watched *watched = find_watched(watch, process->pid);
 	uint64_t start_ticks;
 	bool is_same;
 
@@ -100,7 +100,7 @@ static void take_process(struct watch *watch, const struct dump_process *process
 	}
 	is_same = watched->seen_ns && watched->start_ticks == start_ticks;
 	if (is_same) {
-		compare(watched, process, now_ns);
+		compare_process(watched, process, now_ns);
 	} else {
 		watched->start_ticks = start_ticks;
 		watched->still_ns = watched->line_ns = now_ns;
@@ -108,7 +108,7 @@ static void take_process(struct watch *watch, const struct dump_process *process
 		watched->hung = false;
 	}
 	watched->parent = process->parent;
-	keep(watched, process, is_same, now_ns);
+	keep_process(watched, process, is_same, now_ns);
 }
 
 static bool has_ended(const struct watched *watched)
@@ -121,7 +121,7 @@ static bool has_ended(const struct watched *watched)
 
 static void take_end(const struct watch *watch, const struct watched *ended, uint64_t now_ns)
 {
-	struct watched *parent = find(watch, ended->parent);
+	struct watched *parent = find_watched(watch, ended->parent);
 
 	if (parent && parent != ended)
 		parent->still_ns = parent->line_ns = now_ns;
@@ -163,7 +163,7 @@ static void say_since(const struct watched *watched, const struct dump_process *
 void watch_say_since(const struct watch *watch, const look_list *looks)
 {
 	for (size_t i = 0; i < looks->count; i++) {
-		const struct watched *watched = find(watch, looks->items[i].process->pid);
+		const struct watched *watched = find_watched(watch, looks->items[i].process->pid);
 
 		if (watched)
 			say_since(watched, looks->items[i].process);
@@ -179,7 +179,7 @@ void watch_free(struct watch *watch)
 
 void watch_judged(struct watch *watch, pid_t pid, bool hangs, uint64_t now_ns)
 {
-	struct watched *watched = find(watch, pid);
+	struct watched *watched = find_watched(watch, pid);
 
 	if (!watched)
 		return;
@@ -195,10 +195,10 @@ static bool is_child(const struct dump_process *process, pid_t pid)
 }
 
 /* The latest progress among the process and its descendants. */
-static void latest(const struct watch *watch, const look_list *looks, pid_t pid, unsigned depth, uint64_t *still_ns,
-		   uint64_t *line_ns)
+static void keep_latest(const struct watch *watch, const look_list *looks, pid_t pid, unsigned depth,
+			uint64_t *still_ns, uint64_t *line_ns)
 {
-	const struct watched *watched = find(watch, pid);
+	const struct watched *watched = find_watched(watch, pid);
 
 	if (watched && watched->still_ns > *still_ns)
 		*still_ns = watched->still_ns;
@@ -206,16 +206,16 @@ static void latest(const struct watch *watch, const look_list *looks, pid_t pid,
 		*line_ns = watched->line_ns;
 	for (size_t i = 0; i < looks->count && depth < FAMILY_DEPTH; i++)
 		if (is_child(looks->items[i].process, pid))
-			latest(watch, looks, looks->items[i].process->pid, depth + 1, still_ns, line_ns);
+			keep_latest(watch, looks, looks->items[i].process->pid, depth + 1, still_ns, line_ns);
 }
 
 enum watch_state watch_state_of(const struct watch *watch, const look_list *looks, pid_t pid, uint64_t limit_ns,
 				uint64_t now_ns)
 {
-	const struct watched *watched = find(watch, pid);
+	const struct watched *watched = find_watched(watch, pid);
 	uint64_t still_ns = 0, line_ns = 0;
 
-	latest(watch, looks, pid, 0, &still_ns, &line_ns);
+	keep_latest(watch, looks, pid, 0, &still_ns, &line_ns);
 	if (!watched || now_ns - watched->judged_ns < limit_ns || (watched->hung && still_ns <= watched->judged_ns))
 		return WATCH_GETS_ON;
 	if (now_ns - line_ns >= WATCH_RUNS_TIMES * limit_ns)
@@ -223,13 +223,13 @@ enum watch_state watch_state_of(const struct watch *watch, const look_list *look
 	return now_ns - still_ns >= limit_ns ? WATCH_STILL : WATCH_GETS_ON;
 }
 
-static void settle(const look_list *looks, pid_t pid, unsigned depth)
+static void settle_tree(const look_list *looks, pid_t pid, unsigned depth)
 {
 	for (size_t i = 0; i < looks->count; i++) {
 		struct dump_process *process = looks->items[i].process;
 
 		if (is_child(process, pid) && depth < FAMILY_DEPTH)
-			settle(looks, process->pid, depth + 1);
+			settle_tree(looks, process->pid, depth + 1);
 		if (process->pid != pid)
 			continue;
 		process->moves = false;
@@ -240,7 +240,7 @@ static void settle(const look_list *looks, pid_t pid, unsigned depth)
 
 void watch_settle(const look_list *looks, pid_t pid)
 {
-	settle(looks, pid, 0);
+	settle_tree(looks, pid, 0);
 }
 
 /* ---- whether it is a hang ------------------------------------------------------------------------------------ */

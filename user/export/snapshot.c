@@ -149,7 +149,7 @@ static void put_string(struct sink *out, const char *text)
 }
 
 /* Memoizes what was written last; returns 1 + its memo. */
-static uint32_t remember(struct snapshot *snapshot)
+static uint32_t memoize_last(struct snapshot *snapshot)
 {
 	sink_char(snapshot->out, 'r');
 	put_le(snapshot->out, snapshot->memo, 4);
@@ -168,7 +168,7 @@ static void put_text(struct snapshot *snapshot, enum text text)
 		put_again(snapshot, snapshot->texts[text]);
 	} else {
 		put_string(snapshot->out, texts[text]);
-		snapshot->texts[text] = remember(snapshot);
+		snapshot->texts[text] = memoize_last(snapshot);
 	}
 }
 
@@ -199,7 +199,7 @@ static void put_frame(struct snapshot *snapshot, uint32_t index)
 		return;
 	}
 	sink_char(snapshot->out, '}');
-	snapshot->frames.items[index] = remember(snapshot);
+	snapshot->frames.items[index] = memoize_last(snapshot);
 	sink_char(snapshot->out, '(');
 	put_text(snapshot, TEXT_NAME);
 	put_string(snapshot->out, code->name);
@@ -222,7 +222,7 @@ static void put_frames(struct snapshot *snapshot, uint32_t stack)
 		return;
 	}
 	sink_char(snapshot->out, ']');
-	snapshot->stacks.items[place] = remember(snapshot);
+	snapshot->stacks.items[place] = memoize_last(snapshot);
 	if (stack == NONE)
 		return;
 	sink_char(snapshot->out, '(');
@@ -277,7 +277,7 @@ static void begin_event(struct snapshot *snapshot, uint32_t device, enum text ac
 		put_again(snapshot, at->trace);
 	} else {
 		sink_char(snapshot->out, ']');
-		at->trace = remember(snapshot);
+		at->trace = memoize_last(snapshot);
 	}
 	sink_literal(snapshot->out, "}(");
 	put_text_pair(snapshot, TEXT_ACTION, action);

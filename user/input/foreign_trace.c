@@ -17,14 +17,14 @@ struct foreign_source {
 	bool longer; /* longer than asked for: none of it is fed */
 };
 
-static struct foreign_source *of(const struct trace_source *source)
+static struct foreign_source *source_of(const struct trace_source *source)
 {
 	return (struct foreign_source *)((char *)source - offsetof(struct foreign_source, source));
 }
 
-static int restart(struct trace_source *source, uint64_t most_bytes)
+static int restart_source(struct trace_source *source, uint64_t most_bytes)
 {
-	struct foreign_source *foreign = of(source);
+	struct foreign_source *foreign = source_of(source);
 
 	foreign->longer = foreign->file.rows.bytes > most_bytes;
 	return source->error = rows_again(&foreign->file.rows);
@@ -32,17 +32,17 @@ static int restart(struct trace_source *source, uint64_t most_bytes)
 
 static void feed_begin(struct trace_source *source, struct builder *builder)
 {
-	row_feed_begin(of(source)->feed, builder);
+	row_feed_begin(source_of(source)->feed, builder);
 }
 
 static void feed_end(struct trace_source *source, struct builder *builder)
 {
-	row_feed_end(of(source)->feed, builder);
+	row_feed_end(source_of(source)->feed, builder);
 }
 
 static bool feed_next(struct trace_source *source, struct builder *builder)
 {
-	struct foreign_source *foreign = of(source);
+	struct foreign_source *foreign = source_of(source);
 	const struct row *row;
 
 	if (foreign->longer)
@@ -57,12 +57,12 @@ static bool feed_next(struct trace_source *source, struct builder *builder)
 
 static bool is_longer(const struct trace_source *source)
 {
-	return of(source)->longer;
+	return source_of(source)->longer;
 }
 
 static void close_source(struct trace_source *source)
 {
-	struct foreign_source *foreign = of(source);
+	struct foreign_source *foreign = source_of(source);
 
 	if (foreign->feed)
 		row_feed_free(foreign->feed);
@@ -71,7 +71,7 @@ static void close_source(struct trace_source *source)
 }
 
 static const struct trace_source_kind foreign_source = {
-	.restart = restart,
+	.restart = restart_source,
 	.feed_begin = feed_begin,
 	.feed_end = feed_end,
 	.feed_next = feed_next,

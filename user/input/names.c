@@ -11,14 +11,14 @@ struct word {
 	uint32_t value;
 };
 
-static uint32_t find(const struct word *words, size_t count, const char *name, size_t size)
+static uint32_t find_word(const struct word *words, size_t count, const char *name, size_t size)
 {
 	for (size_t i = 0; i < count; i++)
 		if (strlen(words[i].name) == size && !memcmp(words[i].name, name, size))
 			return words[i].value;
 	return 0;
 }
-#define FIND(words, name, size) find(words, sizeof(words) / sizeof((words)[0]), name, size)
+#define FIND(words, name, size) find_word(words, sizeof(words) / sizeof((words)[0]), name, size)
 
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
 
@@ -251,7 +251,7 @@ enum gpt_agent_sync_kind name_to_sync(const char *name, size_t size)
 	return (enum gpt_agent_sync_kind)FIND(words, name, size);
 }
 
-static bool has(const char *name, size_t size, const char *part)
+static bool has_part(const char *name, size_t size, const char *part)
 {
 	return memmem(name, size, part, strlen(part)) != NULL;
 }
@@ -265,7 +265,7 @@ enum gpt_agent_sync_kind name_to_wait(const char *name, size_t size)
 	};
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-		if (has(name, size, parts[i].name))
+		if (has_part(name, size, parts[i].name))
 			return (enum gpt_agent_sync_kind)parts[i].value;
 	return 0;
 }

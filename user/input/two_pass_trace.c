@@ -29,7 +29,7 @@ struct two_pass_trace {
 	bool ended;
 };
 
-static struct two_pass_trace *of(struct trace *trace)
+static struct two_pass_trace *two_pass_of(struct trace *trace)
 {
 	return (struct two_pass_trace *)((char *)trace - offsetof(struct two_pass_trace, trace));
 }
@@ -71,7 +71,7 @@ static bool feed_chunk(struct two_pass_trace *two_pass, struct builder *builder)
 #define KEPT_BLOCK_MAX (32 << 20)
 #define KEPT_MAX (256 << 20)
 
-static int collect(struct two_pass_trace *two_pass)
+static int collect_facts(struct two_pass_trace *two_pass)
 {
 	int err = two_pass->source->kind->restart(two_pass->source, UINT64_MAX);
 
@@ -101,7 +101,7 @@ static bool is_time(struct two_pass_trace *two_pass)
 
 static const struct model *next_of_long(struct trace *trace)
 {
-	struct two_pass_trace *two_pass = of(trace);
+	struct two_pass_trace *two_pass = two_pass_of(trace);
 	const struct model *part = NULL;
 
 	if (trace->error)
@@ -130,7 +130,7 @@ static const struct model *next_of_long(struct trace *trace)
 
 static const struct model *first_of_long(struct trace *trace)
 {
-	struct two_pass_trace *two_pass = of(trace);
+	struct two_pass_trace *two_pass = two_pass_of(trace);
 
 	if (two_pass->second)
 		builder_discard(two_pass->second);
@@ -146,13 +146,13 @@ static const struct model *first_of_long(struct trace *trace)
 
 static void look_at_long(struct trace *trace, void (*look)(void *context), void *context)
 {
-	builder_look(of(trace)->second, look, context);
+	builder_look(two_pass_of(trace)->second, look, context);
 }
 
 static void wait_for_look(struct trace *trace)
 {
-	if (of(trace)->second)
-		builder_wait(of(trace)->second);
+	if (two_pass_of(trace)->second)
+		builder_wait(two_pass_of(trace)->second);
 }
 
 static const struct trace_kind long_source = {
@@ -162,7 +162,7 @@ static const struct trace_kind long_source = {
 
 static const struct model *first_of_short(struct trace *trace)
 {
-	return of(trace)->model;
+	return two_pass_of(trace)->model;
 }
 
 static const struct model *next_of_short(struct trace *trace)
@@ -210,7 +210,7 @@ int two_pass_trace_open(struct trace_source *source, const struct trace_division
 		err = feed_whole(two_pass);
 	if (err == -E2BIG) {
 		two_pass->trace.kind = &long_source;
-		err = collect(two_pass);
+		err = collect_facts(two_pass);
 	}
 	if (err)
 		two_pass_trace_close(&two_pass->trace);
@@ -244,7 +244,7 @@ void two_pass_trace_close(struct trace *trace)
 
 	if (!trace)
 		return;
-	two_pass = of(trace);
+	two_pass = two_pass_of(trace);
 	if (two_pass->second)
 		builder_discard(two_pass->second);
 	if (two_pass->first && !two_pass->borrows_first)

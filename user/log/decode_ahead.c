@@ -58,7 +58,7 @@ static void give_back(struct decode_ahead *ahead, const struct log_decoder *deco
 	pthread_mutex_unlock(&ahead->lock);
 }
 
-static void decode(void *context)
+static void decode_taken(void *context)
 {
 	struct decode_slot *slot = context;
 	struct log_decoder *decoder = take_decoder(slot->ahead);
@@ -88,9 +88,9 @@ void decode_ahead_put(struct decode_ahead *ahead)
 	ahead->bytes += slot->bytes;
 	slot->error = 0;
 	if (ahead->threads > 1)
-		workers_give(&slot->work, decode, slot);
+		workers_give(&slot->work, decode_taken, slot);
 	else
-		decode(slot);
+		decode_taken(slot);
 }
 
 struct log_segment *decode_ahead_oldest(struct decode_ahead *ahead, int *error)

@@ -13,25 +13,25 @@ void description_store_init(struct description_store *store, size_t bytes_max, s
 	lookup_init(&store->by_name, hash_seed());
 }
 
-static size_t cost(const struct description *description)
+static size_t cost_of(const struct description *description)
 {
 	return sizeof(*description) + description->capacity + description->refers_count * sizeof(struct description *);
 }
 
 /* ---- forgetting ------------------------------------------------------------------------------------------------ */
 
-static void release(struct description_store *store, struct description *description)
+static void release_description(struct description_store *store, struct description *description)
 {
 	if (--description->holders)
 		return;
-	store->bytes -= cost(description);
+	store->bytes -= cost_of(description);
 	array_push(&store->gone, description);
 	for (uint32_t i = 0; i < description->refers_count; i++)
 		if (description->refers_to[i])
-			release(store, description->refers_to[i]);
+			release_description(store, description->refers_to[i]);
 }
 
-static void destroy(struct description *description)
+static void destroy_description(struct description *description)
 {
 	free(description->data);
 	free(description->refers_to);
@@ -41,7 +41,7 @@ static void destroy(struct description *description)
 static void free_gone(struct description_store *store)
 {
 	for (size_t i = 0; i < store->gone.count; i++)
-		destroy(store->gone.items[i]);
+		destroy_description(store->gone.items[i]);
 	store->gone.count = 0;
 }
 
@@ -64,7 +64,7 @@ static void unlink_at(struct description_store *store, size_t index)
 	store->all.items[index] = last;
 	*index_of(store, last) = (uint32_t)index;
 	lookup_drop(&store->by_name, place_of(description->space, description->kind), description->id);
-	release(store, description);
+	release_description(store, description);
 }
 
 void description_store_free(struct description_store *store)
@@ -97,7 +97,7 @@ static uint32_t forget_older(struct description_store *store, uint32_t chunk)
 }
 
 /* Frees down to seven eighths of the bound, so that this is rare. False: only what the present chunk uses is left. */
-static bool forget(struct description_store *store)
+static bool forget_oldest(struct description_store *store)
 {
 	uint32_t oldest;
 
@@ -147,7 +147,7 @@ struct description *description_make(struct description_store *store, uint32_t s
 
 	if (index && *index != UINT32_MAX)
 		unlink_at(store, *index);
-	if (store->bytes + sizeof(*made) + bytes > store->bytes_max && !forget(store)) {
+	if (store->bytes + sizeof(*made) + bytes > store->bytes_max && !forget_oldest(store)) {
 		store->forgotten++;
 		return NULL;
 	}
@@ -164,7 +164,7 @@ struct description *description_make(struct description_store *store, uint32_t s
 	made->holders = 1;
 	*lookup_put(&store->by_name, place_of(space, kind), id, 0) = (uint32_t)store->all.count;
 	array_push(&store->all, made);
-	store->bytes += cost(made);
+	store->bytes += cost_of(made);
 	return made;
 }
 
@@ -188,12 +188,12 @@ void description_grow(struct description_store *store, struct description *descr
 		description->grown = store->chunk;
 		description->grown_from = description->bytes;
 	}
-	store->bytes -= cost(description);
+	store->bytes -= cost_of(description);
 	description->data = array_reserve(description->data, 1, description->bytes, bytes, &(size_t){0});
 	description->capacity = description->bytes + (uint32_t)bytes;
 	memcpy(description->data + description->bytes, data, bytes);
 	description->bytes += (uint32_t)bytes;
-	store->bytes += cost(description);
+	store->bytes += cost_of(description);
 }
 
 /* ---- what the chunk needs -------------------------------------------------------------------------------------- */

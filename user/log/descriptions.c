@@ -56,8 +56,8 @@ static void look_at_cupti_use(struct descriptions *descriptions, const struct gp
 
 /* ---- descriptions ---------------------------------------------------------------------------------------------- */
 
-static void describe(struct descriptions *descriptions, uint32_t pid, enum description_kind kind, uint64_t id,
-		     const struct gpt_record *record)
+static void describe_record(struct descriptions *descriptions, uint32_t pid, enum description_kind kind, uint64_t id,
+			    const struct gpt_record *record)
 {
 	struct process_numbers *process = descriptions_process(descriptions, pid);
 
@@ -93,7 +93,7 @@ static void look_at_code(struct descriptions *descriptions, const struct gpt_rec
 {
 	const struct gpt_code *code = (const struct gpt_code *)record;
 
-	describe(descriptions, code->pid, DESCRIPTION_CODE, code->code, record);
+	describe_record(descriptions, code->pid, DESCRIPTION_CODE, code->code, record);
 }
 
 static void look_at_code_lines(struct descriptions *descriptions, const struct gpt_record *record)
@@ -169,7 +169,7 @@ static void look_at_native_sym(struct descriptions *descriptions, const struct g
 {
 	const struct gpt_native_sym *symbol = (const struct gpt_native_sym *)record;
 
-	describe(descriptions, symbol->pid, DESCRIPTION_NATIVE_SYM, symbol->ip, record);
+	describe_record(descriptions, symbol->pid, DESCRIPTION_NATIVE_SYM, symbol->ip, record);
 }
 
 static void look_at_session(struct descriptions *descriptions, const struct gpt_record *record)

@@ -17,7 +17,7 @@ struct inner {
 	const struct gpt_record *record;
 };
 
-static struct description *describe(const struct inner *inner, enum description_kind kind, uint64_t id)
+static struct description *describe_inner(const struct inner *inner, enum description_kind kind, uint64_t id)
 {
 	struct descriptions *descriptions = inner->descriptions;
 	struct process_numbers *process = descriptions_process(descriptions, inner->batch->pid);
@@ -58,28 +58,29 @@ static void look_at_hello(const struct inner *inner)
 	struct process_numbers *process = descriptions_process(inner->descriptions, inner->batch->pid);
 
 	if (process)
-		describe(inner, DESCRIPTION_HELLO, description_slot(process->hellos++));
+		describe_inner(inner, DESCRIPTION_HELLO, description_slot(process->hellos++));
 }
 
 /* Totals, so that what a segment adds to them is known.  The totals of a foreign buffer are of that buffer alone. */
 static void look_at_stats(const struct inner *inner)
 {
 	if (!(inner->batch->hdr.flags & GPT_BATCH_FOREIGN))
-		describe(inner, DESCRIPTION_STATS, 0);
+		describe_inner(inner, DESCRIPTION_STATS, 0);
 }
 
 static void look_at_context(const struct inner *inner)
 {
 	const struct gpt_agent_context *context = (const struct gpt_agent_context *)inner->record;
 
-	belongs_to(inner, describe(inner, DESCRIPTION_CONTEXT, context->context), DESCRIPTION_DEVICE, context->device);
+	belongs_to(inner, describe_inner(inner, DESCRIPTION_CONTEXT, context->context), DESCRIPTION_DEVICE,
+		   context->device);
 }
 
 static void look_at_stream(const struct inner *inner)
 {
 	const struct gpt_agent_stream *stream = (const struct gpt_agent_stream *)inner->record;
 
-	belongs_to(inner, describe(inner, DESCRIPTION_STREAM, stream_id(stream->context, stream->stream)),
+	belongs_to(inner, describe_inner(inner, DESCRIPTION_STREAM, stream_id(stream->context, stream->stream)),
 		   DESCRIPTION_CONTEXT, stream->context);
 }
 
@@ -91,19 +92,19 @@ static void look_at_record(const struct inner *inner)
 		look_at_hello(inner);
 		break;
 	case GPT_AGENT_SIZES:
-		describe(inner, DESCRIPTION_SIZES, 0);
+		describe_inner(inner, DESCRIPTION_SIZES, 0);
 		break;
 	case GPT_AGENT_CLOCK:
-		describe(inner, DESCRIPTION_AGENT_CLOCK, 0);
+		describe_inner(inner, DESCRIPTION_AGENT_CLOCK, 0);
 		break;
 	case GPT_AGENT_STATS:
 		look_at_stats(inner);
 		break;
 	case GPT_AGENT_NAME:
-		describe(inner, DESCRIPTION_NAME, ((const struct gpt_agent_name *)inner->record)->id);
+		describe_inner(inner, DESCRIPTION_NAME, ((const struct gpt_agent_name *)inner->record)->id);
 		break;
 	case GPT_AGENT_DEVICE:
-		describe(inner, DESCRIPTION_DEVICE, ((const struct gpt_agent_device *)inner->record)->id);
+		describe_inner(inner, DESCRIPTION_DEVICE, ((const struct gpt_agent_device *)inner->record)->id);
 		break;
 	case GPT_AGENT_CONTEXT:
 		look_at_context(inner);
@@ -112,13 +113,13 @@ static void look_at_record(const struct inner *inner)
 		look_at_stream(inner);
 		break;
 	case GPT_AGENT_OPS:
-		describe(inner, DESCRIPTION_OPS, 0);
+		describe_inner(inner, DESCRIPTION_OPS, 0);
 		break;
 	case GPT_AGENT_TORCH_MEMORY_STATE:
-		describe(inner, DESCRIPTION_OPS, 1);
+		describe_inner(inner, DESCRIPTION_OPS, 1);
 		break;
 	case GPT_AGENT_SCHEDULE:
-		describe(inner, DESCRIPTION_OPS, 2);
+		describe_inner(inner, DESCRIPTION_OPS, 2);
 		break;
 	}
 }

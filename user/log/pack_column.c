@@ -39,7 +39,7 @@ void pack_column_free(struct pack_column *column)
 }
 
 /* Makes room for `bytes` more bytes, which may be 0; returns where they go. */
-static uint8_t *reserve(struct pack_column *column, size_t bytes)
+static uint8_t *reserve_bytes(struct pack_column *column, size_t bytes)
 {
 	column->bytes = array_reserve(column->bytes, 1, column->count, bytes + 1, &column->capacity);
 	return column->bytes + column->count;
@@ -65,7 +65,7 @@ static struct dictionary_slot *find_slot(struct dictionary *dictionary, uint64_t
 	return &dictionary->slots[first];
 }
 
-static void grow(struct dictionary *dictionary)
+static void grow_dictionary(struct dictionary *dictionary)
 {
 	struct dictionary_slot *old = dictionary->slots;
 	size_t count = old ? (size_t)1 << dictionary->slot_bits : 0;
@@ -90,7 +90,7 @@ static uint32_t number_of(struct dictionary *dictionary, uint64_t value)
 		return 0;
 	if (!dictionary->slots || (dictionary->used >> (dictionary->slot_bits - 1) && /* half full */
 				   dictionary->slot_bits < SLOT_BITS_MAX))
-		grow(dictionary);
+		grow_dictionary(dictionary);
 	slot = find_slot(dictionary, value);
 	if (slot->segment == dictionary->segment && slot->value == value)
 		return slot->number;
@@ -101,7 +101,7 @@ static uint32_t number_of(struct dictionary *dictionary, uint64_t value)
 
 INLINE void put_delta(struct pack_column *column, struct pack_places places, uint32_t offset, unsigned bytes)
 {
-	uint8_t *start = reserve(column, places.count * VARINT_MAX), *to = start;
+	uint8_t *start = reserve_bytes(column, places.count * VARINT_MAX), *to = start;
 	uint64_t previous = column->previous, any = column->any;
 
 	for (size_t i = 0; i < places.count; i++) {
@@ -120,7 +120,7 @@ INLINE void put_delta(struct pack_column *column, struct pack_places places, uin
 INLINE void put_plus(struct pack_column *column, struct pack_places places, uint32_t offset, unsigned bytes,
 		     const struct schema_field *base)
 {
-	uint8_t *start = reserve(column, places.count * VARINT_MAX), *to = start;
+	uint8_t *start = reserve_bytes(column, places.count * VARINT_MAX), *to = start;
 	uint64_t any = column->any;
 
 	for (size_t i = 0; i < places.count; i++) {
@@ -137,7 +137,7 @@ INLINE void put_plus(struct pack_column *column, struct pack_places places, uint
 
 INLINE void put_id(struct pack_column *column, struct pack_places places, uint32_t offset, unsigned bytes)
 {
-	uint8_t *start = reserve(column, places.count * (VARINT_MAX + 8)), *to = start;
+	uint8_t *start = reserve_bytes(column, places.count * (VARINT_MAX + 8)), *to = start;
 	struct dictionary *dictionary = &column->dictionary;
 	uint64_t last_value = dictionary->last_value, any = column->any;
 	uint32_t last_number = dictionary->last_number;
@@ -165,7 +165,7 @@ INLINE void put_id(struct pack_column *column, struct pack_places places, uint32
 
 INLINE void put_raw(struct pack_column *column, struct pack_places places, uint32_t offset, unsigned bytes)
 {
-	uint8_t *to = reserve(column, places.count * 8);
+	uint8_t *to = reserve_bytes(column, places.count * 8);
 	uint64_t any = column->any;
 
 	for (size_t i = 0; i < places.count; i++, to += bytes) {
@@ -229,13 +229,13 @@ void pack_column_delta16(struct pack_column *column, struct pack_places places, 
 
 void pack_column_number(struct pack_column *column, uint64_t number)
 {
-	column->count = (size_t)(varint_put(reserve(column, VARINT_MAX), number) - column->bytes);
+	column->count = (size_t)(varint_put(reserve_bytes(column, VARINT_MAX), number) - column->bytes);
 	column->any |= number;
 }
 
 void pack_column_bytes(struct pack_column *column, const uint8_t *bytes, size_t count)
 {
-	uint8_t *to = reserve(column, count);
+	uint8_t *to = reserve_bytes(column, count);
 
 	if (!count)
 		return;

@@ -293,7 +293,7 @@ static void read_ahead(struct log_reader *reader)
 /* ---- from the threads to the records ---------------------------------------------------------- */
 
 /* Whether a segment directly follows the last one that was returned; if not, its repeated records are needed. */
-static bool follows(struct log_reader *reader, const struct log_segment *segment)
+static bool follows_last(struct log_reader *reader, const struct log_segment *segment)
 {
 	bool was_passed_over = segment->passed_over >= 0;
 	int64_t before = was_passed_over ? segment->passed_over : reader->sequence;
@@ -326,7 +326,7 @@ static bool next_segment(struct log_reader *reader)
 			decode_ahead_done(&reader->ahead);
 			continue;
 		}
-		reader->at = follows(reader, segment) ? segment->own : 0;
+		reader->at = follows_last(reader, segment) ? segment->own : 0;
 		reader->end = segment->header.record_bytes;
 		reader->sequence = segment->header.sequence;
 		reader->segment = segment;

@@ -50,7 +50,7 @@ static const struct reference *references_of(const struct gpt_record *record)
 	return kinds[record->type].list();
 }
 
-static uint64_t load(const struct gpt_record *record, const struct reference *reference)
+static uint64_t load_reference(const struct gpt_record *record, const struct reference *reference)
 {
 	uint64_t value = 0;
 
@@ -67,7 +67,7 @@ static const struct reference *process_of(const struct reference *references)
 	return NULL;
 }
 
-static void refer(struct descriptions *descriptions, uint32_t pid, uint8_t to, uint64_t id, uint32_t context)
+static void refer_to(struct descriptions *descriptions, uint32_t pid, uint8_t to, uint64_t id, uint32_t context)
 {
 	switch (to) {
 	case DESCRIPTION_PROCESS:
@@ -99,14 +99,14 @@ void descriptions_note_references(struct descriptions *descriptions, const struc
 		return;
 	process = process_of(reference);
 	if (process) {
-		pid = (uint32_t)load(record, process);
+		pid = (uint32_t)load_reference(record, process);
 		descriptions_process(descriptions, pid);
 	}
 	for (; reference->bytes; reference++) {
-		uint64_t id = load(record, reference);
+		uint64_t id = load_reference(record, reference);
 
 		if (reference->to == DESCRIPTION_CONTEXT)
 			context = (uint32_t)id;
-		refer(descriptions, pid, reference->to, id, context);
+		refer_to(descriptions, pid, reference->to, id, context);
 	}
 }

@@ -119,7 +119,7 @@ void reshaper_free(struct reshaper *reshaper)
 }
 
 /* Appends `bytes` zeros; returns where they are, valid until the next call. */
-static uint8_t *append(struct reshaper *reshaper, size_t bytes)
+static uint8_t *append_zeros(struct reshaper *reshaper, size_t bytes)
 {
 	reshaper->out.items =
 		array_reserve(reshaper->out.items, 1, reshaper->out.count, bytes + 1, &reshaper->out.capacity);
@@ -130,7 +130,7 @@ static uint8_t *append(struct reshaper *reshaper, size_t bytes)
 
 static void append_bytes(struct reshaper *reshaper, const uint8_t *bytes, size_t count)
 {
-	uint8_t *to = append(reshaper, count);
+	uint8_t *to = append_zeros(reshaper, count);
 
 	if (count)
 		memcpy(to, bytes, count);
@@ -180,7 +180,7 @@ static bool reshape_batch(struct reshaper *reshaper, const struct shape *shape, 
 static bool reshape_array(struct reshaper *reshaper, const struct shape *shape, const uint8_t *elements, size_t tail)
 {
 	for (; tail >= shape->from->element.bytes && !is_too_much(reshaper); tail -= shape->from->element.bytes) {
-		move_fields(&shape->element, elements, append(reshaper, shape->to->element.bytes));
+		move_fields(&shape->element, elements, append_zeros(reshaper, shape->to->element.bytes));
 		elements += shape->from->element.bytes;
 	}
 	return !is_too_much(reshaper);
@@ -195,14 +195,14 @@ static bool reshape_record(struct reshaper *reshaper, const struct shape *shape,
 	uint32_t fixed = tail || shape->to->tail != SCHEMA_BYTES ? shape->to->fixed.bytes : shape->fixed.known;
 	struct gpt_record header = *record;
 
-	move_fields(&shape->fixed, bytes, append(reshaper, fixed));
+	move_fields(&shape->fixed, bytes, append_zeros(reshaper, fixed));
 	if (shape->from->tail != shape->to->tail || shape->to->tail == SCHEMA_BYTES)
 		append_bytes(reshaper, bytes + shape->from->fixed.bytes, tail);
 	else if (shape->to->tail == SCHEMA_ARRAY
 			 ? !reshape_array(reshaper, shape, bytes + shape->from->fixed.bytes, tail)
 			 : !reshape_batch(reshaper, shape, bytes, tail, begin))
 		return false;
-	append(reshaper, -(reshaper->out.count - begin) & 7);
+	append_zeros(reshaper, -(reshaper->out.count - begin) & 7);
 	header.size = (uint32_t)(reshaper->out.count - begin);
 	memcpy(reshaper->out.items + begin, &header, sizeof(header));
 	return !is_too_much(reshaper);

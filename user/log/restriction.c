@@ -2,7 +2,7 @@
 /* Compares times, processes and types of a segment's header with those that are wanted. */
 #include "log/restriction.h"
 
-static bool overlaps(uint64_t first, uint64_t last, uint64_t from, uint64_t to)
+static bool overlaps_range(uint64_t first, uint64_t last, uint64_t from, uint64_t to)
 {
 	return (first || last) && first <= to && last >= from;
 }
@@ -11,8 +11,8 @@ static bool times_are_wanted(const struct gpt_log_segment *header, const struct 
 {
 	bool has_times = header->first_ns || header->last_ns || header->first_wall_ns || header->last_wall_ns;
 
-	return !has_times || overlaps(header->first_ns, header->last_ns, wanted->from_ns, wanted->to_ns) ||
-	       overlaps(header->first_wall_ns, header->last_wall_ns, wanted->from_wall_ns, wanted->to_wall_ns);
+	return !has_times || overlaps_range(header->first_ns, header->last_ns, wanted->from_ns, wanted->to_ns) ||
+	       overlaps_range(header->first_wall_ns, header->last_wall_ns, wanted->from_wall_ns, wanted->to_wall_ns);
 }
 
 static bool processes_are_wanted(const struct gpt_log_segment *header, const uint32_t *pids,

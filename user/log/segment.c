@@ -46,7 +46,7 @@ void segment_encoder_free(struct segment_encoder *encoder)
 	free(encoder);
 }
 
-static void *reserve(struct segment_encoder *encoder, size_t bytes)
+static void *reserve_bytes(struct segment_encoder *encoder, size_t bytes)
 {
 	encoder->bytes = array_reserve(encoder->bytes, 1, 0, bytes, &encoder->capacity);
 	return encoder->bytes;
@@ -87,7 +87,7 @@ int segment_encode(struct segment_encoder *encoder, const uint8_t *records, size
 		return err;
 	header_size = header_bytes(&packed);
 	room = ZSTD_compressBound(packed.packed_bytes);
-	to = reserve(encoder, header_size + gpt_padded(room));
+	to = reserve_bytes(encoder, header_size + gpt_padded(room));
 	frame = ZSTD_compress2(encoder->zstd, to + header_size, room, packed.packed, packed.packed_bytes);
 	if (ZSTD_isError(frame))
 		return -EIO;

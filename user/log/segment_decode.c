@@ -74,7 +74,7 @@ static bool checksum_holds(const struct log_segment *segment)
 }
 
 /* The frame must hold as many bytes as the header says, which bounds the memory allocated for it. */
-static bool decompress(const struct log_segment *segment, struct log_decoder *decoder)
+static bool decompress_frame(const struct log_segment *segment, struct log_decoder *decoder)
 {
 	const struct gpt_log_segment *header = &segment->header;
 	const uint8_t *frame = segment->file.data + header->header_size;
@@ -135,7 +135,7 @@ int log_segment_decode(struct log_segment *segment, struct log_decoder *decoder,
 {
 	const struct gpt_log_segment *header = &segment->header;
 
-	if (!log_segment_header_is_sane(header) || !checksum_holds(segment) || !decompress(segment, decoder))
+	if (!log_segment_header_is_sane(header) || !checksum_holds(segment) || !decompress_frame(segment, decoder))
 		return -EPROTO;
 	if (!decoder->unpacker) {
 		decoder->unpacker = unpacker_new(schema);

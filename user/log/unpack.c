@@ -178,7 +178,7 @@ static bool are_columns_done(const struct unpacker *unpacker)
 /* ---- where records are -------------------------------------------------------------------------------------- */
 
 /* The end of what is around the next record: a batch's records, or all records. */
-static size_t limit(const struct position *position)
+static size_t limit_of(const struct position *position)
 {
 	return position->batch_end ? position->batch_rest : position->bytes;
 }
@@ -210,7 +210,7 @@ static void leave_batch(struct position *position)
 static bool take_raw(struct position *position, struct unpack_row *row)
 {
 	struct unpack_column *column = &row->columns[0];
-	size_t room = limit(position) - position->at;
+	size_t room = limit_of(position) - position->at;
 	struct gpt_record record = {.size = 0};
 
 	if (room < sizeof(record))
@@ -248,7 +248,7 @@ static bool take_record(struct position *position, struct unpack_row *row)
 	struct gpt_record record = {.type = row->type->type};
 
 	if (!unpack_column_next32(&row->columns[PACKED_SIZE], &record.size) || record.size % 8 ||
-	    record.size < row->type->fixed.bytes || record.size > limit(position) - position->at)
+	    record.size < row->type->fixed.bytes || record.size > limit_of(position) - position->at)
 		return false;
 	zero_until(position, position->at + record.size);
 	memcpy(position->records + position->at, &record, sizeof(record));

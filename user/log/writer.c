@@ -240,7 +240,7 @@ static void *writer_main(void *context)
 /* ---- appending ------------------------------------------------------------------------------------------------- */
 
 /* Hands the open chunk to the thread. */
-static void cut(struct log_writer *writer)
+static void hand_over_chunk(struct log_writer *writer)
 {
 	if (!writer->open || !writer->open->bytes || writer->error)
 		return;
@@ -279,7 +279,7 @@ int log_writer_append_locked(struct log_writer *writer, const struct gpt_record 
 	if (size < sizeof(*record) || size > GPT_RECORD_MAX || size % 8)
 		return -EINVAL;
 	while (!writer->open || size > WRITER_CHUNK_BYTES - writer->open->bytes) {
-		cut(writer);
+		hand_over_chunk(writer);
 		err = open_chunk(writer);
 		if (err)
 			return err;
@@ -315,7 +315,7 @@ int log_writer_flush(struct log_writer *writer)
 
 	log_writer_lock(writer);
 	if (is_worth_a_segment(writer))
-		cut(writer);
+		hand_over_chunk(writer);
 	error = writer->error;
 	log_writer_unlock(writer);
 	return error;
@@ -326,7 +326,7 @@ int log_writer_settle(struct log_writer *writer)
 	int error;
 
 	log_writer_lock(writer);
-	cut(writer);
+	hand_over_chunk(writer);
 	while (writer->queue || writer->busy)
 		pthread_cond_wait(&writer->done, &writer->lock);
 	error = writer->error;

@@ -130,7 +130,7 @@ static uint64_t shift_mix(uint64_t value)
 	return value ^ value >> 47;
 }
 
-static uint64_t load(const char *text, size_t bytes)
+static uint64_t load_bytes(const char *text, size_t bytes)
 {
 	uint64_t value = 0;
 
@@ -146,11 +146,11 @@ static uint64_t hash_text(const char *text)
 	uint64_t hash = 0xc70f6907u ^ left * mul;
 
 	for (; left >= 8; text += 8, left -= 8) {
-		hash ^= shift_mix(load(text, 8) * mul) * mul;
+		hash ^= shift_mix(load_bytes(text, 8) * mul) * mul;
 		hash *= mul;
 	}
 	if (left) {
-		hash ^= load(text, left);
+		hash ^= load_bytes(text, left);
 		hash *= mul;
 	}
 	hash = shift_mix(hash) * mul;
@@ -158,7 +158,7 @@ static uint64_t hash_text(const char *text)
 }
 
 /* c10::hash_combine (c10/util/hash.h). */
-static uint64_t combine(uint64_t hash, uint64_t value)
+static uint64_t combine_hash(uint64_t hash, uint64_t value)
 {
 	return hash ^ (value + 0x9e3779b9u + (hash << 6) + (hash >> 2));
 }
@@ -168,15 +168,15 @@ uint64_t collective_id(const struct collective *collective, int64_t sequence)
 	const int64_t *numbers = collective->numbers;
 	uint64_t hash = hash_text(collective->fields[GPT_COLLECTIVE_GROUP]);
 
-	hash = combine((uint64_t)sequence, hash);
-	hash = combine((uint64_t)(numbers[GPT_COLLECTIVE_POINT_TO_POINT] == 1), hash);
-	hash = combine((uint64_t)numbers[GPT_COLLECTIVE_RANK_START], hash);
-	hash = combine((uint64_t)numbers[GPT_COLLECTIVE_RANK_STRIDE], hash);
-	return combine((uint64_t)numbers[GPT_COLLECTIVE_GROUP_SIZE], hash);
+	hash = combine_hash((uint64_t)sequence, hash);
+	hash = combine_hash((uint64_t)(numbers[GPT_COLLECTIVE_POINT_TO_POINT] == 1), hash);
+	hash = combine_hash((uint64_t)numbers[GPT_COLLECTIVE_RANK_START], hash);
+	hash = combine_hash((uint64_t)numbers[GPT_COLLECTIVE_RANK_STRIDE], hash);
+	return combine_hash((uint64_t)numbers[GPT_COLLECTIVE_GROUP_SIZE], hash);
 }
 
 /*
- * Adds the sequence number again, spread over all bits, as combine() loses bits of numbers that are close to each
+ * Adds the sequence number again, spread over all bits, as combine_hash() loses bits of numbers that are close to each
  * other.
  */
 uint64_t collective_key(const struct collective *collective, int64_t sequence)

@@ -11,7 +11,7 @@ struct output {
 	jmp_buf too_long;
 };
 
-static void take(const char *piece, size_t size, void *opaque)
+static void take_piece(const char *piece, size_t size, void *opaque)
 {
 	struct output *output = opaque;
 	text_buffer *text = output->text;
@@ -45,7 +45,8 @@ bool demangle(const char *mangled, size_t size, text_buffer *out)
 	if (setjmp(output.too_long))
 		return false;
 	if (name[1] == 'R')
-		return rust_demangle_callback(name, 0, take, &output) != 0;
+		return rust_demangle_callback(name, 0, take_piece, &output) != 0;
 	/* its own limit would refuse every name above 1,024 bytes, and CUTLASS kernels have longer ones */
-	return cplus_demangle_v3_callback(name, DMGL_PARAMS | DMGL_ANSI | DMGL_NO_RECURSE_LIMIT, take, &output) != 0;
+	return cplus_demangle_v3_callback(name, DMGL_PARAMS | DMGL_ANSI | DMGL_NO_RECURSE_LIMIT, take_piece, &output) !=
+	       0;
 }

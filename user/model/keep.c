@@ -188,7 +188,7 @@ static void apply_to(struct keep *keep, struct kept_events *events, void *items,
 
 /* ---- references ------------------------------------------------------------------------------------------------- */
 
-static void follow(const struct kept_events *events, uint32_t *index)
+static void follow_index(const struct kept_events *events, uint32_t *index)
 {
 	if (*index != NONE)
 		*index = events->places[*index];
@@ -198,7 +198,7 @@ static void follow_all(const struct keep *keep, struct model *model)
 {
 #define FOLLOW(one, many, member, others)                                                                              \
 	for (uint32_t i = 0; i < model->one##_count; i++)                                                              \
-		follow(&keep->others, &model->many[i].member);
+		follow_index(&keep->others, &model->many[i].member);
 	MODEL_REFERENCES(FOLLOW)
 #undef FOLLOW
 }

@@ -8,7 +8,7 @@ struct walk {
 	const char *at, *end;
 };
 
-static bool take(struct walk *walk, char c)
+static bool take_character(struct walk *walk, char c)
 {
 	if (walk->at == walk->end || *walk->at != c)
 		return false;
@@ -20,7 +20,7 @@ static bool take_number(struct walk *walk)
 {
 	const char *first;
 
-	take(walk, '-');
+	take_character(walk, '-');
 	first = walk->at;
 	while (walk->at < walk->end && *walk->at >= '0' && *walk->at <= '9')
 		walk->at++;
@@ -35,7 +35,7 @@ static bool take_string(struct walk *walk)
 			return false;
 		walk->at++;
 	}
-	return take(walk, '"');
+	return take_character(walk, '"');
 }
 
 static bool take_array(struct walk *walk, bool of_strings, int depth);
@@ -43,8 +43,8 @@ static bool take_array(struct walk *walk, bool of_strings, int depth);
 static bool take_element(struct walk *walk, bool of_strings, int depth)
 {
 	if (of_strings)
-		return take(walk, '"') && take_string(walk);
-	if (take(walk, '['))
+		return take_character(walk, '"') && take_string(walk);
+	if (take_character(walk, '['))
 		return depth < DEPTH_MAX && take_array(walk, false, depth + 1);
 	return depth > 1 && take_number(walk);
 }
@@ -52,14 +52,14 @@ static bool take_element(struct walk *walk, bool of_strings, int depth)
 /* Starts after the opening bracket. */
 static bool take_array(struct walk *walk, bool of_strings, int depth)
 {
-	if (take(walk, ']'))
+	if (take_character(walk, ']'))
 		return true;
 	do {
-		take(walk, ' ');
+		take_character(walk, ' ');
 		if (!take_element(walk, of_strings, depth))
 			return false;
-	} while (take(walk, ','));
-	return take(walk, ']');
+	} while (take_character(walk, ','));
+	return take_character(walk, ']');
 }
 
 bool op_inputs_split(const char *text, size_t size, struct op_inputs_part_text parts[OP_INPUTS_PARTS])
@@ -67,10 +67,11 @@ bool op_inputs_split(const char *text, size_t size, struct op_inputs_part_text p
 	struct walk walk = {text, text + size};
 
 	for (int i = 0; i < OP_INPUTS_PARTS; i++) {
-		if (i && !take(&walk, ' '))
+		if (i && !take_character(&walk, ' '))
 			return false;
 		parts[i].text = walk.at;
-		if (!take(&walk, '[') || !take_array(&walk, i == OP_INPUTS_TYPES || i == OP_INPUTS_CONCRETE, 1))
+		if (!take_character(&walk, '[') ||
+		    !take_array(&walk, i == OP_INPUTS_TYPES || i == OP_INPUTS_CONCRETE, 1))
 			return false;
 		parts[i].size = (size_t)(walk.at - parts[i].text);
 	}

@@ -42,7 +42,7 @@ static size_t count_until(const struct order_key *keys, size_t count, uint64_t t
 /*
  * Merges keys[0..middle) with keys[middle..count).  Visits only the overlapping keys, and copies only their left half.
  */
-static void merge(struct order_key *keys, size_t middle, size_t count, struct order_key *spare)
+static void merge_halves(struct order_key *keys, size_t middle, size_t count, struct order_key *spare)
 {
 	size_t left = 0, right, out = 0, first;
 
@@ -105,7 +105,7 @@ static size_t merge_runs(struct order_key *keys, size_t *ends, size_t runs, stru
 		size_t end = ends[i + 1 < runs ? i + 1 : i];
 
 		if (i + 1 < runs)
-			merge(keys + begin, ends[i] - begin, end - begin, spare);
+			merge_halves(keys + begin, ends[i] - begin, end - begin, spare);
 		ends[left++] = begin = end;
 	}
 	return left;

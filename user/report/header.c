@@ -6,7 +6,7 @@
 
 #include "report/page/parts.h"
 
-static char *plural(uint64_t count, const char *one, const char *many)
+static char *print_count(uint64_t count, const char *one, const char *many)
 {
 	return xasprintf("%s %s", number_count(count).text, count == 1 ? one : many);
 }
@@ -171,9 +171,9 @@ static void put_processes(struct report *report)
 static void put_page_head(struct report *report)
 {
 	const struct model *model = report->model;
-	char *threads = plural(report->all->threads.count, "thread launching", "threads launching");
+	char *threads = print_count(report->all->threads.count, "thread launching", "threads launching");
 	uint32_t gpus = (uint32_t)report->all->utilization.rows.count, shown = 0;
-	char *devices = gpus ? plural(gpus, "GPU", "GPUs") : xstrdup("no GPU times");
+	char *devices = gpus ? print_count(gpus, "GPU", "GPUs") : xstrdup("no GPU times");
 	char *sum =
 		xasprintf(", %s, %s, %s", number_time(report->all->window.end_ns - report->all->window.start_ns).text,
 			  threads, devices);

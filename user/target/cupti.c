@@ -38,7 +38,7 @@ static unsigned major_of(const char *path)
 	return so ? (unsigned)strtoul(so + 4, NULL, 10) : 0;
 }
 
-static bool exists(const struct search *search, const char *path)
+static bool file_exists(const struct search *search, const char *path)
 {
 	char *whole = xasprintf("/proc/%d/root%s", search->thread, path);
 	struct stat stat_buffer;
@@ -48,9 +48,9 @@ static bool exists(const struct search *search, const char *path)
 	return is;
 }
 
-static bool take(struct search *search, char *path, const char *why)
+static bool take_path(struct search *search, char *path, const char *why)
 {
-	if (!exists(search, path)) {
+	if (!file_exists(search, path)) {
 		free(path);
 		return false;
 	}
@@ -66,8 +66,8 @@ static bool take_in(struct search *search, const char *folder, size_t length, co
 	for (unsigned others = 0; others < 2; others++)
 		for (size_t i = 0; i < GENERATIONS; i++)
 			if ((generations[i].major != search->choice->runtime) == others &&
-			    take(search, xasprintf("%.*s/%s/%s", (int)length, folder, below, generations[i].soname),
-				 why))
+			    take_path(search,
+				      xasprintf("%.*s/%s/%s", (int)length, folder, below, generations[i].soname), why))
 				return true;
 	return false;
 }
@@ -166,7 +166,7 @@ static void take_given(struct search *search, const char *given, const char *why
 	choice->major = major_of(given);
 	if (mapped && !is_same(search, given, mapped))
 		choice->refused = "is named, but another is mapped";
-	else if (*given != '/' || !exists(search, given))
+	else if (*given != '/' || !file_exists(search, given))
 		choice->refused = "is named and not there";
 	else if (choice->major && choice->runtime && choice->major != choice->runtime)
 		choice->refused = "is named, but of another CUDA than its libcudart";

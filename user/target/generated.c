@@ -35,40 +35,40 @@ struct reader {
 	void *context;
 };
 
-static bool begins(struct generated_text text, const char *with)
+static bool begins_with(struct generated_text text, const char *with)
 {
 	return text.size >= strlen(with) && !memcmp(text.bytes, with, strlen(with));
 }
 
-static struct generated_text from(struct generated_text text, size_t at)
+static struct generated_text text_from(struct generated_text text, size_t at)
 {
 	return (struct generated_text){text.bytes + at, text.size - at};
 }
 
-static struct generated_text until(struct generated_text text, const char *end)
+static struct generated_text text_until(struct generated_text text, const char *end)
 {
 	return (struct generated_text){text.bytes, (size_t)(end - text.bytes)};
 }
 
 /* NULL: it is not there. */
-static const char *find(struct generated_text text, const char *what)
+static const char *find_text(struct generated_text text, const char *what)
 {
 	return text.size ? memmem(text.bytes, text.size, what, strlen(what)) : NULL;
 }
 
-static struct generated_text after(struct generated_text text, const char *found, const char *what)
+static struct generated_text text_after(struct generated_text text, const char *found, const char *what)
 {
-	return from(text, (size_t)(found - text.bytes) + strlen(what));
+	return text_from(text, (size_t)(found - text.bytes) + strlen(what));
 }
 
 static struct generated_text without_blanks(struct generated_text text)
 {
 	while (text.size && *text.bytes == ' ')
-		text = from(text, 1);
+		text = text_from(text, 1);
 	return text;
 }
 
-static size_t identifier(struct generated_text text)
+static size_t identifier_size(struct generated_text text)
 {
 	size_t size = 0;
 
@@ -85,7 +85,7 @@ static void split_place(struct generated_text place, struct definition *said)
 	const char *colon = memrchr(place.bytes, ':', place.size);
 	uint32_t number = 0;
 
-	said->file = colon ? until(place, colon) : place;
+	said->file = colon ? text_until(place, colon) : place;
 	for (const char *at = colon ? colon + 1 : NULL; at && at < place.bytes + place.size; at++) {
 		if (*at < '0' || *at > '9' || number > UINT32_MAX / 10 - 1) {
 			number = 0;
@@ -99,21 +99,21 @@ static void split_place(struct generated_text place, struct definition *said)
 static void read_comment(struct reader *reader, struct generated_text text)
 {
 	static const char nodes[] = "Source Nodes: [", ops[] = "], Original ATen: [";
-	const char *begin = find(text, nodes), *middle = find(text, ops);
+	const char *begin = find_text(text, nodes), *middle = find_text(text, ops);
 	struct definition *said = &reader->said;
 
-	if (begins(text, "# kernel path: ")) {
-		said->file = from(text, strlen("# kernel path: "));
+	if (begins_with(text, "# kernel path: ")) {
+		said->file = text_from(text, strlen("# kernel path: "));
 		said->file_line = 0;
-	} else if (begins(text, "# Original path: ")) {
-		split_place(from(text, strlen("# Original path: ")), said);
+	} else if (begins_with(text, "# Original path: ")) {
+		split_place(text_from(text, strlen("# Original path: ")), said);
 	} else if (begin && middle && middle > begin) {
 		const char *end;
 
-		said->nodes = until(after(text, begin, nodes), middle);
-		said->ops = after(text, middle, ops);
+		said->nodes = text_until(text_after(text, begin, nodes), middle);
+		said->ops = text_after(text, middle, ops);
 		end = memrchr(said->ops.bytes, ']', said->ops.size);
-		said->ops = end ? until(said->ops, end) : said->ops;
+		said->ops = end ? text_until(said->ops, end) : said->ops;
 	} else {
 		return;
 	}
@@ -132,19 +132,19 @@ static void read_kernel(struct reader *reader, struct generated_text text)
 	struct definition *kernel = &reader->kernels.items[reader->kernels.count - 1];
 
 	reader->inside++;
-	if (begins(text, "'''"))
+	if (begins_with(text, "'''"))
 		reader->inside = 0;
-	else if (begins(text, "@triton.jit"))
+	else if (begins_with(text, "@triton.jit"))
 		kernel->is_triton = true;
-	else if (kernel->is_triton && kernel->file.size && !kernel->file_line && begins(text, "def "))
+	else if (kernel->is_triton && kernel->file.size && !kernel->file_line && begins_with(text, "def "))
 		kernel->file_line = reader->inside;
 }
 
 static bool read_definition(struct reader *reader, struct generated_text text)
 {
-	size_t size = identifier(text);
+	size_t size = identifier_size(text);
 
-	if (!size || !begins(from(text, size), " = async_compile."))
+	if (!size || !begins_with(text_from(text, size), " = async_compile."))
 		return false;
 	if (reader->kernels.count < GENERATED_KERNELS_MAX) {
 		reader->said.name = (struct generated_text){text.bytes, size};
@@ -171,12 +171,12 @@ static struct generated_text called_library(struct generated_text text)
 	static const char *const libraries[] = {"extern_kernels.", "torch.ops."};
 
 	for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++) {
-		const char *begin = find(text, libraries[i]), *end;
+		const char *begin = find_text(text, libraries[i]), *end;
 
 		if (begin) {
-			text = from(text, (size_t)(begin - text.bytes));
+			text = text_from(text, (size_t)(begin - text.bytes));
 			end = memchr(text.bytes, '(', text.size);
-			return end ? until(text, end) : (struct generated_text){0};
+			return end ? text_until(text, end) : (struct generated_text){0};
 		}
 	}
 	return (struct generated_text){0};
@@ -184,11 +184,11 @@ static struct generated_text called_library(struct generated_text text)
 
 static void read_statement(struct reader *reader, struct generated_text text)
 {
-	struct generated_text name = {text.bytes, identifier(text)}, rest = from(text, name.size);
+	struct generated_text name = {text.bytes, identifier_size(text)}, rest = text_from(text, name.size);
 	const struct definition *kernel = NULL;
 	struct generated_line line = {.line = reader->line};
 
-	if (name.size && (begins(rest, ".run(") || begins(rest, "(")))
+	if (name.size && (begins_with(rest, ".run(") || begins_with(rest, "(")))
 		kernel = find_kernel(reader, name);
 	line.kernel = kernel ? kernel->name : called_library(text);
 	if (!line.kernel.size || (!kernel && !reader->any_said) || reader->lines_reported >= GENERATED_LINES_MAX)
@@ -222,7 +222,7 @@ void generated_read(const char *text, size_t bytes, void (*report)(void *context
 			continue;
 		}
 		line = without_blanks(line);
-		if (begins(line, "#"))
+		if (begins_with(line, "#"))
 			read_comment(&reader, line);
 		else if (!read_definition(&reader, line))
 			read_statement(&reader, line);

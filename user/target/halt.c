@@ -22,7 +22,7 @@ static bool read_small(const char *path, char *text, size_t size)
 	return got >= 0;
 }
 
-static bool says(const char *hierarchy, const char *folder, const char *file, const char *word)
+static bool file_has_word(const char *hierarchy, const char *folder, const char *file, const char *word)
 {
 	char path[CGROUPS_MAX + 64], text[256];
 
@@ -45,10 +45,10 @@ bool process_is_frozen(pid_t pid)
 			continue;
 		folder++;
 		if (!strncmp(controllers, "::", 2)) /* beside v1's hierarchies it is mounted as "unified" */
-			frozen = says("", folder, "cgroup.events", "frozen 1") ||
-				 says("/unified", folder, "cgroup.events", "frozen 1");
+			frozen = file_has_word("", folder, "cgroup.events", "frozen 1") ||
+				 file_has_word("/unified", folder, "cgroup.events", "frozen 1");
 		else if (strstr(controllers, "freezer")) /* FROZEN, FREEZING */
-			frozen = says("/freezer", folder, "freezer.state", "FR");
+			frozen = file_has_word("/freezer", folder, "freezer.state", "FR");
 	}
 	return frozen;
 }

@@ -27,7 +27,7 @@ static const Elf64_Shdr *section_of_type(const struct image *image, uint32_t typ
 	return NULL;
 }
 
-static const Elf64_Shdr *linked(const struct image *image, const Elf64_Shdr *from, uint32_t type)
+static const Elf64_Shdr *linked_section(const struct image *image, const Elf64_Shdr *from, uint32_t type)
 {
 	Elf_Scn *section = from ? elf_getscn(image->elf, from->sh_link) : NULL;
 	const Elf64_Shdr *header = section ? elf64_getshdr(section) : NULL;
@@ -39,8 +39,8 @@ static void find_hash(const struct image *image, struct symbol_hash *hash)
 {
 	hash->looked_for = true;
 	hash->table = section_of_type(image, SHT_GNU_HASH);
-	hash->symbols = linked(image, hash->table, SHT_DYNSYM);
-	hash->strings = linked(image, hash->symbols, SHT_STRTAB);
+	hash->symbols = linked_section(image, hash->table, SHT_DYNSYM);
+	hash->strings = linked_section(image, hash->symbols, SHT_STRTAB);
 	hash->versions = section_of_type(image, SHT_GNU_versym);
 	hash->usable = hash->strings && image_section_read(image, hash->table, 0, &hash->head, sizeof(hash->head)) &&
 		       hash->head.buckets && hash->head.words && hash->head.shift < 32;

@@ -139,7 +139,7 @@ static bool has_name(const struct symbol_table *table, const Elf64_Sym *symbol, 
 	return !strncmp(its, name, length) && (!its[length] || (!table->dynamic && its[length] == '@'));
 }
 
-static void fill(const Elf64_Sym *symbol, const char *name, bool dynamic, struct image_symbol *out)
+static void fill_symbol(const Elf64_Sym *symbol, const char *name, bool dynamic, struct image_symbol *out)
 {
 	*out = (struct image_symbol){
 		.address = symbol->st_value,
@@ -192,7 +192,7 @@ static int find_in(const struct image *image, unsigned number, const char *name,
 
 	if (!symbol)
 		return -ENOENT;
-	fill(symbol, name, number == TABLE_DYNAMIC, out);
+	fill_symbol(symbol, name, number == TABLE_DYNAMIC, out);
 	return 0;
 }
 
@@ -204,7 +204,7 @@ int image_exported(const struct image *image, const char *name, struct image_sym
 		return find_in(image, TABLE_DYNAMIC, name, out);
 	if (!found.any)
 		return -ENOENT;
-	fill(&found.symbol, name, true, out);
+	fill_symbol(&found.symbol, name, true, out);
 	return 0;
 }
 
@@ -231,7 +231,7 @@ int image_each_symbol(const struct image *image, int (*fn)(const struct image_sy
 
 			if (!symbol_is_defined(table, &table->symbols[i]))
 				continue;
-			fill(&table->symbols[i], bare_name(table, &table->symbols[i]), table->dynamic, &symbol);
+			fill_symbol(&table->symbols[i], bare_name(table, &table->symbols[i]), table->dynamic, &symbol);
 			stop = fn(&symbol, context);
 			if (stop)
 				return stop;
@@ -319,7 +319,7 @@ int image_symbol_at(struct image *image, uint64_t address, struct image_symbol *
 	symbol = &table->symbols[entry->symbol];
 	if (!symbol->st_size && !is_in_its_section(image, symbol, address))
 		return -ENOENT;
-	fill(symbol, bare_name(table, symbol), table->dynamic, out);
+	fill_symbol(symbol, bare_name(table, symbol), table->dynamic, out);
 	return 0;
 }
 

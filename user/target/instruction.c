@@ -75,7 +75,7 @@ struct cursor {
 	bool prefix_67;
 };
 
-static int take(struct cursor *cursor)
+static int take_byte(struct cursor *cursor)
 {
 	return cursor->at < cursor->end ? cursor->code[cursor->at++] : -1;
 }
@@ -117,17 +117,17 @@ static bool take_prefix(struct cursor *cursor, struct instruction *out)
 /* VEX (c4, c5) and EVEX (62): payload bytes, then opcode; all have a ModRM except vzeroupper. */
 static int take_vector_opcode(struct cursor *cursor, int escape, struct instruction *out)
 {
-	int payload = take(cursor), map = 1;
+	int payload = take_byte(cursor), map = 1;
 
 	if (payload < 0)
 		return -1;
 	if (escape != 0xc5) {
 		map = payload & (escape == 0xc4 ? 0x1f : 0x07);
-		take(cursor);
+		take_byte(cursor);
 		if (escape == 0x62)
-			take(cursor);
+			take_byte(cursor);
 	}
-	payload = take(cursor);
+	payload = take_byte(cursor);
 	if (payload < 0 || map < 1 || map > 6 || map == 4)
 		return -1;
 	out->map = MAP_OTHER;
@@ -140,7 +140,7 @@ static int take_vector_opcode(struct cursor *cursor, int escape, struct instruct
 /* The opcode after prefixes; returns its shape or -1. */
 static int take_opcode(struct cursor *cursor, struct instruction *out)
 {
-	int byte = take(cursor);
+	int byte = take_byte(cursor);
 
 	if (byte < 0)
 		return -1;
@@ -150,11 +150,11 @@ static int take_opcode(struct cursor *cursor, struct instruction *out)
 		out->opcode = (uint8_t)byte;
 		return one_byte[byte];
 	}
-	byte = take(cursor);
+	byte = take_byte(cursor);
 	if (byte < 0)
 		return -1;
 	if (byte == 0x38 || byte == 0x3a) {
-		int last = take(cursor);
+		int last = take_byte(cursor);
 
 		out->map = MAP_OTHER;
 		out->opcode = (uint8_t)last;
@@ -167,7 +167,7 @@ static int take_opcode(struct cursor *cursor, struct instruction *out)
 
 static bool take_modrm(struct cursor *cursor, struct instruction *out)
 {
-	int byte = take(cursor), sib, displacement;
+	int byte = take_byte(cursor), sib, displacement;
 
 	if (byte < 0)
 		return false;
@@ -176,7 +176,7 @@ static bool take_modrm(struct cursor *cursor, struct instruction *out)
 	out->rm = (uint8_t)(byte & 7);
 	displacement = out->mod == 1 ? 1 : out->mod == 2 || (out->mod == 0 && out->rm == 5) ? 4 : 0;
 	if (out->mod != 3 && out->rm == 4) {
-		sib = take(cursor);
+		sib = take_byte(cursor);
 		if (sib < 0)
 			return false;
 		if (out->mod == 0 && (sib & 7) == 5)

@@ -97,7 +97,7 @@ static void with_ids_of_process(struct reader_area *area, reader_job job)
 
 /* ---- a file, in the reader ------------------------------------------------------------------------------------- */
 
-static int copy(struct reader_area *area, int from)
+static int copy_file(struct reader_area *area, int from)
 {
 	int to = (int)syscall(SYS_memfd_create, "gputrace-copy", MFD_CLOEXEC), error = to < 0 ? -errno : 0;
 	uint64_t count = 0;
@@ -144,7 +144,7 @@ static void open_regular(struct reader_area *area, int path_fd, bool check)
 	}
 	close(path_fd);
 	if (fd >= 0 && system.f_type == FUSE_SUPER_MAGIC && !is_served_by_root(area, area->stat.st_dev)) {
-		int copied = copy(area, fd);
+		int copied = copy_file(area, fd);
 
 		area->copied = true;
 		close(fd);

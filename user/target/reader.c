@@ -68,7 +68,7 @@ static ARRAY(struct reader_silent) silent;
 /* ---- the reader ---------------------------------------------------------------------------------------------- */
 
 /* After the answer the area belongs to the other side, which may ask for the next job at once. */
-static void answer(int to, struct reader_area *area)
+static void send_answer(int to, struct reader_area *area)
 {
 	int fd = area->fd;
 	char byte = 0;
@@ -94,7 +94,7 @@ static void answer(int to, struct reader_area *area)
 }
 
 /* Ends when the socket's other end is closed: when gputrace ends in any way. */
-static void __attribute__((noreturn)) serve(int socket, struct reader_area *area)
+static void __attribute__((noreturn)) serve_jobs(int socket, struct reader_area *area)
 {
 	reader_job job;
 	sigset_t every;
@@ -110,7 +110,7 @@ static void __attribute__((noreturn)) serve(int socket, struct reader_area *area
 	syscall(SYS_close_range, socket + 1, ~0U, 0);
 	while (recv(socket, &job, sizeof(job), 0) == sizeof(job)) {
 		job(area);
-		answer(socket, area);
+		send_answer(socket, area);
 	}
 	_exit(0);
 }
@@ -126,7 +126,7 @@ static void free_reader(struct reader *reader)
 	free(reader);
 }
 
-static int start(struct reader *reader)
+static int start_reader(struct reader *reader)
 {
 	int sockets[2];
 	void *area;
@@ -143,7 +143,7 @@ static int start(struct reader *reader)
 	/* Not fork(): another thread may hold a lock that its handlers wait for. */
 	reader->process = (pid_t)syscall(SYS_clone, SIGCHLD, 0L, 0L, 0L, 0L);
 	if (!reader->process)
-		serve(sockets[1], area);
+		serve_jobs(sockets[1], area);
 	close(sockets[1]);
 	if (reader->process < 0) {
 		int error = -errno;
@@ -183,7 +183,7 @@ static bool is_reaped(pid_t reader)
 	return waitpid(reader, NULL, WNOHANG) != 0; /* also true if there is no such child */
 }
 
-static void reap(void)
+static void reap_readers(void)
 {
 	for (size_t i = 0; i < leaving.count;)
 		if (is_reaped(leaving.items[i].reader))
@@ -216,7 +216,7 @@ static bool is_left_alone(pid_t pid)
 	return true;
 }
 
-static void charge(const struct reader *reader, uint64_t waited_ns)
+static void charge_user(const struct reader *reader, uint64_t waited_ns)
 {
 	struct process_owner of;
 
@@ -289,7 +289,7 @@ int reader_share(pid_t pid, struct reader **out)
 	}
 	pthread_mutex_lock(&lock);
 	begin_here();
-	reap();
+	reap_readers();
 	if (is_left_alone(pid)) {
 		error = -ETIMEDOUT;
 	} else if (idle) {
@@ -302,7 +302,7 @@ int reader_share(pid_t pid, struct reader **out)
 	if (!reader) {
 		reader = xcalloc(1, sizeof(*reader));
 		reader->socket = -1;
-		error = start(reader);
+		error = start_reader(reader);
 		if (error) {
 			free(reader);
 			return error;
@@ -368,10 +368,10 @@ static int wait_answer(struct reader *reader)
 		}
 		if (stepped_ns < PATIENCE_NS && waited_ns < LONG_PATIENCE_NS && busy_ns < BUSY_PATIENCE_NS)
 			continue;
-		charge(reader, waited_ns);
+		charge_user(reader, waited_ns);
 		return -ETIMEDOUT;
 	}
-	charge(reader, waited_ns);
+	charge_user(reader, waited_ns);
 	return take_answer(reader);
 }
 
@@ -444,7 +444,7 @@ void readers_end(void)
 	for (size_t i = 0; i < leaving.count; i++)
 		if (!leaving.items[i].target)
 			waitpid(leaving.items[i].reader, NULL, 0); /* it was idle: it dies at once */
-	reap();
+	reap_readers();
 	pthread_mutex_unlock(&lock);
 }
 

@@ -180,7 +180,7 @@ static bool is_jumped_to(const uint8_t *code, size_t bytes, size_t site)
 	return false;
 }
 
-static void choose(const uint8_t *code, size_t bytes, bool long_nops, struct probe_site *out)
+static void choose_site(const uint8_t *code, size_t bytes, bool long_nops, struct probe_site *out)
 {
 	int64_t sunk = 0;
 
@@ -210,7 +210,7 @@ static void choose(const uint8_t *code, size_t bytes, bool long_nops, struct pro
 #else
 
 /* Other architectures: the entry, which is always right. */
-static void choose(const uint8_t *code, size_t bytes, bool long_nops, struct probe_site *out)
+static void choose_site(const uint8_t *code, size_t bytes, bool long_nops, struct probe_site *out)
 {
 	(void)code;
 	(void)bytes;
@@ -235,7 +235,7 @@ static bool kernel_has_cheap_long_nops(void)
 
 void site_choose_in(const uint8_t *code, size_t bytes, struct probe_site *out)
 {
-	choose(code, bytes, true, out);
+	choose_site(code, bytes, true, out);
 }
 
 int site_choose(const struct image *image, uint64_t address, struct probe_site *out)
@@ -249,7 +249,7 @@ int site_choose(const struct image *image, uint64_t address, struct probe_site *
 		bytes /= 2;
 	if (!bytes || image_file_offset(image, address, &offset))
 		return -EINVAL;
-	choose(code, bytes, kernel_has_cheap_long_nops(), out);
+	choose_site(code, bytes, kernel_has_cheap_long_nops(), out);
 	out->offset = offset + out->skipped;
 	return 0;
 }

@@ -12,7 +12,7 @@
 #define OWNER "stapsdt"	   /* with its NUL */
 #define ADDRESSES_BYTES 24 /* location, base, semaphore */
 
-static size_t padded(size_t bytes)
+static size_t pad_size(size_t bytes)
 {
 	return (bytes + 3) & ~(size_t)3;
 }
@@ -58,8 +58,8 @@ int usdt_each(const uint8_t *section, size_t bytes, int (*fn)(const struct usdt_
 		memcpy(&header, section, sizeof(header));
 		section += sizeof(header);
 		bytes -= sizeof(header);
-		name = padded(header.n_namesz);
-		description = padded(header.n_descsz);
+		name = pad_size(header.n_namesz);
+		description = pad_size(header.n_descsz);
 		if (name > bytes || description > bytes - name)
 			return 0;
 		if (header.n_type == NOTE_STAPSDT && header.n_namesz == sizeof(OWNER) &&

@@ -3,7 +3,7 @@
 #include "timeline/ids.h"
 #include "timeline/visit.h"
 
-static uint64_t renumbered(struct visit *visit, uint64_t number)
+static uint64_t renumber_flow(struct visit *visit, uint64_t number)
 {
 	if (number > visit->highest)
 		visit->highest = number;
@@ -17,8 +17,8 @@ void visit_slice_among(struct visit *visit, const struct timeline_slice *slice)
 	there.start_ns = timeline_time(visit->timeline, slice->start_ns);
 	there.end_ns = timeline_time(visit->timeline, slice->end_ns);
 	there.flow_from_ns = timeline_time(visit->timeline, slice->flow_from_ns);
-	there.op = renumbered(visit, slice->op);
-	there.link.number = renumbered(visit, slice->link.number);
+	there.op = renumber_flow(visit, slice->op);
+	there.link.number = renumber_flow(visit, slice->link.number);
 	there.link.from_ns = timeline_time(visit->timeline, slice->link.from_ns);
 	visit->ended = !visit->visitor->slice(visit->visitor->context, &there);
 }

@@ -48,7 +48,7 @@ struct timeline_placement *timeline_placement_new(void)
 	return xcalloc(1, sizeof(struct timeline_placement));
 }
 
-static void end(struct placed *placed)
+static void end_placement(struct placed *placed)
 {
 	slice_rows_free(&placed->rows);
 	free(placed->row_of);
@@ -59,7 +59,7 @@ void timeline_placement_free(struct timeline_placement *placement)
 {
 	if (!placement)
 		return;
-#define END(one, many, ...) end(&placement->many);
+#define END(one, many, ...) end_placement(&placement->many);
 	TIMELINE_PLACED(END)
 #undef END
 	open_ranges_free(&placement->open_ranges);

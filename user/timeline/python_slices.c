@@ -134,7 +134,8 @@ struct open_calls {
 	uint32_t next, end; /* of this thread */
 };
 
-static void advance(struct python_slices *slices, const struct model *model, struct open_calls *calls, uint64_t time_ns)
+static void advance_calls(struct python_slices *slices, const struct model *model, struct open_calls *calls,
+			  uint64_t time_ns)
 {
 	const struct model_span *pycalls = model->pycalls;
 	size_t *open = &slices->traced_open.count;
@@ -212,7 +213,7 @@ static void draw_outer(struct python_slices *slices, const struct model *model, 
 		const struct model_call *call = &model->calls[i];
 		uint32_t outer;
 
-		advance(slices, model, &traced, call->start_ns);
+		advance_calls(slices, model, &traced, call->start_ns);
 		if (slices->traced_open.count && thread->around &&
 		    model->pycalls[slices->traced_open.items[0]].number == thread->around_number)
 			continue;
@@ -224,7 +225,7 @@ static void draw_outer(struct python_slices *slices, const struct model *model, 
 
 /* ---- a part ---------------------------------------------------------------------------------------------------- */
 
-static void resume(struct python_slices *slices, struct python_thread *thread)
+static void resume_frames(struct python_slices *slices, struct python_thread *thread)
 {
 	for (size_t i = 0; i < thread->frames.count; i++) {
 		thread->frames.items[i].place = (uint32_t)slices->drawn.count;
@@ -233,7 +234,7 @@ static void resume(struct python_slices *slices, struct python_thread *thread)
 }
 
 /* Moves slices that are still open out of `drawn`. */
-static void suspend(struct python_slices *slices, struct python_thread *thread)
+static void suspend_frames(struct python_slices *slices, struct python_thread *thread)
 {
 	size_t open = 0, kept = 0;
 
@@ -257,7 +258,7 @@ void python_slices_draw(struct python_slices *slices, const struct model *model,
 		follow_around(thread, model, of);
 	if (calls->first[index] == NONE && !last)
 		return;
-	resume(slices, thread);
+	resume_frames(slices, thread);
 	if (of->pycalls || of->pycalls_elsewhere)
 		draw_outer(slices, model, calls, index);
 	else
@@ -265,5 +266,5 @@ void python_slices_draw(struct python_slices *slices, const struct model *model,
 	if (last)
 		close_frames(slices, thread, 0);
 	else
-		suspend(slices, thread);
+		suspend_frames(slices, thread);
 }

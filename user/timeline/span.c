@@ -12,7 +12,7 @@ static void include_start(struct timeline *timeline, uint64_t start_ns)
 		timeline->start_ns = start_ns;
 }
 
-static void include(struct timeline *timeline, uint64_t start_ns, uint64_t end_ns)
+static void include_span(struct timeline *timeline, uint64_t start_ns, uint64_t end_ns)
 {
 	include_start(timeline, start_ns);
 	if (end_ns > timeline->end_ns)
@@ -23,7 +23,7 @@ static void include_spans(struct timeline *timeline, const struct model_span *sp
 {
 	for (uint32_t i = 0; i < count; i++)
 		if (timeline_has_thread(timeline, spans[i].thread))
-			include(timeline, spans[i].start_ns, span_end(timeline->model, &spans[i]));
+			include_span(timeline, spans[i].start_ns, span_end(timeline->model, &spans[i]));
 }
 
 static void include_ops(struct timeline *timeline)
@@ -35,7 +35,7 @@ static void include_ops(struct timeline *timeline)
 
 		if (op->continued || !timeline_has_thread(timeline, op->thread))
 			continue;
-		include(timeline, op->start_ns, op->end_ns);
+		include_span(timeline, op->start_ns, op->end_ns);
 		timeline->placement->omitted.ops += op->overlaps;
 	}
 }
@@ -48,7 +48,7 @@ static void include_torch_memories(struct timeline *timeline)
 		const struct model_torch_memory *event = &model->torch_memories[i];
 
 		if (timeline_has_thread(timeline, event->thread))
-			include(timeline, event->time_ns, event->time_ns);
+			include_span(timeline, event->time_ns, event->time_ns);
 	}
 }
 
@@ -59,7 +59,7 @@ static void include_calls(struct timeline *timeline)
 
 	for (uint32_t i = model->calls_in_part.from; i < end; i++)
 		if (timeline_has_call(timeline, &model->calls[i]))
-			include(timeline, model->calls[i].start_ns, call_end(model, timeline->calls, i));
+			include_span(timeline, model->calls[i].start_ns, call_end(model, timeline->calls, i));
 }
 
 static void include_gpus(struct timeline *timeline)
@@ -70,12 +70,12 @@ static void include_gpus(struct timeline *timeline)
 
 	for (uint32_t i = model->memories_in_part.from; i < end; i++)
 		if (timeline_has_process(timeline, model->memories[i].process))
-			include(timeline, model->memories[i].time_ns, model->memories[i].time_ns);
+			include_span(timeline, model->memories[i].time_ns, model->memories[i].time_ns);
 #define INCLUDE_TIMED(one, many)                                                                                       \
 	end = in_part_end(&model->many##_in_part, model->one##_count);                                                 \
 	for (uint32_t i = model->many##_in_part.from; i < end; i++)                                                    \
 		if (placed_row(&placement->many, i) != ROW_NONE)                                                       \
-			include(timeline, model->many[i].start_ns, model->many[i].end_ns);
+			include_span(timeline, model->many[i].start_ns, model->many[i].end_ns);
 #define INCLUDE_SPANNED(one, many)
 #define INCLUDE(one, many, time, ...) INCLUDE_##time(one, many)
 	TIMELINE_PLACED(INCLUDE)
@@ -92,7 +92,7 @@ static void include_waits(struct timeline *timeline)
 
 	for (uint32_t i = model->waits_in_part.from; i < end; i++)
 		if (placed_row(&timeline->placement->waits, i) != ROW_NONE)
-			include(timeline, wait_drawn_from(model, &model->waits[i]), model->waits[i].end_ns);
+			include_span(timeline, wait_drawn_from(model, &model->waits[i]), model->waits[i].end_ns);
 }
 
 static void include_samples(struct timeline *timeline)
@@ -102,8 +102,8 @@ static void include_samples(struct timeline *timeline)
 
 	for (uint32_t i = 0; i < placement->sample_starts.count; i++)
 		if (placement->samples.row_of[i] != ROW_NONE)
-			include(timeline, placement->sample_starts.items[i],
-				model->samples[placement->samples.from + i].time_ns);
+			include_span(timeline, placement->sample_starts.items[i],
+				     model->samples[placement->samples.from + i].time_ns);
 }
 
 void timeline_span_part(struct timeline *timeline, bool first)

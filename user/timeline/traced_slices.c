@@ -4,8 +4,8 @@
 #include "timeline/python_slices.h"
 
 /* The entry of a function that was open at the end of the previous part; NULL: it is new. */
-static const struct open_function *remembered(struct traced_slices *traced, const struct python_thread *thread,
-					      const struct model_span *call)
+static const struct open_function *find_remembered(struct traced_slices *traced, const struct python_thread *thread,
+						   const struct model_span *call)
 {
 	if (!call->continued)
 		return NULL;
@@ -21,7 +21,7 @@ static const struct open_function *remembered(struct traced_slices *traced, cons
 static struct open_function open_function(struct traced_slices *traced, struct python_slices *slices, uint32_t thread,
 					  const struct model_span *call)
 {
-	const struct open_function *before = remembered(traced, &slices->threads[thread], call);
+	const struct open_function *before = find_remembered(traced, &slices->threads[thread], call);
 	struct open_function function = {.number = call->number};
 
 	while (traced->open.count && traced->open.items[traced->open.count - 1].end_ns < call->end_ns)
@@ -38,7 +38,7 @@ static struct open_function open_function(struct traced_slices *traced, struct p
 }
 
 /* Replaces the previous part's open functions by this one's. */
-static void remember(struct traced_slices *traced, struct python_thread *thread)
+static void remember_open(struct traced_slices *traced, struct python_thread *thread)
 {
 	thread->functions.count = 0;
 	for (size_t i = 0; i < traced->kept.count; i++)
@@ -68,7 +68,7 @@ bool traced_slices_next(struct traced_slices *traced, struct python_slices *slic
 		};
 		return true;
 	}
-	remember(traced, &slices->threads[thread]);
+	remember_open(traced, &slices->threads[thread]);
 	return false;
 }
 

@@ -85,7 +85,7 @@ bool live_log_span(const struct live_log *live, uint64_t length_ns, uint64_t *fr
 	return *from_ns < *to_ns;
 }
 
-static struct log_restriction restriction(const struct live_log *live, uint64_t from_ns, uint64_t to_ns)
+static struct log_restriction restrict_to(const struct live_log *live, uint64_t from_ns, uint64_t to_ns)
 {
 	const struct gpt_span span = {
 		.start_ns = live->start_ns, .end_ns = live->end_ns, .wall_offset_ns = live->wall_offset_ns};
@@ -102,7 +102,7 @@ typedef int use_fn(struct trace *trace, void *context);
 
 static int with_slice(const struct live_log *live, uint64_t from_ns, uint64_t to_ns, use_fn *use, void *context)
 {
-	struct log_restriction wanted = restriction(live, from_ns, to_ns);
+	struct log_restriction wanted = restrict_to(live, from_ns, to_ns);
 	const struct slice slice = {.from_ns = from_ns, .to_ns = to_ns, .device = NONE, .read_from_ns = wanted.from_ns};
 	struct sliced_trace sliced;
 	struct trace *trace;
@@ -214,7 +214,7 @@ static void free_body(const struct live_log *live, uint64_t at, const struct gpt
 void live_log_free_old(struct live_log *live)
 {
 	uint64_t kept_ns = LIVE_LOG_KEPT_NS + 2 * LATE_NS + LAUNCHED_NS;
-	struct log_restriction wanted = restriction(live, live->end_ns - kept_ns, UINT64_MAX / 2);
+	struct log_restriction wanted = restrict_to(live, live->end_ns - kept_ns, UINT64_MAX / 2);
 	struct log_bytes room = {0};
 
 	if (live->end_ns < kept_ns)

@@ -553,7 +553,7 @@ static void type_filter(struct top_view *view, uint32_t key)
 	}
 }
 
-static void leave(struct top_view *view)
+static void leave_mode(struct top_view *view)
 {
 	if (view->mode == TOP_TABLE)
 		view->filter[0] = '\0';
@@ -605,7 +605,7 @@ enum top_request top_view_key(struct top_view *view, const struct top_data *data
 		move_tab(view, data, 1);
 		break;
 	case TOP_KEY_ESCAPE:
-		leave(view);
+		leave_mode(view);
 		break;
 	case TOP_KEY_ENTER:
 		return view->mode == TOP_TABLE ? TOP_OPEN_STACKS : TOP_NOTHING;

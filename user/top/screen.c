@@ -128,7 +128,7 @@ static uint32_t key_of(int code)
 	return code < KEY_MIN ? (uint32_t)code : 0;
 }
 
-static void draw(struct top_view *view, const struct look *look)
+static void draw_page(struct top_view *view, const struct look *look)
 {
 	static const attr_t looks[] = {[TOP_PLAIN] = A_NORMAL, [TOP_BOLD] = A_BOLD, [TOP_CHOSEN] = A_REVERSE};
 	struct top_page page;
@@ -202,7 +202,7 @@ static bool show_until_end(const struct top *top)
 		if (monotonic_ns() >= look.next_ns)
 			look_again(&look, view.paused);
 		quit = take_keys(&view, &look);
-		draw(&view, &look);
+		draw_page(&view, &look);
 	} while (!quit && !top->is_ended() && !wait_for_next(&look, fileno(top->in)));
 	look_close(&look);
 	top_view_free(&view);

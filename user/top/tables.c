@@ -6,7 +6,7 @@
 
 #define ROWS_KEPT 500u /* per table */
 
-static char *copy(const char *text)
+static char *copy_text(const char *text)
 {
 	return text ? xstrdup(text) : NULL;
 }
@@ -29,7 +29,7 @@ static void begin_table(struct table_writer *writer)
 	for (unsigned i = 0; i < section->count; i++) {
 		kept.columns[i] = section->columns[i];
 		kept.columns[i].title = xstrdup(section->columns[i].title);
-		kept.columns[i].key = copy(section->columns[i].key);
+		kept.columns[i].key = copy_text(section->columns[i].key);
 	}
 	table_begin(&kept.table, kept.columns);
 	array_push(&tables->list, kept);
@@ -42,8 +42,8 @@ static void put_row(struct table_writer *writer, const struct cell *cells)
 	for (unsigned i = 0; i < kept->table.count && kept_rows(kept) < ROWS_KEPT; i++) {
 		struct cell cell = cells[i];
 
-		cell.text = copy(cells[i].text);
-		cell.full = copy(cells[i].full);
+		cell.text = copy_text(cells[i].text);
+		cell.full = copy_text(cells[i].full);
 		array_push(&kept->table.cells, cell);
 	}
 }

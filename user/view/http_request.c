@@ -93,7 +93,7 @@ enum http_parsed http_request_parse(char *bytes, size_t size, struct http_reques
 /* ---- the query -------------------------------------------------------------------------------------------------- */
 
 /* The start of a parameter's value; *length: its length.  NULL: no such parameter. */
-static const char *find(const struct http_request *request, const char *name, size_t *length)
+static const char *find_parameter(const struct http_request *request, const char *name, size_t *length)
 {
 	size_t size = strlen(name);
 
@@ -109,7 +109,7 @@ static const char *find(const struct http_request *request, const char *name, si
 	return NULL;
 }
 
-static const char *number(const char *at, const char *end, uint64_t *value)
+static const char *parse_number(const char *at, const char *end, uint64_t *value)
 {
 	const char *begin = at;
 
@@ -124,22 +124,22 @@ static const char *number(const char *at, const char *end, uint64_t *value)
 bool http_query_number(const struct http_request *request, const char *name, uint64_t *value)
 {
 	size_t length;
-	const char *at = find(request, name, &length);
+	const char *at = find_parameter(request, name, &length);
 
-	return at && number(at, at + length, value) == at + length;
+	return at && parse_number(at, at + length, value) == at + length;
 }
 
 int http_query_numbers(const struct http_request *request, const char *name, uint32_t *values, size_t most)
 {
 	size_t length, count = 0;
-	const char *at = find(request, name, &length), *end;
+	const char *at = find_parameter(request, name, &length), *end;
 	uint64_t value;
 
 	if (!at)
 		return -1;
 	end = at + length;
 	while (at < end && count < most) {
-		at = number(at, end, &value);
+		at = parse_number(at, end, &value);
 		if (!at || value > UINT32_MAX || (at < end && *at != ','))
 			return -1;
 		values[count++] = (uint32_t)value;
@@ -148,7 +148,7 @@ int http_query_numbers(const struct http_request *request, const char *name, uin
 	return (int)count;
 }
 
-static int digit(char c)
+static int digit_of(char c)
 {
 	return c >= '0' && c <= '9'   ? c - '0'
 	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
@@ -159,7 +159,7 @@ static int digit(char c)
 bool http_query_text(const struct http_request *request, const char *name, char *text, size_t size)
 {
 	size_t length, used = 0;
-	const char *at = find(request, name, &length), *end;
+	const char *at = find_parameter(request, name, &length), *end;
 
 	if (!at)
 		return false;
@@ -168,9 +168,9 @@ bool http_query_text(const struct http_request *request, const char *name, char 
 		char c = *at == '+' ? ' ' : *at;
 
 		if (c == '%') {
-			if (end - at < 3 || digit(at[1]) < 0 || digit(at[2]) < 0)
+			if (end - at < 3 || digit_of(at[1]) < 0 || digit_of(at[2]) < 0)
 				return false;
-			c = (char)(digit(at[1]) * 16 + digit(at[2]));
+			c = (char)(digit_of(at[1]) * 16 + digit_of(at[2]));
 			at += 2;
 		}
 		if (!c)

@@ -67,7 +67,7 @@ static void answer_with(struct connection *connection, const char *status, const
 	connection->sent = 0;
 }
 
-static void refuse(struct connection *connection, const char *status)
+static void refuse_request(struct connection *connection, const char *status)
 {
 	answer_with(connection, status, "text/plain; charset=utf-8", status, strlen(status));
 }
@@ -101,18 +101,18 @@ static bool has_token(const struct server *server, const char *path)
 	return !differs;
 }
 
-static void answer(const struct server *server, struct connection *connection, struct http_request *request,
-		   const struct server_handler *handler)
+static void answer_request(const struct server *server, struct connection *connection, struct http_request *request,
+			   const struct server_handler *handler)
 {
 	struct sink body;
 	const char *type;
 
 	if (!is_local_host(request->host)) {
-		refuse(connection, "403 Forbidden");
+		refuse_request(connection, "403 Forbidden");
 		return;
 	}
 	if (!has_token(server, request->path)) {
-		refuse(connection, "404 Not Found");
+		refuse_request(connection, "404 Not Found");
 		return;
 	}
 	request->path += 1 + SERVER_TOKEN_BYTES;
@@ -121,11 +121,12 @@ static void answer(const struct server *server, struct connection *connection, s
 	if (type)
 		answer_with(connection, "200 OK", type, body.buffer, body.used);
 	else
-		refuse(connection, "404 Not Found");
+		refuse_request(connection, "404 Not Found");
 	sink_close(&body);
 }
 
-static void receive(const struct server *server, struct connection *connection, const struct server_handler *handler)
+static void receive_request(const struct server *server, struct connection *connection,
+			    const struct server_handler *handler)
 {
 	struct http_request request;
 	ssize_t got = recv(connection->fd, connection->request + connection->received,
@@ -142,16 +143,16 @@ static void receive(const struct server *server, struct connection *connection, 
 	case HTTP_MORE:
 		break;
 	case HTTP_WHOLE:
-		answer(server, connection, &request, handler);
+		answer_request(server, connection, &request, handler);
 		break;
 	case HTTP_BAD:
-		refuse(connection, "400 Bad Request");
+		refuse_request(connection, "400 Bad Request");
 		break;
 	case HTTP_TOO_LONG:
-		refuse(connection, "431 Request Header Fields Too Large");
+		refuse_request(connection, "431 Request Header Fields Too Large");
 		break;
 	case HTTP_OTHER_METHOD:
-		refuse(connection, "405 Method Not Allowed");
+		refuse_request(connection, "405 Method Not Allowed");
 		break;
 	}
 }
@@ -238,7 +239,7 @@ int server_run(struct server *server, int stop_fd, int other_fd, const struct se
 			if (connection->is_answered)
 				send_on(connection);
 			else
-				receive(server, connection, handler);
+				receive_request(server, connection, handler);
 		}
 		if (polled[2].revents)
 			accept_one(server);

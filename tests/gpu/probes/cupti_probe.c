@@ -134,7 +134,7 @@ static double launch_ns(unsigned count)
 
 /* ---- a session ------------------------------------------------------------------------------------------------ */
 
-static void request(uint8_t **buffer, size_t *size, size_t *max_records)
+static void request_buffer(uint8_t **buffer, size_t *size, size_t *max_records)
 {
 	*buffer = aligned_alloc(8, BUFFER_SIZE);
 	*size = *buffer ? BUFFER_SIZE : 0;
@@ -154,7 +154,7 @@ static void note_kernel(const uint8_t *record)
 		atomic_fetch_add(&probe.distinct, 1);
 }
 
-static void done(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
+static void take_buffer(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
 {
 	uint8_t *record = NULL;
 	uint32_t kind;
@@ -169,7 +169,7 @@ static void done(void *context, uint32_t stream, uint8_t *buffer, size_t size, s
 	free(buffer);
 }
 
-static void callback(void *user, uint32_t domain, uint32_t cbid, const void *data)
+static void count_callback(void *user, uint32_t domain, uint32_t cbid, const void *data)
 {
 	uint32_t site;
 
@@ -229,19 +229,19 @@ static uint32_t switch_parts(uint32_t on)
 	return result;
 }
 
-static uint32_t start(const char *path, unsigned mode)
+static uint32_t start_probe(const char *path, unsigned mode)
 {
 	uint32_t result;
 
 	memset(&probe, 0, sizeof(probe));
 	if (!open_cupti(&probe.cupti, path))
 		return (uint32_t)-1;
-	result = probe.cupti.subscribe(&probe.subscriber, callback, NULL);
+	result = probe.cupti.subscribe(&probe.subscriber, count_callback, NULL);
 	if (result != CUPTI_OK)
 		return result;
 	probe.mode = mode;
 	if (mode & ~(unsigned)(MODE_CALLBACKS | MODE_EVERY_LAUNCH))
-		result = probe.cupti.register_buffers(request, done);
+		result = probe.cupti.register_buffers(request_buffer, take_buffer);
 	if (result == CUPTI_OK)
 		result = switch_parts(1);
 	if (result != CUPTI_OK)
@@ -249,7 +249,7 @@ static uint32_t start(const char *path, unsigned mode)
 	return result;
 }
 
-static uint32_t stop(void)
+static uint32_t stop_probe(void)
 {
 	switch_parts(0);
 	probe.cupti.flush_all(CUPTI_FLUSH_FORCED);
@@ -261,12 +261,12 @@ static uint32_t stop(void)
 QUESTION(probe_start, const char *path, const char *mode)
 {
 	snprintf(answer, size, "{}");
-	return (int)start(path, (unsigned)atoi(mode));
+	return (int)start_probe(path, (unsigned)atoi(mode));
 }
 
 QUESTION(probe_stop)
 {
-	int result = (int)stop();
+	int result = (int)stop_probe();
 	size_t used = (size_t)snprintf(
 		answer, size,
 		"{\"kernels\": %lu, \"correlated\": %lu, \"distinct\": %u, \"api_records\": %lu, \"callbacks\": {",
@@ -294,12 +294,12 @@ QUESTION(probe_launch_cost, const char *path, const char *mode, const char *coun
 
 	snprintf(answer, size, "{}");
 	if (!error && parts)
-		error = (int)start(path, parts);
+		error = (int)start_probe(path, parts);
 	if (error)
 		return error;
 	cost = launch_ns((unsigned)atoi(count));
 	if (parts)
-		error = (int)stop();
+		error = (int)stop_probe();
 	snprintf(answer, size, "{\"ns\": %.1f, \"kernels\": %lu, \"api_records\": %lu}", cost,
 		 (unsigned long)probe.kernels, (unsigned long)probe.api);
 	return error;
@@ -315,7 +315,7 @@ QUESTION(probe_first_record, const char *path)
 	if (error)
 		return error;
 	begin = now_ns();
-	error = (int)start(path, MODE_KERNELS);
+	error = (int)start_probe(path, MODE_KERNELS);
 	ready = now_ns();
 	if (error)
 		return error;
@@ -327,7 +327,7 @@ QUESTION(probe_first_record, const char *path)
 	} while (!probe.kernels && end - begin < 2000000000u);
 	snprintf(answer, size, "{\"ready_us\": %.1f, \"record_us\": %.1f, \"records\": %lu}",
 		 (double)(ready - begin) / 1e3, (double)(end - begin) / 1e3, (unsigned long)probe.kernels);
-	return (int)stop();
+	return (int)stop_probe();
 }
 
 /* The result of subscribing to a second CUPTI, from another file, while the first has a subscriber. */
@@ -335,7 +335,7 @@ QUESTION(probe_second, const char *path, const char *second_path)
 {
 	struct cupti second = {0};
 	void *subscriber = NULL;
-	uint32_t first = start(path, 0), result;
+	uint32_t first = start_probe(path, 0), result;
 
 	snprintf(answer, size, "{\"first\": %u}", first);
 	if (first != CUPTI_OK)
@@ -344,7 +344,7 @@ QUESTION(probe_second, const char *path, const char *second_path)
 		uint32_t version = 0;
 
 		second.get_version(&version);
-		result = second.subscribe(&subscriber, callback, NULL);
+		result = second.subscribe(&subscriber, count_callback, NULL);
 		if (result == CUPTI_OK)
 			second.unsubscribe(subscriber);
 		snprintf(answer, size, "{\"first\": 0, \"second\": %u, \"version\": %u}", result, version);
@@ -358,7 +358,7 @@ QUESTION(probe_second, const char *path, const char *second_path)
 QUESTION(probe_hold, const char *path)
 {
 	snprintf(answer, size, "{}");
-	return (int)start(path, 0);
+	return (int)start_probe(path, 0);
 }
 
 QUESTION(probe_release)

@@ -44,7 +44,7 @@ static struct {
 static pthread_t application;
 static int rounds = 20;
 
-static void check(int status, const char *what)
+static void check_status(int status, const char *what)
 {
 	if (status) {
 		fprintf(stderr, "cupti-client: %s: %d\n", what, status);
@@ -52,7 +52,7 @@ static void check(int status, const char *what)
 	}
 }
 
-static uint64_t u64(const uint8_t *record, int offset)
+static uint64_t read_u64(const uint8_t *record, int offset)
 {
 	uint64_t value;
 
@@ -60,7 +60,7 @@ static uint64_t u64(const uint8_t *record, int offset)
 	return value;
 }
 
-static uint32_t u32(const uint8_t *record, int offset)
+static uint32_t read_u32(const uint8_t *record, int offset)
 {
 	uint32_t value;
 
@@ -82,11 +82,11 @@ static void buffer_request(uint8_t **buffer, size_t *size, size_t *max)
 
 static void see_kernel(const uint8_t *record)
 {
-	uint64_t start = u64(record, 16), end = u64(record, 24);
-	const char *name = (const char *)(uintptr_t)u64(record, 104);
+	uint64_t start = read_u64(record, 16), end = read_u64(record, 24);
+	const char *name = (const char *)(uintptr_t)read_u64(record, 104);
 
 	seen.wrong_name += strncmp(name, "check_", 6) != 0;
-	seen.graph_nodes += u32(record, 156) != 0 && u64(record, 144) != 0;
+	seen.graph_nodes += read_u32(record, 156) != 0 && read_u64(record, 144) != 0;
 	if (!start) {
 		seen.zeroed++;
 		return;
@@ -118,9 +118,9 @@ static void buffer_complete(CUcontext context, uint32_t stream, uint8_t *buffer,
 		if (record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL)
 			see_kernel(bytes);
 		if (record->kind == CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION)
-			seen.external_for = u32(bytes, 16);
+			seen.external_for = read_u32(bytes, 16);
 		if (record->kind == CUPTI_ACTIVITY_KIND_RUNTIME)
-			seen.late_external += u32(bytes, 32) != seen.external_for;
+			seen.late_external += read_u32(bytes, 32) != seen.external_for;
 	}
 	pthread_mutex_unlock(&lock);
 	free(buffer);
@@ -180,20 +180,21 @@ static void start_tracing(void)
 						    CUPTI_ACTIVITY_KIND_STREAM};
 	CUpti_SubscriberHandle subscriber, second;
 
-	check(cuptiSubscribe(&subscriber, on_callback, NULL), "subscribe");
+	check_status(cuptiSubscribe(&subscriber, on_callback, NULL), "subscribe");
 	printf("second_subscriber %d\n", cuptiSubscribe(&second, on_callback, NULL));
-	check(cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RUNTIME_API,
-				  CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000),
-	      "callback");
-	check(cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel),
-	      "driver callback");
-	check(cuptiEnableDomain(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE), "resource callbacks");
-	check(cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM), "thread ids");
-	check(cuptiActivityRegisterCallbacks(buffer_request, buffer_complete), "buffers");
+	check_status(cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RUNTIME_API,
+					 CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000),
+		     "callback");
+	check_status(
+		cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel),
+		"driver callback");
+	check_status(cuptiEnableDomain(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE), "resource callbacks");
+	check_status(cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM), "thread ids");
+	check_status(cuptiActivityRegisterCallbacks(buffer_request, buffer_complete), "buffers");
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		check(cuptiActivityEnable(kinds[i]), "enable");
+		check_status(cuptiActivityEnable(kinds[i]), "enable");
 	for (size_t i = 0; i < sizeof(dumped) / sizeof(dumped[0]); i++)
-		check(cuptiActivityEnableAndDump(dumped[i]), "dump");
+		check_status(cuptiActivityEnableAndDump(dumped[i]), "dump");
 }
 
 static cudaGraphExec_t graph_make(cudaStream_t stream)
@@ -202,16 +203,16 @@ static cudaGraphExec_t graph_make(cudaStream_t stream)
 	cudaGraphExec_t exec;
 	dim3 one = {7, 1, 1};
 
-	check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), "capture");
+	check_status(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), "capture");
 	for (int i = 0; i < NODES; i++)
-		check(cudaLaunchKernel(sim_kernel("check_node_20us"), one, one, NULL, 0, stream), "node");
-	check(cudaStreamEndCapture(stream, &graph), "end of capture");
-	check(cudaGraphInstantiate(&exec, graph, 0), "instantiate");
-	check(cudaGraphDestroy(graph), "destroy");
+		check_status(cudaLaunchKernel(sim_kernel("check_node_20us"), one, one, NULL, 0, stream), "node");
+	check_status(cudaStreamEndCapture(stream, &graph), "end of capture");
+	check_status(cudaGraphInstantiate(&exec, graph, 0), "instantiate");
+	check_status(cudaGraphDestroy(graph), "destroy");
 	return exec;
 }
 
-static void *work(void *unused)
+static void *run_work(void *unused)
 {
 	cudaStream_t stream;
 	cudaGraphExec_t exec;
@@ -220,20 +221,20 @@ static void *work(void *unused)
 	char host[256] = "x";
 
 	(void)unused;
-	check(cudaStreamCreate(&stream), "stream");
-	check(cudaMalloc(&device, 4096), "malloc");
+	check_status(cudaStreamCreate(&stream), "stream");
+	check_status(cudaMalloc(&device, 4096), "malloc");
 	exec = graph_make(stream);
-	check(cuptiActivityPushExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, 77), "push");
+	check_status(cuptiActivityPushExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, 77), "push");
 	for (int i = 0; i < rounds; i++) {
 		for (int k = 0; k < 3; k++)
-			check(cudaLaunchKernel(sim_kernel("check_kernel_50us"), grid, block, NULL, 0, stream),
-			      "launch");
-		check(cudaMemcpyAsync(device, host, sizeof(host), cudaMemcpyHostToDevice, stream), "copy");
-		check(cudaMemsetAsync(device, 0, 4096, stream), "fill");
-		check(cudaGraphLaunch(exec, stream), "graph");
+			check_status(cudaLaunchKernel(sim_kernel("check_kernel_50us"), grid, block, NULL, 0, stream),
+				     "launch");
+		check_status(cudaMemcpyAsync(device, host, sizeof(host), cudaMemcpyHostToDevice, stream), "copy");
+		check_status(cudaMemsetAsync(device, 0, 4096, stream), "fill");
+		check_status(cudaGraphLaunch(exec, stream), "graph");
 	}
-	check(cudaStreamSynchronize(stream), "synchronize");
-	check(cuptiActivityPopExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, NULL), "pop");
+	check_status(cudaStreamSynchronize(stream), "synchronize");
+	check_status(cuptiActivityPopExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, NULL), "pop");
 	return NULL;
 }
 
@@ -271,10 +272,10 @@ out:
 static void take_over(void)
 {
 	left.registered = left.registering = true;
-	check(cuptiActivityRegisterCallbacks(other_request, other_complete), "other's buffers");
+	check_status(cuptiActivityRegisterCallbacks(other_request, other_complete), "other's buffers");
 	left.registering = false;
-	work(NULL);
-	check(cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED), "flush");
+	run_work(NULL);
+	check_status(cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED), "flush");
 	printf("at_once %lu\nto_old %lu\nto_new %lu\nothers %lu\nours %lu\n", left.at_once, left.to_old, left.to_new,
 	       left.records, seen.records[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL]);
 }
@@ -284,16 +285,17 @@ static void one_buffer_for_all(void)
 	uint8_t off = 0;
 	size_t size = sizeof(off);
 
-	check(cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER, &size, &off), "attribute");
+	check_status(cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER, &size, &off),
+		     "attribute");
 }
 
-static void report(void)
+static void report_counts(void)
 {
 	size_t dropped = 0;
 	uint32_t version = 0;
 
-	check(cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped), "dropped");
-	check(cuptiGetVersion(&version), "version");
+	check_status(cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped), "dropped");
+	check_status(cuptiGetVersion(&version), "version");
 	printf("version %u\ndropped %zu\n", version, dropped);
 	for (int kind = 0; kind < 64; kind++)
 		if (seen.records[kind])
@@ -317,22 +319,22 @@ int main(int argc, char **argv)
 
 	rounds = argc > 1 ? atoi(argv[1]) : rounds;
 	application = pthread_self();
-	check(cudaFree(NULL), "context");
+	check_status(cudaFree(NULL), "context");
 	if (!strcmp(more, "one-buffer"))
 		one_buffer_for_all();
 	start_tracing();
 	for (int i = 0; i < extra && i < 16; i++)
-		check(pthread_create(&threads[i], NULL, work, NULL), "thread");
-	work(NULL);
+		check_status(pthread_create(&threads[i], NULL, run_work, NULL), "thread");
+	run_work(NULL);
 	for (int i = 0; i < extra && i < 16; i++)
 		pthread_join(threads[i], NULL);
 	if (!strcmp(more, "take-over")) {
 		take_over();
 		return 0;
 	}
-	check(cuptiActivityFlushAll(0), "flush");
+	check_status(cuptiActivityFlushAll(0), "flush");
 	printf("after_flush %lu\n", seen.records[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL]);
-	check(cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED), "forced flush");
-	report();
+	check_status(cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED), "forced flush");
+	report_counts();
 	return 0;
 }

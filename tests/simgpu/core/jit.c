@@ -15,7 +15,7 @@ enum { CACHE_LOAD = 1, CACHE_STORE = 2, COMPILE = 3 }; /* CUpti_ActivityJitOpera
 #define STORE_NS 50000
 #define CODE_BYTES 4096
 
-static void work(uint32_t operation, uint64_t unit, long ns)
+static void work_for(uint32_t operation, uint64_t unit, long ns)
 {
 	const struct sim_tool *tool = sim_tool();
 	const struct timespec pause = {.tv_nsec = ns};
@@ -37,7 +37,7 @@ static _Atomic uint64_t units;
 void sim_jit_code(const void *image)
 {
 	if (!strncmp(image, "//jit", 5))
-		work(COMPILE, atomic_fetch_add(&units, 1) + 1, COMPILE_NS);
+		work_for(COMPILE, atomic_fetch_add(&units, 1) + 1, COMPILE_NS);
 }
 
 void sim_jit_need(CUkernel kernel)
@@ -48,9 +48,9 @@ void sim_jit_need(CUkernel kernel)
 		return;
 	unit = atomic_fetch_add(&units, 1) + 1;
 	if (!strncmp(kernel->name, "jit_cached_", 11)) {
-		work(CACHE_LOAD, unit, LOAD_NS);
+		work_for(CACHE_LOAD, unit, LOAD_NS);
 		return;
 	}
-	work(COMPILE, unit, COMPILE_NS);
-	work(CACHE_STORE, unit, STORE_NS);
+	work_for(COMPILE, unit, COMPILE_NS);
+	work_for(CACHE_STORE, unit, STORE_NS);
 }

@@ -13,7 +13,7 @@
 static struct sim_options options;
 static pthread_once_t options_once = PTHREAD_ONCE_INIT;
 
-static uint64_t number(const char *name, uint64_t fallback)
+static uint64_t read_number(const char *name, uint64_t fallback)
 {
 	const char *text = getenv(name);
 
@@ -29,29 +29,29 @@ static const char *text_or_null(const char *name)
 
 static void options_read(void)
 {
-	uint64_t devices = number("SIMGPU_DEVICES", 1);
+	uint64_t devices = read_number("SIMGPU_DEVICES", 1);
 
 	options.devices = devices > SIM_MAX_DEVICES ? SIM_MAX_DEVICES : (int)devices;
-	options.queue = (uint32_t)number("SIMGPU_QUEUE", SIM_QUEUE_MAX);
+	options.queue = (uint32_t)read_number("SIMGPU_QUEUE", SIM_QUEUE_MAX);
 	if (options.queue < 1 || options.queue > SIM_QUEUE_MAX)
 		options.queue = SIM_QUEUE_MAX;
-	options.latency_ns = number("SIMGPU_LATENCY_US", 3) * 1000;
-	options.kernel_ns = number("SIMGPU_KERNEL_NS", 0);
-	options.drop_every = (uint32_t)number("SIMGPU_DROP", 0);
-	options.zero_every = (uint32_t)number("SIMGPU_ZERO", 0);
-	options.delay_ns = number("SIMGPU_DELAY_MS", 0) * 1000000;
-	options.verbose = number("SIMGPU_VERBOSE", 0) != 0;
+	options.latency_ns = read_number("SIMGPU_LATENCY_US", 3) * 1000;
+	options.kernel_ns = read_number("SIMGPU_KERNEL_NS", 0);
+	options.drop_every = (uint32_t)read_number("SIMGPU_DROP", 0);
+	options.zero_every = (uint32_t)read_number("SIMGPU_ZERO", 0);
+	options.delay_ns = read_number("SIMGPU_DELAY_MS", 0) * 1000000;
+	options.verbose = read_number("SIMGPU_VERBOSE", 0) != 0;
 	options.injection = text_or_null("CUDA_INJECTION64_PATH");
 	options.truth = text_or_null("SIMGPU_TRUTH");
 	options.cupti = text_or_null("SIMGPU_CUPTI_VERSION");
 	options.open_buffers = text_or_null("SIMGPU_OPEN_BUFFERS");
-	options.pool_records = number("SIMGPU_POOL", 0);
-	options.dropped_fails = number("SIMGPU_DROPPED_FAILS", 0) != 0;
-	options.clock_falls = number("SIMGPU_CLOCK_FALLS", 0) != 0;
-	options.unsubscribe_ends = number("SIMGPU_UNSUBSCRIBE_ENDS", 0) != 0;
+	options.pool_records = read_number("SIMGPU_POOL", 0);
+	options.dropped_fails = read_number("SIMGPU_DROPPED_FAILS", 0) != 0;
+	options.clock_falls = read_number("SIMGPU_CLOCK_FALLS", 0) != 0;
+	options.unsubscribe_ends = read_number("SIMGPU_UNSUBSCRIBE_ENDS", 0) != 0;
 	options.enable_gate = text_or_null("SIMGPU_ENABLE_GATE");
 	options.callback_gate = text_or_null("SIMGPU_CALLBACK_GATE");
-	options.thread_buffers = (int)number("SIMGPU_THREAD_BUFFERS", (uint64_t)-1);
+	options.thread_buffers = (int)read_number("SIMGPU_THREAD_BUFFERS", (uint64_t)-1);
 }
 
 const struct sim_options *sim_options(void)

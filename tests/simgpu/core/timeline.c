@@ -71,7 +71,7 @@ uint64_t end_of_locked(CUstream stream)
 	return stream == context->legacy ? later(stream->last_end, context->blocking_end) : stream->last_end;
 }
 
-static void perform(const struct sim_work *work)
+static void perform_work(const struct sim_work *work)
 {
 	const struct sim_copy *copy = &work->copy;
 
@@ -107,7 +107,7 @@ void sim_submit(CUstream handle, struct sim_work *work)
 	work->context = stream->context->id;
 	work->stream = stream->id;
 	work->correlation = sim_thread()->correlation;
-	perform(work);
+	perform_work(work);
 	wait_for_room(stream);
 	pthread_mutex_lock(&placing_lock);
 	work->submitted = sim_now();

@@ -160,7 +160,7 @@ static void truth_append(const char *line, size_t size)
 	pthread_mutex_unlock(&lock);
 }
 
-static const char *escaped(const char *text, char *out, size_t size)
+static const char *escape_text(const char *text, char *out, size_t size)
 {
 	size_t used = 0;
 
@@ -188,7 +188,7 @@ void sim_truth_api(const struct sim_api *call, uint64_t exit, int status)
 			    "\"exit\":%llu,\"status\":%d,\"label\":\"%s\"}\n",
 			    call->info->name, class_names[call->info->class], call->info->domain, call->info->cbid,
 			    self->pid, self->tid, call->correlation, (unsigned long long)call->enter,
-			    (unsigned long long)exit, status, escaped(self->label, label, sizeof(label)));
+			    (unsigned long long)exit, status, escape_text(self->label, label, sizeof(label)));
 
 	truth_append(line, (size_t)size);
 }
@@ -207,13 +207,13 @@ void sim_truth_work(const struct sim_work *work, enum sim_fate fate, int tid, co
 		"\"device\":%u,\"context\":%u,\"stream\":%u,\"start\":%llu,\"end\":%llu,"
 		"\"start_mono\":%llu,\"end_mono\":%llu,\"bytes\":%llu,\"copy\":%u,\"graph\":%u,"
 		"\"node\":%llu,\"source_graph\":%u,\"source_node\":%llu,\"fate\":\"%s\",\"label\":\"%s\"}\n",
-		kind_names[work->kind], escaped(work->name, name, sizeof(name)), sim_thread()->pid, tid,
+		kind_names[work->kind], escape_text(work->name, name, sizeof(name)), sim_thread()->pid, tid,
 		work->correlation, work->device, work->context, work->stream,
 		(unsigned long long)sim_to_realtime(work->start), (unsigned long long)sim_to_realtime(work->end),
 		(unsigned long long)work->start, (unsigned long long)work->end, (unsigned long long)work->bytes,
 		work->copy.copy_kind, work->graph, (unsigned long long)work->node, work->source_graph,
 		(unsigned long long)work->source_node, fate_names[fate],
-		escaped(label, safe_label, sizeof(safe_label)));
+		escape_text(label, safe_label, sizeof(safe_label)));
 
 	truth_append(line, (size_t)size);
 }

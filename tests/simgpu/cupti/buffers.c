@@ -66,7 +66,7 @@ uint64_t buffers_dropped(void)
 /* ---- queues ---- */
 
 /* Of an ended thread: its buffers stay until they are full or flushed. */
-static void abandon(void *queue)
+static void abandon_queue(void *queue)
 {
 	pthread_mutex_lock(&lock);
 	((struct buffers_queue *)queue)->abandoned = true;
@@ -76,7 +76,7 @@ static void abandon(void *queue)
 
 static void make_thread_end(void)
 {
-	pthread_key_create(&thread_end, abandon);
+	pthread_key_create(&thread_end, abandon_queue);
 }
 
 static struct buffers_queue *queue_of_thread(void)
@@ -125,7 +125,7 @@ static void free_abandoned_locked(void)
 
 /* ---- clients ---- */
 
-static const struct way *way(void)
+static const struct way *chosen_way(void)
 {
 	const char *wanted = sim_options()->open_buffers;
 
@@ -174,13 +174,13 @@ void buffers_register(CUpti_BuffersCallbackRequestFunc request, CUpti_BuffersCal
 {
 	pthread_mutex_lock(&lock);
 	client = (struct client){request, complete};
-	if (way()->forgotten) {
+	if (chosen_way()->forgotten) {
 		list_forget(&full);
 		full_end = &full;
 	}
-	for_each_queue_locked(leave_locked, way());
+	for_each_queue_locked(leave_locked, chosen_way());
 	pthread_mutex_unlock(&lock);
-	if (way()->at_once)
+	if (chosen_way()->at_once)
 		buffers_hand_over(false);
 }
 
@@ -212,7 +212,7 @@ static bool has_room(const struct buffer *buffer, size_t size)
 	return buffer->size - buffer->used >= size && (!buffer->records_max || buffer->records < buffer->records_max);
 }
 
-static bool append(struct buffers_queue *queue, const void *record, size_t size)
+static bool append_record(struct buffers_queue *queue, const void *record, size_t size)
 {
 	bool written = false, retired = false;
 	uint64_t asked = 0;
@@ -244,7 +244,7 @@ static bool append(struct buffers_queue *queue, const void *record, size_t size)
 
 bool buffers_append(const void *record, size_t size)
 {
-	return append(queue_of_thread(), record, size);
+	return append_record(queue_of_thread(), record, size);
 }
 
 struct buffers_queue *buffers_reserve(size_t size)
@@ -270,7 +270,7 @@ struct buffers_queue *buffers_reserve(size_t size)
 
 void buffers_append_reserved(struct buffers_queue *queue, const void *record, size_t size)
 {
-	append(queue, record, size);
+	append_record(queue, record, size);
 	pthread_mutex_lock(&lock);
 	queue->reserved -= size;
 	pthread_mutex_unlock(&lock);

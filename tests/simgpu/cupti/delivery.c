@@ -43,7 +43,7 @@ void delivery_add(const struct sim_work *work, enum sim_fate fate, struct buffer
 }
 
 /* Takes ended work out of the list, keeping the order; forced: takes all of it. */
-static struct pending *take(uint64_t now, bool forced)
+static struct pending *take_ended(uint64_t now, bool forced)
 {
 	struct pending *taken = NULL, **end = &taken, **at = &pending;
 	uint64_t delay = sim_options()->delay_ns;
@@ -65,13 +65,13 @@ static struct pending *take(uint64_t now, bool forced)
 	return taken;
 }
 
-static void deliver(bool forced)
+static void deliver_ended(bool forced)
 {
 	uint64_t now = sim_now();
 	struct pending *list;
 
 	pthread_mutex_lock(&delivering);
-	list = take(now, forced);
+	list = take_ended(now, forced);
 	while (list) {
 		struct pending *entry = list;
 
@@ -84,7 +84,7 @@ static void deliver(bool forced)
 	pthread_mutex_unlock(&delivering);
 }
 
-static void *worker(void *unused)
+static void *worker_main(void *unused)
 {
 	(void)unused;
 	for (;;) {
@@ -93,14 +93,14 @@ static void *worker(void *unused)
 			pthread_cond_wait(&arrived, &lock);
 		pthread_mutex_unlock(&lock);
 		nanosleep(&(struct timespec){.tv_nsec = PERIOD_NS}, NULL);
-		deliver(false);
+		deliver_ended(false);
 		buffers_hand_over(false);
 	}
 	return NULL;
 }
 
 /* A forked child has no worker. Work pending at the fork is the parent's. */
-static void forked(void)
+static void forget_worker(void)
 {
 	pthread_mutex_init(&lock, NULL);
 	pthread_mutex_init(&delivering, NULL);
@@ -125,9 +125,9 @@ void delivery_start(void)
 	pthread_mutex_lock(&lock);
 	if (!started) {
 		if (!watching)
-			pthread_atfork(NULL, NULL, forked);
+			pthread_atfork(NULL, NULL, forget_worker);
 		watching = true;
-		started = pthread_create(&thread, NULL, worker, NULL) == 0;
+		started = pthread_create(&thread, NULL, worker_main, NULL) == 0;
 		if (started)
 			pthread_detach(thread);
 	}
@@ -136,7 +136,7 @@ void delivery_start(void)
 
 void delivery_flush(bool forced)
 {
-	deliver(forced);
+	deliver_ended(forced);
 	buffers_hand_over(true);
 }
 

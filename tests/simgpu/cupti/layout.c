@@ -74,7 +74,7 @@ _Static_assert(offsetof(CUpti_ActivityOverhead3, start) == 24, "overhead start")
 static int chosen = V13_0;
 static pthread_once_t choose_once = PTHREAD_ONCE_INIT;
 
-static void choose(void)
+static void choose_version(void)
 {
 	const char *wanted = sim_options()->cupti;
 
@@ -85,12 +85,12 @@ static void choose(void)
 
 uint32_t layout_version(void)
 {
-	pthread_once(&choose_once, choose);
+	pthread_once(&choose_once, choose_version);
 	return versions[chosen].number;
 }
 
 size_t layout_size(uint32_t kind)
 {
-	pthread_once(&choose_once, choose);
+	pthread_once(&choose_once, choose_version);
 	return kind < KIND_LIMIT ? sizes[kind][chosen] : 0;
 }

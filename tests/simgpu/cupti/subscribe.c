@@ -82,8 +82,8 @@ void subscriber_resource(uint32_t cbid, const struct sim_resource *resource)
 	call_back(CUPTI_CB_DOMAIN_RESOURCE, cbid, &data);
 }
 
-static CUptiResult subscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback, void *userdata,
-			     CUpti_SubscriberParams *params)
+static CUptiResult subscribe_client(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback, void *userdata,
+				    CUpti_SubscriberParams *params)
 {
 	const char *name = params && params->subscriberName ? params->subscriberName : "<not provided>";
 	CUptiResult result = CUPTI_SUCCESS;
@@ -109,13 +109,13 @@ static CUptiResult subscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackF
 
 CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback, void *userdata)
 {
-	return subscribe(subscriber, callback, userdata, NULL);
+	return subscribe_client(subscriber, callback, userdata, NULL);
 }
 
 CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc callback, void *userdata,
 			      CUpti_SubscriberParams *pParams)
 {
-	return subscribe(subscriber, callback, userdata, pParams);
+	return subscribe_client(subscriber, callback, userdata, pParams);
 }
 
 static void disable_all_kinds(void)
@@ -142,7 +142,7 @@ CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle subscriber)
 	return CUPTI_SUCCESS;
 }
 
-static CUptiResult check(CUpti_SubscriberHandle subscriber, uint32_t domain)
+static CUptiResult check_subscriber(CUpti_SubscriberHandle subscriber, uint32_t domain)
 {
 	if (subscriber != &the_subscriber || !atomic_load(&subscribed))
 		return CUPTI_ERROR_INVALID_PARAMETER;
@@ -152,7 +152,7 @@ static CUptiResult check(CUpti_SubscriberHandle subscriber, uint32_t domain)
 CUptiResult cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle subscriber, CUpti_CallbackDomain domain,
 				CUpti_CallbackId cbid)
 {
-	CUptiResult result = check(subscriber, domain);
+	CUptiResult result = check_subscriber(subscriber, domain);
 
 	if (result || cbid >= CBID_LIMIT)
 		return CUPTI_ERROR_INVALID_PARAMETER;
@@ -164,7 +164,7 @@ CUptiResult cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle subscrib
 
 CUptiResult cuptiEnableDomain(uint32_t enable, CUpti_SubscriberHandle subscriber, CUpti_CallbackDomain domain)
 {
-	CUptiResult result = check(subscriber, domain);
+	CUptiResult result = check_subscriber(subscriber, domain);
 
 	if (!result)
 		memset((void *)wanted[domain], enable != 0, CBID_LIMIT);
@@ -183,7 +183,7 @@ CUptiResult cuptiEnableAllDomains(uint32_t enable, CUpti_SubscriberHandle subscr
 CUptiResult cuptiGetCallbackState(uint32_t *enable, CUpti_SubscriberHandle subscriber, CUpti_CallbackDomain domain,
 				  CUpti_CallbackId cbid)
 {
-	CUptiResult result = check(subscriber, domain);
+	CUptiResult result = check_subscriber(subscriber, domain);
 
 	if (result || cbid >= CBID_LIMIT)
 		return CUPTI_ERROR_INVALID_PARAMETER;

@@ -10,8 +10,8 @@ static const char *symbol_of(CUfunction function)
 	return kernel ? kernel->name : NULL;
 }
 
-static CUresult launch(CUfunction function, const uint32_t grid[3], const uint32_t block[3], uint32_t shared,
-		       CUstream stream)
+static CUresult launch_function(CUfunction function, const uint32_t grid[3], const uint32_t block[3], uint32_t shared,
+				CUstream stream)
 {
 	CUkernel kernel = sim_kernel_resolve(function);
 	struct sim_work work;
@@ -28,8 +28,8 @@ static CUresult launch(CUfunction function, const uint32_t grid[3], const uint32
 		unsigned int blockDimY, unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream
 #define SHAPE_ARGUMENTS f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes, hStream
 #define SHAPE_LAUNCH                                                                                                   \
-	launch(f, (const uint32_t[3]){gridDimX, gridDimY, gridDimZ},                                                   \
-	       (const uint32_t[3]){blockDimX, blockDimY, blockDimZ}, sharedMemBytes, hStream)
+	launch_function(f, (const uint32_t[3]){gridDimX, gridDimY, gridDimZ},                                          \
+			(const uint32_t[3]){blockDimX, blockDimY, blockDimZ}, sharedMemBytes, hStream)
 
 DRIVER_SYMBOL(SIM_LAUNCH, cuLaunchKernel, (SHAPE_PARAMETERS, void **kernelParams, void **extra),
 	      (SHAPE_ARGUMENTS, kernelParams, extra), symbol_of(f))
@@ -57,9 +57,9 @@ DRIVER_SYMBOL(SIM_LAUNCH, cuLaunchCooperativeKernel, (SHAPE_PARAMETERS, void **k
 
 static CUresult launch_config(const CUlaunchConfig *config, CUfunction f)
 {
-	return launch(f, (const uint32_t[3]){config->gridDimX, config->gridDimY, config->gridDimZ},
-		      (const uint32_t[3]){config->blockDimX, config->blockDimY, config->blockDimZ},
-		      config->sharedMemBytes, config->hStream);
+	return launch_function(f, (const uint32_t[3]){config->gridDimX, config->gridDimY, config->gridDimZ},
+			       (const uint32_t[3]){config->blockDimX, config->blockDimY, config->blockDimZ},
+			       config->sharedMemBytes, config->hStream);
 }
 
 DRIVER_SYMBOL(SIM_LAUNCH, cuLaunchKernelEx,

@@ -5,7 +5,7 @@
 
 #include "thunk.h"
 
-static CUresult allocate(enum sim_memory kind, size_t bytes, void **address)
+static CUresult allocate_memory(enum sim_memory kind, size_t bytes, void **address)
 {
 	const struct sim_tool *tool = sim_tool();
 	CUcontext context = sim_context_current();
@@ -25,7 +25,7 @@ static CUresult allocate(enum sim_memory kind, size_t bytes, void **address)
 	return CUDA_SUCCESS;
 }
 
-static CUresult release(void *address)
+static CUresult release_memory(void *address)
 {
 	const struct sim_tool *tool = sim_tool();
 	CUcontext context = sim_context_current();
@@ -50,48 +50,48 @@ static CUresult release(void *address)
 
 DRIVER(SIM_ALLOC, cuMemAlloc_v2, (CUdeviceptr * dptr, size_t bytesize), (dptr, bytesize))
 {
-	return allocate(SIM_DEVICE, bytesize, (void **)dptr);
+	return allocate_memory(SIM_DEVICE, bytesize, (void **)dptr);
 }
 
 DRIVER(SIM_ALLOC, cuMemAllocAsync, (CUdeviceptr * dptr, size_t bytesize, CUstream hStream), (dptr, bytesize, hStream))
 {
 	(void)hStream;
-	return allocate(SIM_DEVICE, bytesize, (void **)dptr);
+	return allocate_memory(SIM_DEVICE, bytesize, (void **)dptr);
 }
 
 DRIVER(SIM_ALLOC, cuMemAllocManaged, (CUdeviceptr * dptr, size_t bytesize, unsigned int flags), (dptr, bytesize, flags))
 {
 	(void)flags;
-	return allocate(SIM_MANAGED, bytesize, (void **)dptr);
+	return allocate_memory(SIM_MANAGED, bytesize, (void **)dptr);
 }
 
 DRIVER(SIM_ALLOC, cuMemAllocHost_v2, (void **pp, size_t bytesize), (pp, bytesize))
 {
-	return allocate(SIM_PINNED, bytesize, pp);
+	return allocate_memory(SIM_PINNED, bytesize, pp);
 }
 
 DRIVER(SIM_ALLOC, cuMemHostAlloc, (void **pp, size_t bytesize, unsigned int Flags), (pp, bytesize, Flags))
 {
 	(void)Flags;
-	return allocate(SIM_PINNED, bytesize, pp);
+	return allocate_memory(SIM_PINNED, bytesize, pp);
 }
 
 /* Freeing waits for the device, as cuMemFree does. */
 DRIVER(SIM_FREE, cuMemFree_v2, (CUdeviceptr dptr), (dptr))
 {
 	sim_context_synchronize(sim_context_current());
-	return release((void *)dptr);
+	return release_memory((void *)dptr);
 }
 
 DRIVER(SIM_FREE, cuMemFreeAsync, (CUdeviceptr dptr, CUstream hStream), (dptr, hStream))
 {
 	(void)hStream;
-	return release((void *)dptr);
+	return release_memory((void *)dptr);
 }
 
 DRIVER(SIM_FREE, cuMemFreeHost, (void *p), (p))
 {
-	return release(p);
+	return release_memory(p);
 }
 
 DRIVER(SIM_QUIET, cuMemHostRegister_v2, (void *p, size_t bytesize, unsigned int Flags), (p, bytesize, Flags))
@@ -113,7 +113,7 @@ DRIVER(SIM_QUIET, cuMemGetInfo_v2, (size_t * free, size_t *total), (free, total)
 	return CUDA_SUCCESS;
 }
 
-static CUresult copy(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream, bool async)
+static CUresult copy_memory(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream stream, bool async)
 {
 	struct sim_copy copy = {.dst = (void *)dst, .src = (const void *)src};
 
@@ -126,13 +126,13 @@ static CUresult copy(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream st
 #define COPY(name, dst_type, src_type)                                                                                 \
 	DRIVER(SIM_COPY, name, (dst_type dst, src_type src, size_t ByteCount), (dst, src, ByteCount))                  \
 	{                                                                                                              \
-		return copy((CUdeviceptr)dst, (CUdeviceptr)src, ByteCount, NULL, false);                               \
+		return copy_memory((CUdeviceptr)dst, (CUdeviceptr)src, ByteCount, NULL, false);                        \
 	}
 #define COPY_ASYNC(name, dst_type, src_type)                                                                           \
 	DRIVER(SIM_COPY, name, (dst_type dst, src_type src, size_t ByteCount, CUstream hStream),                       \
 	       (dst, src, ByteCount, hStream))                                                                         \
 	{                                                                                                              \
-		return copy((CUdeviceptr)dst, (CUdeviceptr)src, ByteCount, hStream, true);                             \
+		return copy_memory((CUdeviceptr)dst, (CUdeviceptr)src, ByteCount, hStream, true);                      \
 	}
 
 COPY(cuMemcpy, CUdeviceptr, CUdeviceptr)

@@ -14,7 +14,7 @@
 
 #define FILE_BYTES_MAX (4u << 20)
 
-static size_t larger(size_t a, size_t b)
+static size_t larger_size(size_t a, size_t b)
 {
 	return a > b ? a : b;
 }
@@ -27,8 +27,8 @@ static size_t elf_size(const void *image)
 	if (memcmp(image, ELFMAG, SELFMAG))
 		return 0;
 	memcpy(&header, image, sizeof(header));
-	return larger(header.e_shoff + (size_t)header.e_shnum * header.e_shentsize,
-		      header.e_phoff + (size_t)header.e_phnum * header.e_phentsize);
+	return larger_size(header.e_shoff + (size_t)header.e_shnum * header.e_shentsize,
+			   header.e_phoff + (size_t)header.e_phnum * header.e_phentsize);
 }
 
 /* A CUmodule or CUlibrary. */

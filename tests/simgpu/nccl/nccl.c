@@ -85,8 +85,8 @@ static void name_kernel(const struct grouped *first, int count, char *text, size
 		snprintf(text, size, "ncclDevKernel_%s_RING_LL%s", first->name, end);
 }
 
-static int launch(const char *name, const struct ncclComm *comm, CUstream stream, const struct operation *operations,
-		  int count)
+static int send_launch(const char *name, const struct ncclComm *comm, CUstream stream,
+		       const struct operation *operations, int count)
 {
 	int status;
 
@@ -153,7 +153,7 @@ static int launch_group(void)
 			count++;
 		}
 		name_kernel(&first, count, name, sizeof(name));
-		status = launch(name, first.comm, first.stream, operations, operation_count);
+		status = send_launch(name, first.comm, first.stream, operations, operation_count);
 	}
 	group.count = 0;
 	return status;
@@ -165,7 +165,7 @@ int simNcclKernel(const char *name, uint64_t bytes, struct ncclComm *comm, CUstr
 {
 	struct operation operation = {.name = "Custom", .transfer_ns = kernels_transfer_ns(bytes)};
 
-	return launch(name, comm, stream, &operation, 1);
+	return send_launch(name, comm, stream, &operation, 1);
 }
 
 static int add_with_peer(struct ncclComm *comm, CUstream stream, const char *name, size_t count, int type, int op,
@@ -177,12 +177,12 @@ static int add_with_peer(struct ncclComm *comm, CUstream stream, const char *nam
 	return group.depth ? STATUS_SUCCESS : launch_group();
 }
 
-static int add(struct ncclComm *comm, CUstream stream, const char *name, size_t count, int type, int op)
+static int add_call(struct ncclComm *comm, CUstream stream, const char *name, size_t count, int type, int op)
 {
 	return add_with_peer(comm, stream, name, count, type, op, -1);
 }
 
-static void put(void *to, const void *from, size_t elements, int type)
+static void put_elements(void *to, const void *from, size_t elements, int type)
 {
 	if (to != from && to && from && type >= 0 && type < TYPES)
 		memmove(to, from, elements * type_sizes[type]);
@@ -208,8 +208,8 @@ int ncclGroupEnd(void)
 int ncclAllReduce(const void *from, void *to, size_t count, int type, int op, struct ncclComm *comm, CUstream stream);
 int ncclAllReduce(const void *from, void *to, size_t count, int type, int op, struct ncclComm *comm, CUstream stream)
 {
-	put(to, from, count, type);
-	return add(comm, stream, "AllReduce", count, type, op);
+	put_elements(to, from, count, type);
+	return add_call(comm, stream, "AllReduce", count, type, op);
 }
 
 int ncclReduce(const void *from, void *to, size_t count, int type, int op, int root, struct ncclComm *comm,
@@ -218,16 +218,16 @@ int ncclReduce(const void *from, void *to, size_t count, int type, int op, int r
 	       CUstream stream)
 {
 	if (comm->rank == root)
-		put(to, from, count, type);
-	return add(comm, stream, "Reduce", count, type, op);
+		put_elements(to, from, count, type);
+	return add_call(comm, stream, "Reduce", count, type, op);
 }
 
 int ncclBroadcast(const void *from, void *to, size_t count, int type, int root, struct ncclComm *comm, CUstream stream);
 int ncclBroadcast(const void *from, void *to, size_t count, int type, int root, struct ncclComm *comm, CUstream stream)
 {
 	(void)root;
-	put(to, from, count, type);
-	return add(comm, stream, "Broadcast", count, type, -1);
+	put_elements(to, from, count, type);
+	return add_call(comm, stream, "Broadcast", count, type, -1);
 }
 
 int ncclBcast(void *data, size_t count, int type, int root, struct ncclComm *comm, CUstream stream);
@@ -241,8 +241,8 @@ int ncclReduceScatter(const void *from, void *to, size_t count, int type, int op
 int ncclReduceScatter(const void *from, void *to, size_t count, int type, int op, struct ncclComm *comm,
 		      CUstream stream)
 {
-	put(to, from, count, type);
-	return add(comm, stream, "ReduceScatter", count, type, op);
+	put_elements(to, from, count, type);
+	return add_call(comm, stream, "ReduceScatter", count, type, op);
 }
 
 int ncclAllGather(const void *from, void *to, size_t count, int type, struct ncclComm *comm, CUstream stream);
@@ -251,8 +251,8 @@ int ncclAllGather(const void *from, void *to, size_t count, int type, struct ncc
 	int i;
 
 	for (i = 0; i < comm->ranks && type >= 0 && type < TYPES; i++)
-		put((char *)to + (size_t)i * count * type_sizes[type], from, count, type);
-	return add(comm, stream, "AllGather", count, type, -1);
+		put_elements((char *)to + (size_t)i * count * type_sizes[type], from, count, type);
+	return add_call(comm, stream, "AllGather", count, type, -1);
 }
 
 int ncclSend(const void *from, size_t count, int type, int peer, struct ncclComm *comm, CUstream stream);
@@ -272,8 +272,8 @@ int ncclRecv(void *to, size_t count, int type, int peer, struct ncclComm *comm, 
 int ncclAlltoAll(const void *from, void *to, size_t count, int type, struct ncclComm *comm, CUstream stream);
 int ncclAlltoAll(const void *from, void *to, size_t count, int type, struct ncclComm *comm, CUstream stream)
 {
-	put(to, from, count * (size_t)comm->ranks, type);
-	return add(comm, stream, "SendRecv", count, type, -1);
+	put_elements(to, from, count * (size_t)comm->ranks, type);
+	return add_call(comm, stream, "SendRecv", count, type, -1);
 }
 
 /* ---- communicators ----------------------------------------------------------------------------- */

@@ -11,7 +11,8 @@ static const char *symbol_of(const void *func)
 	return kernel ? kernel->name : NULL;
 }
 
-static cudaError_t launch(const void *func, dim3 grid, dim3 block, size_t shared, cudaStream_t stream, void **args)
+static cudaError_t launch_function(const void *func, dim3 grid, dim3 block, size_t shared, cudaStream_t stream,
+				   void **args)
 {
 	CUkernel kernel = sim_kernel_resolve(func);
 
@@ -27,13 +28,13 @@ static cudaError_t launch(const void *func, dim3 grid, dim3 block, size_t shared
 
 RUNTIME_SYMBOL(SIM_LAUNCH, cudaLaunchKernel, v7000, LAUNCH_PARAMETERS, LAUNCH_ARGUMENTS, symbol_of(func))
 {
-	return launch(func, gridDim, blockDim, sharedMem, stream, args);
+	return launch_function(func, gridDim, blockDim, sharedMem, stream, args);
 }
 
 cudaError_t cudaLaunchKernel_ptsz LAUNCH_PARAMETERS;
 RUNTIME_SYMBOL(SIM_LAUNCH, cudaLaunchKernel_ptsz, v7000, LAUNCH_PARAMETERS, LAUNCH_ARGUMENTS, symbol_of(func))
 {
-	return launch(func, gridDim, blockDim, sharedMem, stream ? stream : cudaStreamPerThread, args);
+	return launch_function(func, gridDim, blockDim, sharedMem, stream ? stream : cudaStreamPerThread, args);
 }
 
 cudaError_t __cudaLaunchKernel LAUNCH_PARAMETERS;

@@ -106,7 +106,7 @@ static bool on_device(const void *pointer)
 	return kind == SIM_DEVICE || kind == SIM_MANAGED;
 }
 
-static enum cudaMemcpyKind direction(void *dst, const void *src, enum cudaMemcpyKind said)
+static enum cudaMemcpyKind direction_of(void *dst, const void *src, enum cudaMemcpyKind said)
 {
 	if (said != cudaMemcpyDefault)
 		return said;
@@ -117,7 +117,7 @@ static enum cudaMemcpyKind direction(void *dst, const void *src, enum cudaMemcpy
 
 static CUresult copy_now(void *dst, const void *src, size_t bytes, enum cudaMemcpyKind kind)
 {
-	switch (direction(dst, src, kind)) {
+	switch (direction_of(dst, src, kind)) {
 	case cudaMemcpyHostToDevice:
 		return cuMemcpyHtoD_v2(DEVICE(dst), src, bytes);
 	case cudaMemcpyDeviceToHost:
@@ -131,7 +131,7 @@ static CUresult copy_now(void *dst, const void *src, size_t bytes, enum cudaMemc
 
 static CUresult copy_async(void *dst, const void *src, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream)
 {
-	switch (direction(dst, src, kind)) {
+	switch (direction_of(dst, src, kind)) {
 	case cudaMemcpyHostToDevice:
 		return cuMemcpyHtoDAsync_v2(DEVICE(dst), src, bytes, stream);
 	case cudaMemcpyDeviceToHost:

@@ -40,14 +40,14 @@ struct call {
 	int result;
 };
 
-static void enter(struct call *call, uint32_t domain, uint32_t cbid, uint32_t corr)
+static void enter_call(struct call *call, uint32_t domain, uint32_t cbid, uint32_t corr)
 {
 	*call = (struct call){.slot = 0x5555555555555555u, .data = {.site = CUPTI_SITE_ENTER, .corr = corr}};
 	call->data.correlation_data = &call->slot;
 	callbacks_api(NULL, domain, cbid, &call->data);
 }
 
-static void leave(struct call *call, uint32_t domain, uint32_t cbid, int result)
+static void leave_call(struct call *call, uint32_t domain, uint32_t cbid, int result)
 {
 	call->result = result;
 	call->data.site = CUPTI_SITE_EXIT;
@@ -73,12 +73,12 @@ static void graph_node(uint32_t cbid, uint64_t node, uint64_t original)
 
 static char captured[8]; /* '+' for each start, '-' for each stop */
 
-static void capture(bool starts)
+static void note_capture(bool starts)
 {
 	strcat(captured, starts ? "+" : "-");
 }
 
-static int begin(void **state)
+static int begin_test(void **state)
 {
 	memset(&said, 0, sizeof(said));
 	gputrace_agent_semaphore = 2;
@@ -86,7 +86,7 @@ static int begin(void **state)
 		return -1;
 	returns_reset();
 	captured[0] = 0;
-	callbacks_start(node_id, capture);
+	callbacks_start(node_id, note_capture);
 	return 0;
 }
 
@@ -102,9 +102,9 @@ static void a_start_or_stop_of_the_profiler_is_passed_on_as_it_enters_and_is_no_
 	struct call call;
 
 	for (uint32_t i = 0; i < 4; i++) {
-		enter(&call, calls[i].domain, calls[i].cbid, 7 + i);
+		enter_call(&call, calls[i].domain, calls[i].cbid, 7 + i);
 		assert_int_equal(strlen(captured), i + 1);
-		leave(&call, calls[i].domain, calls[i].cbid, 0);
+		leave_call(&call, calls[i].domain, calls[i].cbid, 0);
 	}
 	assert_string_equal(captured, "++--");
 	assert_int_equal(said.calls, 0);
@@ -117,13 +117,13 @@ static void a_call_is_reported_at_entry_and_returned_with_its_times(void **state
 	struct call_return got;
 	struct call call;
 
-	enter(&call, RUNTIME, 211, 7);
+	enter_call(&call, RUNTIME, 211, 7);
 	assert_int_equal(said.calls, 1);
 	assert_int_equal(said.corr[0], 7);
 	assert_int_equal(said.api[0], GPT_API(2, 211));
 	assert_int_equal(callbacks_open(), 1);
 	assert_false(returns_pop(&got));
-	leave(&call, RUNTIME, 211, 719);
+	leave_call(&call, RUNTIME, 211, 719);
 	assert_true(returns_pop(&got));
 	assert_int_equal(got.corr, 7);
 	assert_int_equal(got.api, GPT_API(2, 211));
@@ -147,9 +147,9 @@ static void a_forked_child_that_loads_code_waits_for_no_one(void **state)
 	if (!child) {
 		alarm(20);
 		callbacks_forked();
-		enter(&load, DRIVER, CUPTI_DRIVER_MODULE_LOAD_DATA, 7);
+		enter_call(&load, DRIVER, CUPTI_DRIVER_MODULE_LOAD_DATA, 7);
 		load.data.params = (const uint64_t[]){0, 0};
-		leave(&load, DRIVER, CUPTI_DRIVER_MODULE_LOAD_DATA, 0);
+		leave_call(&load, DRIVER, CUPTI_DRIVER_MODULE_LOAD_DATA, 0);
 		_exit(said.calls);
 	}
 	kernel_tables_unlock();
@@ -162,12 +162,12 @@ static void driver_calls_inside_a_runtime_call_are_part_of_it(void **state)
 	struct call outer, inner, second;
 	struct call_return got;
 
-	enter(&outer, RUNTIME, 31, 8);
-	enter(&inner, DRIVER, 277, 8);
-	leave(&inner, DRIVER, 277, 0);
-	enter(&second, DRIVER, 126, 8);
-	leave(&second, DRIVER, 126, 0);
-	leave(&outer, RUNTIME, 31, 0);
+	enter_call(&outer, RUNTIME, 31, 8);
+	enter_call(&inner, DRIVER, 277, 8);
+	leave_call(&inner, DRIVER, 277, 0);
+	enter_call(&second, DRIVER, 126, 8);
+	leave_call(&second, DRIVER, 126, 0);
+	leave_call(&outer, RUNTIME, 31, 0);
 	assert_int_equal(said.calls, 1);
 	assert_int_equal(said.api[0], GPT_API(2, 31));
 	assert_true(returns_pop(&got));
@@ -179,10 +179,10 @@ static void a_driver_call_of_its_own_is_reported(void **state)
 {
 	struct call call;
 
-	enter(&call, DRIVER, 307, 9);
-	leave(&call, DRIVER, 307, 0);
-	enter(&call, DRIVER, 307, 10);
-	leave(&call, DRIVER, 307, 0);
+	enter_call(&call, DRIVER, 307, 9);
+	leave_call(&call, DRIVER, 307, 0);
+	enter_call(&call, DRIVER, 307, 10);
+	leave_call(&call, DRIVER, 307, 0);
 	assert_int_equal(said.calls, 2);
 	assert_int_equal(said.api[1], GPT_API(1, 307));
 	assert_int_equal(said.corr[1], 10);
@@ -201,10 +201,10 @@ static void the_launch_stubs_of_cuda_13_are_launches(void **state)
 	uint32_t i;
 
 	for (i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
-		enter(&outer, ids[i][0], ids[i][1], 20 + i);
-		enter(&inner, ids[i][0], ids[i][2], 20 + i); /* for a CUPTI that reports both */
-		leave(&inner, ids[i][0], ids[i][2], 0);
-		leave(&outer, ids[i][0], ids[i][1], 0);
+		enter_call(&outer, ids[i][0], ids[i][1], 20 + i);
+		enter_call(&inner, ids[i][0], ids[i][2], 20 + i); /* for a CUPTI that reports both */
+		leave_call(&inner, ids[i][0], ids[i][2], 0);
+		leave_call(&outer, ids[i][0], ids[i][1], 0);
 		assert_int_equal(said.calls, i + 1);
 		assert_int_equal(said.api[i], GPT_API(ids[i][0], ids[i][2]));
 		assert_true(returns_pop(&got));
@@ -220,11 +220,11 @@ static void the_return_of_a_call_that_began_before_us_is_not_ours(void **state)
 
 	call.data.correlation_data = &call.slot;
 	call.slot = 0; /* zeroed by CUPTI */
-	leave(&call, RUNTIME, 131, 0);
+	leave_call(&call, RUNTIME, 131, 0);
 	call.slot = 12345; /* a stale value */
-	leave(&call, RUNTIME, 131, 0);
+	leave_call(&call, RUNTIME, 131, 0);
 	call.slot = UINT64_MAX; /* not a valid time */
-	leave(&call, RUNTIME, 131, 0);
+	leave_call(&call, RUNTIME, 131, 0);
 	assert_false(returns_pop(&got));
 	assert_int_equal(returns_dropped(), 0);
 }
@@ -235,12 +235,12 @@ static void nothing_is_sent_when_no_one_listens(void **state)
 	struct call call;
 
 	gputrace_agent_semaphore = 0;
-	enter(&call, RUNTIME, 211, 40);
-	leave(&call, RUNTIME, 211, 0);
+	enter_call(&call, RUNTIME, 211, 40);
+	leave_call(&call, RUNTIME, 211, 0);
 	gputrace_agent_semaphore = 2;
 	callbacks_stop();
-	enter(&call, RUNTIME, 211, 41);
-	leave(&call, RUNTIME, 211, 0);
+	enter_call(&call, RUNTIME, 211, 41);
+	leave_call(&call, RUNTIME, 211, 0);
 	assert_int_equal(said.calls, 0);
 	assert_int_equal(callbacks_count(), 0);
 	assert_false(returns_pop(&got));
@@ -251,10 +251,10 @@ static void a_reported_call_may_still_return_after_the_end(void **state)
 	struct call_return got;
 	struct call call;
 
-	enter(&call, RUNTIME, 211, 50);
+	enter_call(&call, RUNTIME, 211, 50);
 	callbacks_stop();
 	assert_int_equal(callbacks_open(), 1);
-	leave(&call, RUNTIME, 211, 0);
+	leave_call(&call, RUNTIME, 211, 0);
 	assert_int_equal(callbacks_open(), 0);
 	assert_true(returns_pop(&got));
 	assert_int_equal(got.corr, 50);
@@ -295,14 +295,14 @@ static void correlation_ids_wrap_around(void **state)
 {
 	struct call call;
 
-	enter(&call, RUNTIME, 211, 0xfffffff0u);
-	leave(&call, RUNTIME, 211, 0);
-	enter(&call, RUNTIME, 211, 5);
-	leave(&call, RUNTIME, 211, 0);
+	enter_call(&call, RUNTIME, 211, 0xfffffff0u);
+	leave_call(&call, RUNTIME, 211, 0);
+	enter_call(&call, RUNTIME, 211, 5);
+	leave_call(&call, RUNTIME, 211, 0);
 	assert_int_equal(callbacks_last_corr(), 5);
 }
 
-#define TEST(name) cmocka_unit_test_setup(name, begin)
+#define TEST(name) cmocka_unit_test_setup(name, begin_test)
 
 static void nodes_of_graphs_say_who_made_them(void **state)
 {
@@ -311,10 +311,10 @@ static void nodes_of_graphs_say_who_made_them(void **state)
 
 	graph_node(CUPTI_RESOURCE_GRAPHNODE_CREATED, 10, 0); /* created outside any reported call */
 	assert_false(returns_pop(&got));
-	enter(&call, RUNTIME, 211, 5);
+	enter_call(&call, RUNTIME, 211, 5);
 	graph_node(CUPTI_RESOURCE_GRAPHNODE_CREATED, 11, 0);
 	graph_node(CUPTI_RESOURCE_GRAPHNODE_CREATED, 13, 0); /* CUPTI does not know this node */
-	leave(&call, RUNTIME, 211, 0);
+	leave_call(&call, RUNTIME, 211, 0);
 	assert_true(returns_pop(&got));
 	assert_int_equal(got.api, 0);
 	assert_int_equal(got.node, 11);

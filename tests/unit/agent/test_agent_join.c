@@ -54,7 +54,7 @@ static void send_with(int connection, const struct gpt_share_message *text, cons
 }
 
 /* Asks, lets the agent in and leaves, without a look at any answer. */
-static void *collect(void *lets_in)
+static void *let_agent_in(void *lets_in)
 {
 	struct gpt_share_message question = {
 		.what = GPT_SHARE_READ, .bytes = sizeof(memory), .address = (uintptr_t)memory, .by_call = 1};
@@ -77,7 +77,7 @@ static void *collect(void *lets_in)
 	return NULL;
 }
 
-static bool joins(bool let_in)
+static bool agent_joins(bool let_in)
 {
 	struct joined joined;
 	struct sockaddr_un address;
@@ -88,7 +88,7 @@ static bool joins(bool let_in)
 	listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	assert_int_equal(bind(listener, (struct sockaddr *)&address, gpt_share_address(&address, name)), 0);
 	assert_int_equal(listen(listener, 1), 0);
-	assert_int_equal(pthread_create(&collector, NULL, collect, let_in ? memory : NULL), 0);
+	assert_int_equal(pthread_create(&collector, NULL, let_agent_in, let_in ? memory : NULL), 0);
 	in = join(name, true, &joined);
 	pthread_join(collector, NULL);
 	close(listener);
@@ -98,12 +98,12 @@ static bool joins(bool let_in)
 
 static void who_lets_it_in_need_not_wait_for_its_answers(void **state)
 {
-	assert_true(joins(true));
+	assert_true(agent_joins(true));
 }
 
 static void who_refuses_it_neither(void **state)
 {
-	assert_false(joins(false));
+	assert_false(agent_joins(false));
 }
 
 int main(void)

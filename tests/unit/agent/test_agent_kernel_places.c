@@ -26,7 +26,7 @@ enum {
 	KERNEL_GET_FUNCTION = 683
 };
 
-static int begin(void **state)
+static int begin_test(void **state)
 {
 	kernel_places_reset();
 	return 0;
@@ -245,7 +245,7 @@ static void a_cubin_that_ends_anywhere_is_read_within_its_bytes(void **state)
 
 /* ---- launches ---- */
 
-static void *load(uint32_t cbid, uint64_t module, uint8_t line)
+static void *load_module(uint32_t cbid, uint64_t module, uint8_t line)
 {
 	static struct cubin_bytes cubin;
 	uint64_t written = module;
@@ -275,8 +275,8 @@ static const char *place_of_launch(uint64_t function, uint32_t corr)
 
 static void kernels_of_one_name_in_two_modules_are_kept_apart(void **state)
 {
-	load(LOAD, 0x100, 12);
-	load(LOAD, 0x200, 40);
+	load_module(LOAD, 0x100, 12);
+	load_module(LOAD, 0x200, 40);
 	get_function(GET_FUNCTION, 0x1010, 0x100, "first");
 	get_function(GET_FUNCTION, 0x2010, 0x200, "first");
 	get_function(GET_FUNCTION, 0x2020, 0x200, "second");
@@ -290,7 +290,7 @@ static void a_launch_by_a_configuration_names_its_function_second(void **state)
 {
 	const uint64_t params[] = {0, 0x1010};
 
-	load(LOAD, 0x100, 12);
+	load_module(LOAD, 0x100, 12);
 	get_function(GET_FUNCTION, 0x1010, 0x100, "first");
 	kernel_places_launch(LAUNCH_EX, params, 7);
 	assert_string_equal(kernel_places_find(7, 0), "/models/kernels.py:12");
@@ -301,7 +301,7 @@ static void a_kernel_of_a_library_is_known_by_its_function_too(void **state)
 	uint64_t function = 0x3020;
 	const uint64_t params[] = {(uint64_t)(uintptr_t)&function, 0x3010};
 
-	load(LIBRARY_LOAD, 0x300, 12);
+	load_module(LIBRARY_LOAD, 0x300, 12);
 	get_function(GET_KERNEL, 0x3010, 0x300, "second");
 	kernel_places_return(KERNEL_GET_FUNCTION, params, 0);
 	assert_string_equal(place_of_launch(0x3010, 1), "/models/other.py:22");
@@ -311,7 +311,7 @@ static void a_kernel_of_a_library_is_known_by_its_function_too(void **state)
 static void what_is_not_known_has_no_place(void **state)
 {
 	assert_null(place_of_launch(0x1010, 1));
-	load(LOAD, 0x100, 12);
+	load_module(LOAD, 0x100, 12);
 	get_function(GET_FUNCTION, 0x1010, 0x100, "third");
 	get_function(GET_FUNCTION, 0x1020, 0x999, "first");
 	assert_null(place_of_launch(0x1010, 1));
@@ -323,11 +323,11 @@ static void a_handle_that_another_module_gets_later_has_the_new_place(void **sta
 {
 	const uint64_t unload[] = {0x100};
 
-	load(LOAD, 0x100, 12);
+	load_module(LOAD, 0x100, 12);
 	get_function(GET_FUNCTION, 0x1010, 0x100, "first");
 	kernel_places_enter(UNLOAD, unload);
 	assert_null(place_of_launch(0x1010, 1));
-	load(LOAD, 0x100, 60);
+	load_module(LOAD, 0x100, 60);
 	get_function(GET_FUNCTION, 0x1010, 0x100, "first");
 	assert_string_equal(place_of_launch(0x1010, 2), "/models/kernels.py:60");
 	get_function(GET_FUNCTION, 0x1010, 0x200, "of a module without lines");
@@ -343,7 +343,7 @@ static void code_that_failed_to_load_is_no_ones(void **state)
 	cubin_of(&cubin, 2, 12);
 	kernel_places_module(cubin.data, cubin.size);
 	kernel_places_return(LOAD, params, 1);
-	load(LOAD, 0x200, 40);
+	load_module(LOAD, 0x200, 40);
 	get_function(GET_FUNCTION, 0x1010, 0x100, "first");
 	get_function(GET_FUNCTION, 0x2010, 0x200, "first");
 	assert_null(place_of_launch(0x1010, 1));
@@ -352,7 +352,7 @@ static void code_that_failed_to_load_is_no_ones(void **state)
 
 static void nodes_of_graphs_and_their_clones_keep_the_place_of_the_captured_launch(void **state)
 {
-	load(LOAD, 0x100, 12);
+	load_module(LOAD, 0x100, 12);
 	get_function(GET_FUNCTION, 0x1010, 0x100, "first");
 	place_of_launch(0x1010, 1);
 	kernel_places_node(501, 1);
@@ -368,7 +368,7 @@ static void many_kernels_never_have_anothers_place(void **state)
 	char expected[64];
 
 	for (unsigned i = 0; i < 9000; i++)
-		load(LOAD, 0x100000 + i * 16, (uint8_t)(i % 50 + 1));
+		load_module(LOAD, 0x100000 + i * 16, (uint8_t)(i % 50 + 1));
 	for (unsigned i = 0; i < 9000; i++)
 		get_function(GET_FUNCTION, 0x900000 + i * 16, 0x100000 + i * 16, "first");
 	for (unsigned i = 0; i < 9000; i++) {
@@ -400,7 +400,7 @@ static void a_function_that_was_seen_to_be_taken_is_none_of_code_loaded_before(v
 {
 	get_function(GET_FUNCTION, 0x1010, 0x999, "of a module without lines");
 	assert_null(place_of_launch(0x1010, 1));
-	load(LOAD, 0x100, 12);
+	load_module(LOAD, 0x100, 12);
 	get_function(GET_FUNCTION, 0x1020, 0x100, "first");
 	assert_non_null(place_of_launch(0x1020, 2));
 	assert_int_equal(kernel_places_before(), 0);
@@ -417,7 +417,7 @@ static void launch_again(uint32_t from, uint32_t count)
 
 static void launches_that_had_to_be_forgotten_are_counted(void **state)
 {
-	load(LOAD, 0x100, 12);
+	load_module(LOAD, 0x100, 12);
 	get_function(GET_FUNCTION, 0x1010, 0x100, "first");
 	launch_again(1, 65536);
 	assert_non_null(kernel_places_find(1, 0)); /* its kernel was recorded */
@@ -431,7 +431,7 @@ static void launches_that_had_to_be_forgotten_are_counted(void **state)
 
 static void launches_are_not_missed_where_no_kernels_are_recorded(void **state)
 {
-	load(LOAD, 0x100, 12);
+	load_module(LOAD, 0x100, 12);
 	get_function(GET_FUNCTION, 0x1010, 0x100, "first");
 	launch_again(1, 70000);
 	assert_int_equal(kernel_places_lost(), 0);
@@ -467,19 +467,20 @@ int main(void)
 		cmocka_unit_test(kernels_beyond_those_that_are_kept_are_counted),
 		cmocka_unit_test(all_functions_of_a_large_module_have_a_place_or_are_counted),
 		cmocka_unit_test(functions_whose_relocations_take_too_long_to_find_are_counted),
-		cmocka_unit_test_setup(kernels_of_one_name_in_two_modules_are_kept_apart, begin),
-		cmocka_unit_test_setup(a_launch_by_a_configuration_names_its_function_second, begin),
-		cmocka_unit_test_setup(a_kernel_of_a_library_is_known_by_its_function_too, begin),
-		cmocka_unit_test_setup(what_is_not_known_has_no_place, begin),
-		cmocka_unit_test_setup(a_handle_that_another_module_gets_later_has_the_new_place, begin),
-		cmocka_unit_test_setup(code_that_failed_to_load_is_no_ones, begin),
-		cmocka_unit_test_setup(nodes_of_graphs_and_their_clones_keep_the_place_of_the_captured_launch, begin),
-		cmocka_unit_test_setup(many_kernels_never_have_anothers_place, begin),
-		cmocka_unit_test_setup(a_function_of_code_loaded_before_is_counted_once, begin),
-		cmocka_unit_test_setup(a_function_that_was_seen_to_be_taken_is_none_of_code_loaded_before, begin),
-		cmocka_unit_test_setup(launches_that_had_to_be_forgotten_are_counted, begin),
-		cmocka_unit_test_setup(launches_are_not_missed_where_no_kernels_are_recorded, begin),
-		cmocka_unit_test_setup(a_place_that_is_longer_than_allowed_is_counted, begin),
+		cmocka_unit_test_setup(kernels_of_one_name_in_two_modules_are_kept_apart, begin_test),
+		cmocka_unit_test_setup(a_launch_by_a_configuration_names_its_function_second, begin_test),
+		cmocka_unit_test_setup(a_kernel_of_a_library_is_known_by_its_function_too, begin_test),
+		cmocka_unit_test_setup(what_is_not_known_has_no_place, begin_test),
+		cmocka_unit_test_setup(a_handle_that_another_module_gets_later_has_the_new_place, begin_test),
+		cmocka_unit_test_setup(code_that_failed_to_load_is_no_ones, begin_test),
+		cmocka_unit_test_setup(nodes_of_graphs_and_their_clones_keep_the_place_of_the_captured_launch,
+				       begin_test),
+		cmocka_unit_test_setup(many_kernels_never_have_anothers_place, begin_test),
+		cmocka_unit_test_setup(a_function_of_code_loaded_before_is_counted_once, begin_test),
+		cmocka_unit_test_setup(a_function_that_was_seen_to_be_taken_is_none_of_code_loaded_before, begin_test),
+		cmocka_unit_test_setup(launches_that_had_to_be_forgotten_are_counted, begin_test),
+		cmocka_unit_test_setup(launches_are_not_missed_where_no_kernels_are_recorded, begin_test),
+		cmocka_unit_test_setup(a_place_that_is_longer_than_allowed_is_counted, begin_test),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,12 +55,12 @@ typedef const void *(*register_type)(const void *, const char *);
 typedef int (*domain_push_type)(const void *, const struct nvtx_attributes *);
 typedef int (*domain_pop_type)(const void *);
 
-static int push(const char *text)
+static int push_range(const char *text)
 {
 	return CALL(core, 9, push_type, text);
 }
 
-static int pop(void)
+static int pop_range(void)
 {
 	return CALL(core, 11, pop_type);
 }
@@ -75,19 +75,19 @@ static void send_all(void)
 }
 
 /* The n-th range event of the last send_all. */
-static const struct gpt_agent_range *sent(unsigned n)
+static const struct gpt_agent_range *sent_range(unsigned n)
 {
 	return said_record(GPT_AGENT_RANGE, n);
 }
 
-static bool named(const struct gpt_agent_range *range, const char *name, const char *domain)
+static bool has_name(const struct gpt_agent_range *range, const char *name, const char *domain)
 {
 	return range && range->bytes == strlen(name) && !memcmp(range->text, name, range->bytes) &&
 	       range->domain_bytes == strlen(domain) &&
 	       !memcmp(range->text + range->bytes, domain, range->domain_bytes);
 }
 
-static int begin(void **state)
+static int begin_test(void **state)
 {
 	unsigned i;
 
@@ -109,17 +109,17 @@ static void begins_and_ends_are_sent_with_time_thread_and_name(void **state)
 	uint64_t before = clock_now_ns();
 	const struct gpt_agent_range *range;
 
-	assert_int_equal(push("forward"), -2);
-	assert_int_equal(pop(), -2);
+	assert_int_equal(push_range("forward"), -2);
+	assert_int_equal(pop_range(), -2);
 	send_all();
-	range = sent(0);
-	assert_true(named(range, "forward", ""));
+	range = sent_range(0);
+	assert_true(has_name(range, "forward", ""));
 	assert_int_equal(range->what, GPT_AGENT_RANGE_PUSHED);
 	assert_int_equal(range->tid, gettid());
 	assert_true(before <= range->time_ns && range->time_ns <= clock_now_ns());
-	assert_int_equal(sent(1)->what, GPT_AGENT_RANGE_POPPED);
-	assert_true(sent(1)->time_ns >= range->time_ns);
-	assert_null(sent(2));
+	assert_int_equal(sent_range(1)->what, GPT_AGENT_RANGE_POPPED);
+	assert_true(sent_range(1)->time_ns >= range->time_ns);
+	assert_null(sent_range(2));
 }
 
 static void started_ranges_have_numbers_and_marks_none(void **state)
@@ -130,12 +130,12 @@ static void started_ranges_have_numbers_and_marks_none(void **state)
 	CALL(core, 2, mark_type, "now");
 	assert_true(first && second && first != second);
 	send_all();
-	assert_int_equal(sent(0)->id, first);
-	assert_int_equal(sent(1)->id, second);
-	assert_int_equal(sent(2)->what, GPT_AGENT_RANGE_ENDED);
-	assert_int_equal(sent(2)->id, first);
-	assert_int_equal(sent(3)->what, GPT_AGENT_RANGE_MARK);
-	assert_true(named(sent(3), "now", ""));
+	assert_int_equal(sent_range(0)->id, first);
+	assert_int_equal(sent_range(1)->id, second);
+	assert_int_equal(sent_range(2)->what, GPT_AGENT_RANGE_ENDED);
+	assert_int_equal(sent_range(2)->id, first);
+	assert_int_equal(sent_range(3)->what, GPT_AGENT_RANGE_MARK);
+	assert_true(has_name(sent_range(3), "now", ""));
 }
 
 static void a_domain_is_its_name_and_pops_only_its_own(void **state)
@@ -152,11 +152,11 @@ static void a_domain_is_its_name_and_pops_only_its_own(void **state)
 	CALL(core2, 4, domain_push_type, other, &string);
 	CALL(core2, 5, domain_pop_type, layers);
 	send_all();
-	assert_true(named(sent(0), "conv", "layers"));
-	assert_true(named(sent(1), "relu", "other"));
-	assert_int_equal(sent(2)->domain, sent(0)->domain);
-	assert_int_not_equal(sent(1)->domain, sent(0)->domain);
-	assert_int_not_equal(sent(1)->domain, 0);
+	assert_true(has_name(sent_range(0), "conv", "layers"));
+	assert_true(has_name(sent_range(1), "relu", "other"));
+	assert_int_equal(sent_range(2)->domain, sent_range(0)->domain);
+	assert_int_not_equal(sent_range(1)->domain, sent_range(0)->domain);
+	assert_int_not_equal(sent_range(1)->domain, 0);
 }
 
 static void handles_that_are_not_ours_are_no_domain_and_no_string(void **state)
@@ -168,10 +168,10 @@ static void handles_that_are_not_ours_are_no_domain_and_no_string(void **state)
 	CALL(core, 8, push_ex_type, &old);
 	CALL(core, 8, push_ex_type, NULL);
 	send_all();
-	assert_true(named(sent(0), "", ""));
-	assert_int_equal(sent(0)->domain, 0);
-	assert_true(named(sent(1), "", ""));
-	assert_true(named(sent(2), "", ""));
+	assert_true(has_name(sent_range(0), "", ""));
+	assert_int_equal(sent_range(0)->domain, 0);
+	assert_true(has_name(sent_range(1), "", ""));
+	assert_true(has_name(sent_range(2), "", ""));
 }
 
 static void names_are_utf8_and_truncated_between_characters(void **state)
@@ -189,31 +189,31 @@ static void names_are_utf8_and_truncated_between_characters(void **state)
 	longer[299] = '\0';
 	CALL(core, 10, push_wide_type, wide);
 	CALL(core, 10, push_wide_type, L"gr\u00f6\u00dfe \U0001f600");
-	push(whole);
-	push(longer);
+	push_range(whole);
+	push_range(longer);
 	send_all();
-	assert_int_equal(sent(0)->bytes, 65 * 3 + 3);
-	assert_memory_equal(sent(0)->text + 65 * 3, "...", 3);
-	assert_true(named(sent(1),
-			  "gr\xc3\xb6\xc3\x9f"
-			  "e \xf0\x9f\x98\x80",
-			  ""));
-	assert_true(named(sent(2), whole, ""));
-	assert_int_equal(sent(3)->bytes, 200);
-	assert_memory_equal(sent(3)->text + 197, "...", 3);
+	assert_int_equal(sent_range(0)->bytes, 65 * 3 + 3);
+	assert_memory_equal(sent_range(0)->text + 65 * 3, "...", 3);
+	assert_true(has_name(sent_range(1),
+			     "gr\xc3\xb6\xc3\x9f"
+			     "e \xf0\x9f\x98\x80",
+			     ""));
+	assert_true(has_name(sent_range(2), whole, ""));
+	assert_int_equal(sent_range(3)->bytes, 200);
+	assert_memory_equal(sent_range(3)->text + 197, "...", 3);
 }
 
 static void nothing_is_kept_while_no_one_wants_it(void **state)
 {
 	gputrace_agent_activity_set_nvtx_semaphore = 0;
-	push("not asked for");
+	push_range("not asked for");
 	gputrace_agent_activity_set_nvtx_semaphore = 1;
 	gputrace_agent_semaphore = 0;
-	push("no one listens");
+	push_range("no one listens");
 	assert_int_equal(CALL(core, 5, start_type, "no one listens"), 0);
 	gputrace_agent_semaphore = 2;
 	send_all();
-	assert_null(sent(0));
+	assert_null(sent_range(0));
 }
 
 static void what_has_no_room_is_counted_from_when_on(void **state)
@@ -224,21 +224,21 @@ static void what_has_no_room_is_counted_from_when_on(void **state)
 	for (i = 0; i < RANGES_MAX + 7; i++) {
 		if (i == RANGES_MAX)
 			before = clock_now_ns();
-		push("x");
+		push_range("x");
 	}
 	/* the test cannot keep all of them */
 	ranges_send(&batch, nvtx_domain_name);
 	said.bytes = 0;
 	batch_flush(&batch);
-	for (i = 0; sent(i + 1); i++)
+	for (i = 0; sent_range(i + 1); i++)
 		;
-	assert_int_equal(sent(i)->what, GPT_AGENT_RANGE_LOST);
-	assert_int_equal(sent(i)->id, 7);
-	assert_true(sent(i)->time_ns >= before);
-	push("goes on");
+	assert_int_equal(sent_range(i)->what, GPT_AGENT_RANGE_LOST);
+	assert_int_equal(sent_range(i)->id, 7);
+	assert_true(sent_range(i)->time_ns >= before);
+	push_range("goes on");
 	send_all();
-	assert_true(named(sent(0), "goes on", ""));
-	assert_null(sent(1)); /* and the loss is reported once */
+	assert_true(has_name(sent_range(0), "goes on", ""));
+	assert_null(sent_range(1)); /* and the loss is reported once */
 }
 
 static void a_fork_leaves_the_parents_ranges_to_the_parent(void **state)
@@ -246,17 +246,20 @@ static void a_fork_leaves_the_parents_ranges_to_the_parent(void **state)
 	int status;
 	pid_t child;
 
-	push("of the parent");
+	push_range("of the parent");
 	child = fork();
 	if (!child) {
-		push("of the child");
+		push_range("of the child");
 		send_all();
-		_exit(named(sent(0), "of the child", "") && sent(0)->tid == (uint32_t)getpid() && !sent(1) ? 0 : 1);
+		_exit(has_name(sent_range(0), "of the child", "") && sent_range(0)->tid == (uint32_t)getpid() &&
+				      !sent_range(1)
+			      ? 0
+			      : 1);
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
 	send_all();
-	assert_true(named(sent(0), "of the parent", ""));
+	assert_true(has_name(sent_range(0), "of the parent", ""));
 }
 
 static void only_what_nvtx_has_is_filled_in(void **state)
@@ -279,15 +282,15 @@ static void only_what_nvtx_has_is_filled_in(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(begins_and_ends_are_sent_with_time_thread_and_name, begin),
-		cmocka_unit_test_setup(started_ranges_have_numbers_and_marks_none, begin),
-		cmocka_unit_test_setup(a_domain_is_its_name_and_pops_only_its_own, begin),
-		cmocka_unit_test_setup(handles_that_are_not_ours_are_no_domain_and_no_string, begin),
-		cmocka_unit_test_setup(names_are_utf8_and_truncated_between_characters, begin),
-		cmocka_unit_test_setup(nothing_is_kept_while_no_one_wants_it, begin),
-		cmocka_unit_test_setup(what_has_no_room_is_counted_from_when_on, begin),
-		cmocka_unit_test_setup(a_fork_leaves_the_parents_ranges_to_the_parent, begin),
-		cmocka_unit_test_setup(only_what_nvtx_has_is_filled_in, begin),
+		cmocka_unit_test_setup(begins_and_ends_are_sent_with_time_thread_and_name, begin_test),
+		cmocka_unit_test_setup(started_ranges_have_numbers_and_marks_none, begin_test),
+		cmocka_unit_test_setup(a_domain_is_its_name_and_pops_only_its_own, begin_test),
+		cmocka_unit_test_setup(handles_that_are_not_ours_are_no_domain_and_no_string, begin_test),
+		cmocka_unit_test_setup(names_are_utf8_and_truncated_between_characters, begin_test),
+		cmocka_unit_test_setup(nothing_is_kept_while_no_one_wants_it, begin_test),
+		cmocka_unit_test_setup(what_has_no_room_is_counted_from_when_on, begin_test),
+		cmocka_unit_test_setup(a_fork_leaves_the_parents_ranges_to_the_parent, begin_test),
+		cmocka_unit_test_setup(only_what_nvtx_has_is_filled_in, begin_test),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

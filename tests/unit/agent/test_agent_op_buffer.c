@@ -19,14 +19,14 @@
 static struct op_buffer *buffer;
 static unsigned woken;
 
-static void wake(void)
+static void count_wake(void)
 {
 	woken++;
 }
 
-static int begin(void **state)
+static int begin_test(void **state)
 {
-	assert_true(op_buffers_open(wake));
+	assert_true(op_buffers_open(count_wake));
 	buffer = op_buffer_of_thread();
 	assert_non_null(buffer);
 	op_buffers_empty();
@@ -78,7 +78,7 @@ static void a_thread_with_few_ops_takes_little_address_space(void **state)
 {
 	size_t before;
 
-	assert_true(op_buffers_open(wake));
+	assert_true(op_buffers_open(count_wake));
 	address_space(); /* what stdio allocates is not counted */
 	before = address_space();
 	buffer = op_buffer_of_thread();
@@ -183,7 +183,7 @@ static void an_op_begins_a_line_of_the_cache_whatever_came_before(void **state)
 /* ---- the clock --------------------------------------------------------------------------------- */
 
 /* Skips the test where a stamp is the clock itself: then there is nothing to convert. */
-static bool counts(void)
+static bool clock_counts(void)
 {
 	op_clock_choose();
 	op_clock_open();
@@ -210,7 +210,7 @@ static void a_stamp_between_two_samples_is_set_in_proportion(void **state)
 {
 	uint64_t stamp, ns;
 
-	counts();
+	clock_counts();
 	stamp = op_clock_stamp() + 10ull * SECOND;
 	ns = clock_now_ns() + 20ull * SECOND;
 	op_clock_add(stamp, ns);
@@ -228,7 +228,7 @@ static void what_a_stamp_of_a_second_ago_says_does_not_change(void **state)
 	const uint64_t step = 3000000u;
 	uint64_t stamp, ns, old, said_then, i;
 
-	counts();
+	clock_counts();
 	stamp = op_clock_stamp() + 10ull * SECOND;
 	ns = clock_now_ns() + 20ull * SECOND;
 	op_clock_add(stamp, ns);
@@ -245,7 +245,7 @@ static void samples_that_go_back_are_not_taken(void **state)
 {
 	uint64_t stamp, ns;
 
-	counts();
+	clock_counts();
 	stamp = op_clock_stamp() + 10ull * SECOND;
 	ns = clock_now_ns() + 20ull * SECOND;
 	op_clock_add(stamp, ns);
@@ -260,7 +260,7 @@ static void stamps_from_before_and_behind_a_new_begin_of_the_counter_have_their_
 	const uint64_t day = 24 * 3600ull * 3 * SECOND;
 	uint64_t before, ns, i;
 
-	counts();
+	clock_counts();
 	before = op_clock_stamp() + day;
 	ns = clock_now_ns() + 20ull * SECOND;
 	for (i = 0; i < 100; i++)
@@ -273,7 +273,7 @@ static void stamps_from_before_and_behind_a_new_begin_of_the_counter_have_their_
 	assert_in_range(op_clock_ns(before + 101 * 15000000u), ns + 504999998u, ns + 505000002u);
 }
 
-#define TEST(name) cmocka_unit_test_setup(name, begin)
+#define TEST(name) cmocka_unit_test_setup(name, begin_test)
 
 int main(void)
 {

@@ -26,7 +26,7 @@
 static void *library;
 static const struct fake_torch *torch;
 
-static void load(const char *name)
+static void load_torch(const char *name)
 {
 	char here[4096], path[5000];
 	ssize_t length = readlink("/proc/self/exe", here, sizeof(here) - 1);
@@ -49,21 +49,21 @@ static void begin_listening(void)
 	ops_start();
 }
 
-static void observe(void)
+static void start_observing(void)
 {
-	load(LOADED("2.14"));
+	load_torch(LOADED("2.14"));
 	begin_listening();
 	UNTIL(ops_are(GPT_AGENT_OPS_OBSERVING));
 }
 
 /* Stops listening, and waits until the agent has sent all that it must send. */
-static void leave(void)
+static void stop_listening(void)
 {
 	gputrace_agent_ops_semaphore = 0;
 	UNTIL(ops_are(GPT_AGENT_OPS_STOPPED) || ops_are(GPT_AGENT_OPS_REFUSED));
 }
 
-static int begin(void **state)
+static int begin_test(void **state)
 {
 	said.bytes = 0;
 	said.stack_count = 0;
@@ -71,16 +71,16 @@ static int begin(void **state)
 	return 0;
 }
 
-static int end(void **state)
+static int end_test(void **state)
 {
 	if (gputrace_agent_ops_semaphore)
-		leave();
+		stop_listening();
 	if (library)
 		dlclose(library);
 	return 0;
 }
 
-static const struct gpt_agent_op *op(unsigned n)
+static const struct gpt_agent_op *said_op(unsigned n)
 {
 	return said_record(GPT_AGENT_OP, n);
 }
@@ -105,7 +105,7 @@ static unsigned reported_names(void)
 	return n;
 }
 
-static void run(const char *name)
+static void run_op(const char *name)
 {
 	struct fake_op one;
 
@@ -120,23 +120,24 @@ static void an_op_is_reported_with_its_times_thread_name_and_numbers(void **stat
 	uint64_t before, after;
 	struct fake_op one;
 
-	observe();
+	start_observing();
 	before = clock_now_ns();
 	torch->begin(&one, "AddmmBackward0", GPT_AGENT_OP_BACKWARD_FUNCTION, 77, 3);
 	torch->finish(&one);
 	after = clock_now_ns();
-	leave();
-	assert_non_null(op(0));
-	assert_true(before <= op(0)->start_ns && op(0)->start_ns <= op(0)->end_ns && op(0)->end_ns <= after);
-	assert_int_equal(op(0)->sequence, 77);
-	assert_int_equal(op(0)->forward_thread, 3);
-	assert_true(op(0)->thread > 0);
-	assert_int_equal(op(0)->tid, gettid());
-	assert_int_equal(op(0)->end_tid, gettid());
-	assert_int_equal(op(0)->scope, GPT_AGENT_OP_BACKWARD_FUNCTION);
-	assert_int_equal(op(0)->flags, 0);
-	assert_true(is_named(op(0), "AddmmBackward0", 14));
-	assert_null(op(1));
+	stop_listening();
+	assert_non_null(said_op(0));
+	assert_true(before <= said_op(0)->start_ns && said_op(0)->start_ns <= said_op(0)->end_ns &&
+		    said_op(0)->end_ns <= after);
+	assert_int_equal(said_op(0)->sequence, 77);
+	assert_int_equal(said_op(0)->forward_thread, 3);
+	assert_true(said_op(0)->thread > 0);
+	assert_int_equal(said_op(0)->tid, gettid());
+	assert_int_equal(said_op(0)->end_tid, gettid());
+	assert_int_equal(said_op(0)->scope, GPT_AGENT_OP_BACKWARD_FUNCTION);
+	assert_int_equal(said_op(0)->flags, 0);
+	assert_true(is_named(said_op(0), "AddmmBackward0", 14));
+	assert_null(said_op(1));
 }
 
 /* The op without a forward thread has the shorter entry in the ring. */
@@ -144,34 +145,34 @@ static void an_op_without_a_forward_thread_is_reported_like_one_with_it(void **s
 {
 	struct fake_op one;
 
-	observe();
+	start_observing();
 	for (uint64_t forward = 0; forward < 2; forward++) {
 		torch->begin(&one, "aten::mul", GPT_AGENT_OP_FUNCTION, 77, forward);
 		torch->finish(&one);
 	}
-	leave();
+	stop_listening();
 	for (unsigned n = 0; n < 2; n++) {
-		assert_non_null(op(n));
-		assert_true(op(n)->start_ns > 0 && op(n)->start_ns <= op(n)->end_ns);
-		assert_true(is_named(op(n), "aten::mul", 9));
-		assert_int_equal(op(n)->sequence, 77);
-		assert_int_equal(op(n)->forward_thread, n);
-		assert_int_equal(op(n)->thread, op(0)->thread);
-		assert_int_equal(op(n)->tid, gettid());
-		assert_int_equal(op(n)->end_tid, gettid());
-		assert_int_equal(op(n)->scope, GPT_AGENT_OP_FUNCTION);
-		assert_int_equal(op(n)->inputs, 0);
-		assert_int_equal(op(n)->stack, 0);
-		assert_int_equal(op(n)->flags, 0);
+		assert_non_null(said_op(n));
+		assert_true(said_op(n)->start_ns > 0 && said_op(n)->start_ns <= said_op(n)->end_ns);
+		assert_true(is_named(said_op(n), "aten::mul", 9));
+		assert_int_equal(said_op(n)->sequence, 77);
+		assert_int_equal(said_op(n)->forward_thread, n);
+		assert_int_equal(said_op(n)->thread, said_op(0)->thread);
+		assert_int_equal(said_op(n)->tid, gettid());
+		assert_int_equal(said_op(n)->end_tid, gettid());
+		assert_int_equal(said_op(n)->scope, GPT_AGENT_OP_FUNCTION);
+		assert_int_equal(said_op(n)->inputs, 0);
+		assert_int_equal(said_op(n)->stack, 0);
+		assert_int_equal(said_op(n)->flags, 0);
 	}
-	assert_null(op(2));
+	assert_null(said_op(2));
 }
 
 static void a_stack_is_taken_of_an_op_with_a_number_where_that_is_wanted(void **state)
 {
 	struct fake_op forward, backward, plain;
 
-	observe();
+	start_observing();
 	gputrace_agent_forward_lines_semaphore = 1;
 	torch->begin(&forward, "aten::mm", GPT_AGENT_OP_FUNCTION, 7, 0);
 	torch->finish(&forward);
@@ -184,14 +185,14 @@ static void a_stack_is_taken_of_an_op_with_a_number_where_that_is_wanted(void **
 	gputrace_agent_forward_lines_semaphore = 0;
 	torch->begin(&forward, "aten::sub", GPT_AGENT_OP_FUNCTION, 9, 0);
 	torch->finish(&forward);
-	leave();
+	stop_listening();
 	assert_int_equal(said.stack_count, 3);
 	assert_int_equal(said.stacks_of[0], GPT_STACK_OF_OP);
-	assert_int_equal(op(0)->stack, said.stacks[0]);
-	assert_int_equal(op(1)->stack, said.stacks[1]);
-	assert_int_equal(op(2)->stack, 0);
-	assert_int_equal(op(3)->stack, said.stacks[2]);
-	assert_int_equal(op(4)->stack, 0);
+	assert_int_equal(said_op(0)->stack, said.stacks[0]);
+	assert_int_equal(said_op(1)->stack, said.stacks[1]);
+	assert_int_equal(said_op(2)->stack, 0);
+	assert_int_equal(said_op(3)->stack, said.stacks[2]);
+	assert_int_equal(said_op(4)->stack, 0);
 	assert_int_not_equal(said.stacks[0], said.stacks[1]);
 }
 
@@ -199,11 +200,11 @@ static void a_stack_is_taken_of_an_op_with_a_number_where_that_is_wanted(void **
 static void ops_are_reported_without_inputs_where_those_cannot_be_read(void **state)
 {
 	gputrace_agent_shapes_semaphore = 1;
-	observe();
-	run("aten::add");
-	leave();
+	start_observing();
+	run_op("aten::add");
+	stop_listening();
 	gputrace_agent_shapes_semaphore = 0;
-	assert_int_equal(op(0)->inputs, 0);
+	assert_int_equal(said_op(0)->inputs, 0);
 	assert_string_equal(last_ops()->text + strlen(last_ops()->text) + 1,
 			    "no inputs of ops: PyTorch 2.14.1 has not all functions that say how it keeps them");
 }
@@ -212,17 +213,17 @@ static void what_is_inside_comes_first_and_a_name_once(void **state)
 {
 	struct fake_op outer, inner;
 
-	observe();
+	start_observing();
 	for (int i = 0; i < 2; i++) {
 		torch->begin(&outer, "aten::linear", GPT_AGENT_OP_FUNCTION, -1, 0);
 		torch->begin(&inner, "aten::addmm", GPT_AGENT_OP_FUNCTION, -1, 0);
 		torch->finish(&inner);
 		torch->finish(&outer);
 	}
-	leave();
-	assert_true(is_named(op(0), "aten::addmm", 11) && is_named(op(3), "aten::linear", 12));
-	assert_true(op(1)->start_ns <= op(0)->start_ns && op(0)->end_ns <= op(1)->end_ns);
-	assert_int_equal(op(0)->sequence, -1);
+	stop_listening();
+	assert_true(is_named(said_op(0), "aten::addmm", 11) && is_named(said_op(3), "aten::linear", 12));
+	assert_true(said_op(1)->start_ns <= said_op(0)->start_ns && said_op(0)->end_ns <= said_op(1)->end_ns);
+	assert_int_equal(said_op(0)->sequence, -1);
 	assert_int_equal(reported_names(), 2);
 	assert_int_equal(last_ops()->reported, 4);
 	assert_int_equal(last_ops()->lost, 0);
@@ -239,76 +240,76 @@ static void an_op_that_ends_on_another_thread_is_no_part_of_the_nesting(void **s
 	struct fake_op one, two;
 	pthread_t thread;
 
-	observe();
+	start_observing();
 	torch->begin(&one, "rpc", GPT_AGENT_OP_USER_SCOPE, -1, 0);
 	assert_int_equal(pthread_create(&thread, NULL, finish_there, &one), 0);
 	pthread_join(thread, NULL);
 	torch->begin(&two, "future", GPT_AGENT_OP_USER_SCOPE, -1, 0);
 	torch->make_async(&two);
 	torch->finish(&two);
-	leave();
+	stop_listening();
 	for (unsigned n = 0; n < 2; n++) {
-		assert_int_equal(op(n)->flags, GPT_AGENT_OP_ASYNC);
-		assert_int_equal(op(n)->scope, GPT_AGENT_OP_USER_SCOPE);
-		assert_int_equal(op(n)->tid, gettid());
-		assert_true((op(n)->end_tid == op(n)->tid) == is_named(op(n), "future", 6));
+		assert_int_equal(said_op(n)->flags, GPT_AGENT_OP_ASYNC);
+		assert_int_equal(said_op(n)->scope, GPT_AGENT_OP_USER_SCOPE);
+		assert_int_equal(said_op(n)->tid, gettid());
+		assert_true((said_op(n)->end_tid == said_op(n)->tid) == is_named(said_op(n), "future", 6));
 	}
-	assert_true(is_named(op(0), "rpc", 3) || is_named(op(1), "rpc", 3));
+	assert_true(is_named(said_op(0), "rpc", 3) || is_named(said_op(1), "rpc", 3));
 }
 
 static void what_is_open_when_no_one_listens_any_more_is_reported_as_open(void **state)
 {
 	struct fake_op one;
 
-	observe();
+	start_observing();
 	torch->begin(&one, "step", GPT_AGENT_OP_USER_SCOPE, -1, 0);
-	leave();
-	assert_int_equal(op(0)->flags, GPT_AGENT_OP_OPEN);
-	assert_true(is_named(op(0), "step", 4));
+	stop_listening();
+	assert_int_equal(said_op(0)->flags, GPT_AGENT_OP_OPEN);
+	assert_true(is_named(said_op(0), "step", 4));
 	torch->finish(&one);
-	run("late");
-	assert_null(op(1));
+	run_op("late");
+	assert_null(said_op(1));
 }
 
 static void an_end_without_a_begin_is_nothing(void **state)
 {
 	struct fake_op before;
 
-	load(LOADED("2.14"));
+	load_torch(LOADED("2.14"));
 	torch->begin(&before, "before", GPT_AGENT_OP_FUNCTION, -1, 0);
 	begin_listening();
 	UNTIL(ops_are(GPT_AGENT_OPS_OBSERVING));
 	torch->finish(&before);
 	torch->begin(&before, "first session", GPT_AGENT_OP_FUNCTION, -1, 0);
-	leave();
+	stop_listening();
 	said.bytes = 0;
 	begin_listening();
 	UNTIL(ops_are(GPT_AGENT_OPS_OBSERVING));
 	torch->finish(&before);
-	leave();
-	assert_null(op(0));
+	stop_listening();
+	assert_null(said_op(0));
 }
 
 static void the_observer_goes_with_the_last_listener(void **state)
 {
-	observe();
+	start_observing();
 	assert_int_equal(torch->callbacks(), 1);
-	leave();
+	stop_listening();
 	assert_int_equal(torch->callbacks(), 0);
 }
 
 static void somebody_who_comes_later_hears_the_names_too(void **state)
 {
-	observe();
-	run("aten::add");
-	UNTIL(op(0));
+	start_observing();
+	run_op("aten::add");
+	UNTIL(said_op(0));
 	said.bytes = 0;
 	gputrace_agent_ops_semaphore = 2;
 	UNTIL(said_record(GPT_AGENT_NAME, 0));
-	run("aten::add");
+	run_op("aten::add");
 	gputrace_agent_ops_semaphore = 1;
-	leave();
-	assert_true(is_named(op(0), "aten::add", 9));
+	stop_listening();
+	assert_true(is_named(said_op(0), "aten::add", 9));
 	assert_int_equal(reported_names(), 1);
 }
 
@@ -327,23 +328,23 @@ static void two_who_were_there_first_and_are_counted_as_one_are_heard(void **sta
 {
 	add_number(0x003ff, 1);
 	add_number(0x00ffc, 1);
-	observe();
-	run("aten::add");
-	leave();
+	start_observing();
+	run_op("aten::add");
+	stop_listening();
 	add_number(0xfffff, 0);
-	assert_true(is_named(op(0), "aten::add", 9));
+	assert_true(is_named(said_op(0), "aten::add", 9));
 }
 
 static void a_pytorch_that_is_loaded_later_is_observed(void **state)
 {
 	begin_listening();
 	UNTIL(ops_are(GPT_AGENT_OPS_WAITING));
-	load(LOADED("2.14"));
+	load_torch(LOADED("2.14"));
 	UNTIL(ops_are(GPT_AGENT_OPS_OBSERVING));
-	run("aten::add");
-	leave();
+	run_op("aten::add");
+	stop_listening();
 	assert_int_equal(last_ops()->version, 2 << 16 | 14 << 8 | 1);
-	assert_true(is_named(op(0), "aten::add", 9));
+	assert_true(is_named(said_op(0), "aten::add", 9));
 }
 
 static void assert_refused(const char *why)
@@ -354,27 +355,27 @@ static void assert_refused(const char *why)
 	UNTIL(ops_are(GPT_AGENT_OPS_REFUSED));
 	text = last_ops()->text;
 	assert_string_equal(text + strlen(text) + 1, why);
-	run("aten::add");
-	leave();
-	assert_null(op(0));
+	run_op("aten::add");
+	stop_listening();
+	assert_null(said_op(0));
 	assert_int_equal(torch->callbacks(), 0);
 }
 
 static void a_version_that_is_not_known_is_refused_by_name(void **state)
 {
-	load(LOADED("2.99"));
+	load_torch(LOADED("2.99"));
 	assert_refused("PyTorch 2.99.1 is not known to this gputrace");
 }
 
 static void a_layout_that_is_not_the_versions_is_refused(void **state)
 {
-	load(LOADED("shifted"));
+	load_torch(LOADED("shifted"));
 	assert_refused("the ops of PyTorch 2.14.1 are not laid out as in its headers");
 }
 
 static void one_without_a_function_that_an_observer_needs_is_refused(void **state)
 {
-	load(LOADED("lacking"));
+	load_torch(LOADED("lacking"));
 	assert_refused("PyTorch 2.14.1 does not export what an observer needs");
 }
 
@@ -386,29 +387,29 @@ static void a_name_of_100_kb_is_cut_at_a_character_and_marked(void **state)
 	memset(name, 'x', 100000);
 	memcpy(name + OP_NAME_MAX - 1, "\xc3\xa9", 2); /* a character that crosses the limit */
 	memset(other, 'y', 100000);
-	observe();
-	run(name);
-	run(other);
-	run("it \"says\" \\");
-	leave();
+	start_observing();
+	run_op(name);
+	run_op(other);
+	run_op("it \"says\" \\");
+	stop_listening();
 	reported = said_record(GPT_AGENT_NAME, 0);
 	assert_int_equal(reported->bytes, OP_NAME_MAX - 1 + 3);
 	assert_memory_equal(reported->text, name, OP_NAME_MAX - 1);
 	assert_memory_equal(reported->text + OP_NAME_MAX - 1, "...", 3);
 	assert_int_equal(reported_names(), 3);
-	assert_true(is_named(op(2), "it \"says\" \\", 11));
+	assert_true(is_named(said_op(2), "it \"says\" \\", 11));
 }
 
 static void what_has_no_room_is_counted(void **state)
 {
 	struct fake_op *open = calloc(OP_BUFFER_SLOTS + 10, sizeof(*open));
 
-	observe();
+	start_observing();
 	for (unsigned i = 0; i < OP_BUFFER_SLOTS + 10; i++)
 		torch->begin(&open[i], "deep", GPT_AGENT_OP_FUNCTION, -1, 0);
 	for (unsigned i = OP_BUFFER_SLOTS + 10; i-- > 0;)
 		torch->finish(&open[i]);
-	leave();
+	stop_listening();
 	assert_int_equal(last_ops()->reported, OP_BUFFER_SLOTS);
 	assert_int_equal(last_ops()->lost, 10);
 	free(open);
@@ -416,7 +417,7 @@ static void what_has_no_room_is_counted(void **state)
 
 static void *run_one(void *unused)
 {
-	run("aten::add");
+	run_op("aten::add");
 	return unused;
 }
 
@@ -424,14 +425,14 @@ static void threads_that_come_and_go_share_what_the_first_had(void **state)
 {
 	pthread_t thread;
 
-	observe();
+	start_observing();
 	for (unsigned i = 1; i <= OP_BUFFERS_MAX + 8; i++) {
 		assert_int_equal(pthread_create(&thread, NULL, run_one, NULL), 0);
 		pthread_join(thread, NULL);
 		if (i % 256 == 0)
-			UNTIL(op(i - 1));
+			UNTIL(said_op(i - 1));
 	}
-	leave();
+	stop_listening();
 	assert_int_equal(last_ops()->reported, OP_BUFFERS_MAX + 8);
 	assert_int_equal(last_ops()->lost, 0);
 }
@@ -441,7 +442,7 @@ static void a_thread_that_cannot_be_made_is_reported_with_the_limit_and_later_ma
 {
 	struct rlimit before, none;
 
-	load(LOADED("2.14"));
+	load_torch(LOADED("2.14"));
 	gputrace_agent_ops_semaphore = 1;
 	assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
 	none = (struct rlimit){.rlim_cur = 0, .rlim_max = before.rlim_max};
@@ -455,7 +456,7 @@ static void a_thread_that_cannot_be_made_is_reported_with_the_limit_and_later_ma
 	assert_null(said_record(GPT_AGENT_OPS, 1)); /* reported once */
 	ops_start();
 	UNTIL(ops_are(GPT_AGENT_OPS_OBSERVING));
-	leave();
+	stop_listening();
 }
 #endif
 
@@ -465,20 +466,20 @@ static void a_forked_child_says_nothing_and_takes_the_observer_away(void **state
 	int status;
 	pid_t child;
 
-	observe();
-	run("parent");
-	UNTIL(op(0));
+	start_observing();
+	run_op("parent");
+	UNTIL(said_op(0));
 	child = fork();
 	if (!child) {
 		before = said.bytes;
-		run("child");
+		run_op("child");
 		UNTIL(torch->callbacks() == 0);
 		_exit(said.bytes == before ? 0 : 1);
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
-	run("parent");
-	leave();
+	run_op("parent");
+	stop_listening();
 	assert_int_equal(last_ops()->reported, 2);
 }
 
@@ -487,21 +488,21 @@ static void a_forked_child_whose_list_of_callbacks_a_thread_had_that_is_gone_run
 	int status;
 	pid_t child;
 
-	observe();
+	start_observing();
 	child = fork();
 	if (!child) {
 		alarm(PATIENCE_MS / 1000);
 		torch->stop_list();
-		run("child");
-		run("child");
+		run_op("child");
+		run_op("child");
 		_exit(0);
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
-	leave();
+	stop_listening();
 }
 
-static int grandchild(int (*run_it)(void))
+static int run_in_grandchild(int (*run_it)(void))
 {
 	pid_t child = fork();
 	int status;
@@ -521,21 +522,21 @@ static void a_grandchild_has_no_observer_that_its_parent_is_just_taking_away(voi
 	int status;
 	pid_t child;
 
-	observe();
+	start_observing();
 	child = fork();
 	if (!child) {
 		torch->slow_list();
-		run("child");
+		run_op("child");
 		UNTIL(torch->list_is_held());
 		torch->release();
-		_exit(grandchild(has_no_observer));
+		_exit(run_in_grandchild(has_no_observer));
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
-	leave();
+	stop_listening();
 }
 
-static int nothing(void)
+static int do_nothing(void)
 {
 	return 0;
 }
@@ -546,20 +547,20 @@ static void only_one_fork_waits_for_who_waits_for_ever(void **state)
 	int status, left = 2 * PATIENCE_MS / 1000;
 	pid_t child;
 
-	observe();
+	start_observing();
 	child = fork();
 	if (!child) {
 		alarm(PATIENCE_MS / 1000);
 		torch->stop_list();
-		run("child");
+		run_op("child");
 		UNTIL(torch->list_is_held());
-		while (left && !grandchild(nothing))
+		while (left && !run_in_grandchild(do_nothing))
 			left--;
 		_exit(left != 0);
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
-	leave();
+	stop_listening();
 }
 
 static void the_version_is_in_the_names_of_debians_files(void **state)
@@ -584,7 +585,7 @@ static void the_version_is_in_the_file_that_wheels_have(void **state)
 	assert_int_equal(torch_version_of_text(""), 0);
 }
 
-#define behaviour(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define behaviour(name) cmocka_unit_test_setup_teardown(name, begin_test, end_test)
 
 int main(void)
 {

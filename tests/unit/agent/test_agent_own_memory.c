@@ -64,12 +64,12 @@ static int by_file(void **state)
 	return 0;
 }
 
-static int unmap(void **state)
+static int unmap_pages(void **state)
 {
 	return munmap(memory, (size_t)PAGES * PAGE);
 }
 
-static bool reads(uint32_t at, uint32_t bytes)
+static bool reads_pages(uint32_t at, uint32_t bytes)
 {
 	static uint8_t got[PAGES * PAGE];
 
@@ -83,10 +83,10 @@ static bool reads(uint32_t at, uint32_t bytes)
 static void what_lies_over_pages_is_read_whole(void **state)
 {
 	own_pages_begin(&pages, THREAD);
-	assert_true(reads(0, 8));
-	assert_true(reads(PAGE - 3, 6));
-	assert_true(reads(PAGE / 2, 4 * PAGE));
-	assert_true(reads(5, 9 * PAGE)); /* longer than what is kept */
+	assert_true(reads_pages(0, 8));
+	assert_true(reads_pages(PAGE - 3, 6));
+	assert_true(reads_pages(PAGE / 2, 4 * PAGE));
+	assert_true(reads_pages(5, 9 * PAGE)); /* longer than what is kept */
 	assert_int_equal(pages.count, 5);
 }
 
@@ -94,16 +94,16 @@ static void more_pages_than_are_kept_are_read_all_the_same(void **state)
 {
 	own_pages_begin(&pages, THREAD);
 	for (uint32_t i = 0; i < PAGES; i++)
-		assert_true(reads(i * PAGE + 16, 8));
-	assert_true(reads(8 * PAGE + 1, 4 * PAGE));
+		assert_true(reads_pages(i * PAGE + 16, 8));
+	assert_true(reads_pages(8 * PAGE + 1, 4 * PAGE));
 	for (uint32_t i = 0; i < PAGES; i++)
-		assert_true(reads(i * PAGE, PAGE));
+		assert_true(reads_pages(i * PAGE, PAGE));
 }
 
 static void what_the_last_walk_used_is_there_when_the_next_begins(void **state)
 {
 	own_pages_begin(&pages, THREAD);
-	assert_true(reads(0, 8) && reads(3 * PAGE, 8) && reads(5 * PAGE - 4, 8));
+	assert_true(reads_pages(0, 8) && reads_pages(3 * PAGE, 8) && reads_pages(5 * PAGE - 4, 8));
 	own_pages_begin(&pages, THREAD);
 	assert_int_equal(pages.count, 4);
 	memset(memory, 1, PAGE); /* a copy shows the page as it was when the walk began */
@@ -129,14 +129,14 @@ static void what_a_pointer_to_nothing_leads_to_is_an_error(void **state)
 static void a_page_that_is_gone_is_an_error_and_the_others_are_read(void **state)
 {
 	own_pages_begin(&pages, THREAD);
-	assert_true(reads(0, 8) && reads(2 * PAGE, 8) && reads(4 * PAGE, 8));
+	assert_true(reads_pages(0, 8) && reads_pages(2 * PAGE, 8) && reads_pages(4 * PAGE, 8));
 	munmap(memory + 2 * PAGE, PAGE);
 	own_pages_begin(&pages, THREAD);
 	assert_int_equal(pages.count, 1); /* only the pages before it */
-	assert_false(reads(2 * PAGE, 8));
-	assert_false(reads(2 * PAGE - 4, 8));
-	assert_false(reads(PAGE, 3 * PAGE));
-	assert_true(reads(0, 8) && reads(PAGE, PAGE) && reads(4 * PAGE, 8));
+	assert_false(reads_pages(2 * PAGE, 8));
+	assert_false(reads_pages(2 * PAGE - 4, 8));
+	assert_false(reads_pages(PAGE, 3 * PAGE));
+	assert_true(reads_pages(0, 8) && reads_pages(PAGE, PAGE) && reads_pages(4 * PAGE, 8));
 	assert_int_equal(own_memory_read_paged(&pages, &(uint64_t){0}, 8, 0), -1);
 	assert_int_equal(own_memory_read_paged(&pages, &(uint64_t){0}, 8, UINT64_MAX - 3), -1);
 	assert_int_equal(own_memory_read_paged(&pages, &(uint64_t){0}, 0, (uint64_t)memory), -1);
@@ -146,7 +146,7 @@ static bool reads_under_a_filter(void)
 {
 	uint64_t word = 0, third = 3 * PAGE / 8, at = (uint64_t)memory;
 
-	if (own_memory_is_filtered() || !reads(0, 8))
+	if (own_memory_is_filtered() || !reads_pages(0, 8))
 		return false;
 	set_filter();
 	munmap(memory + 2 * PAGE, PAGE);
@@ -181,26 +181,28 @@ static void without_a_filter_no_descriptor_is_needed(void **state)
 	none.rlim_cur = 0;
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
 	own_pages_begin(&pages, THREAD);
-	assert_true(reads(PAGE - 3, 6));
+	assert_true(reads_pages(PAGE - 3, 6));
 	assert_int_equal(own_memory_read(&(uint64_t){0}, 8, (uint64_t)memory), 0);
 	assert_int_equal(own_memory_read(&(uint64_t){0}, 8, 8), -1);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
 #define tests_of(way)                                                                                                  \
-	cmocka_unit_test_setup_teardown(what_lies_over_pages_is_read_whole, way, unmap),                               \
-		cmocka_unit_test_setup_teardown(more_pages_than_are_kept_are_read_all_the_same, way, unmap),           \
-		cmocka_unit_test_setup_teardown(what_the_last_walk_used_is_there_when_the_next_begins, way, unmap),    \
-		cmocka_unit_test_setup_teardown(what_a_pointer_to_nothing_leads_to_is_an_error, way, unmap),           \
-		cmocka_unit_test_setup_teardown(a_page_that_is_gone_is_an_error_and_the_others_are_read, way, unmap)
+	cmocka_unit_test_setup_teardown(what_lies_over_pages_is_read_whole, way, unmap_pages),                         \
+		cmocka_unit_test_setup_teardown(more_pages_than_are_kept_are_read_all_the_same, way, unmap_pages),     \
+		cmocka_unit_test_setup_teardown(what_the_last_walk_used_is_there_when_the_next_begins, way,            \
+						unmap_pages),                                                          \
+		cmocka_unit_test_setup_teardown(what_a_pointer_to_nothing_leads_to_is_an_error, way, unmap_pages),     \
+		cmocka_unit_test_setup_teardown(a_page_that_is_gone_is_an_error_and_the_others_are_read, way,          \
+						unmap_pages)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		tests_of(by_call),
-		cmocka_unit_test_setup_teardown(without_a_filter_no_descriptor_is_needed, by_call, unmap),
+		cmocka_unit_test_setup_teardown(without_a_filter_no_descriptor_is_needed, by_call, unmap_pages),
 		cmocka_unit_test_setup_teardown(under_a_filter_set_meanwhile_only_what_stays_mapped_is_read, by_call,
-						unmap),
+						unmap_pages),
 		tests_of(by_file), /* the last ones: the filter stays */
 	};
 

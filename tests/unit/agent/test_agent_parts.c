@@ -29,7 +29,7 @@
 
 static struct batch batch = {.send = batch_to_collector};
 
-static int begin(void **state)
+static int begin_test(void **state)
 {
 	memset(&said, 0, sizeof(said));
 	gputrace_agent_batch_semaphore = 1;
@@ -434,7 +434,7 @@ static void a_fork_waits_until_no_thread_is_in_the_middle_of_something(void **st
 	assert_false(atomic_load(&forks.in_the_middle));
 }
 
-#define TEST(name) cmocka_unit_test_setup(name, begin)
+#define TEST(name) cmocka_unit_test_setup(name, begin_test)
 
 /* ---- the driver --------------------------------------------------------------------------------- */
 

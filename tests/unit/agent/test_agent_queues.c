@@ -90,7 +90,7 @@ static void a_writer_that_is_late_comes_back(void **state)
 static unsigned parsed;
 static size_t parsed_bytes;
 
-static void parse(void *user, uint8_t *buffer, size_t valid)
+static void count_parsed(void *user, uint8_t *buffer, size_t valid)
 {
 	parsed++;
 	parsed_bytes += valid;
@@ -116,7 +116,7 @@ static void buffers_come_back_clean(void **state)
 	buffers_done(NULL, 0, first, size, 4711); /* returned twice: counts once */
 	assert_int_equal(buffers_held(), 0);
 	parsed = 0, parsed_bytes = 0;
-	buffers_take(parse, NULL);
+	buffers_take(count_parsed, NULL);
 	assert_int_equal(parsed, 1);
 	assert_int_equal(parsed_bytes, 4711);
 	for (i = 0; i < SOME; i++) {
@@ -133,7 +133,7 @@ static void buffers_come_back_clean(void **state)
 	held[0][0] = 0xab;
 	for (i = 1; i < SOME; i++)
 		held[i][0] = 0xab;
-	buffers_take(parse, NULL);
+	buffers_take(count_parsed, NULL);
 	assert_int_equal(parsed, SOME);
 }
 
@@ -183,19 +183,19 @@ static void an_empty_pool_refuses_where_cupti_allows_it(void **state)
 	assert_int_equal(buffers_refused(), 1);
 	buffers_done(NULL, 0, discard, size, size); /* its content is discarded */
 	parsed = 0;
-	buffers_take(parse, NULL);
+	buffers_take(count_parsed, NULL);
 	assert_int_equal(parsed, 0);
 	for (i = 0; i < BUFFERS_MAX; i++)
 		buffers_done(NULL, 0, held[i], size, 8);
 	assert_true(buffers_scarce()); /* not parsed yet */
-	buffers_take(parse, NULL);
+	buffers_take(count_parsed, NULL);
 	assert_int_equal(parsed, BUFFERS_MAX);
 	assert_false(buffers_scarce());
 	buffers_release();
 }
 
 /* The number of pages of these buffers that are in memory. */
-static unsigned resident(uint8_t **buffers, unsigned count)
+static unsigned count_resident(uint8_t **buffers, unsigned count)
 {
 	unsigned char pages[BUFFER_BYTES / 4096];
 	unsigned found = 0, i, page;
@@ -215,24 +215,24 @@ static void memory_that_is_not_needed_any_more_goes_back(void **state)
 
 	buffers_start(true, NULL);
 	take_all(held, 1024);
-	assert_true(resident(held, 1024) >= 1024);
+	assert_true(count_resident(held, 1024) >= 1024);
 	for (i = SOME; i < 1024; i++)
 		buffers_done(NULL, 0, held[i], BUFFER_BYTES, 8);
-	buffers_take(parse, NULL);
+	buffers_take(count_parsed, NULL);
 	buffers_trim();
 	buffers_trim();
-	assert_true(resident(held + 64, 1024 - 64) > 0); /* in use a moment ago */
+	assert_true(count_resident(held + 64, 1024 - 64) > 0); /* in use a moment ago */
 	buffers_trim();
-	assert_int_equal(resident(held + 64, 1024 - 64), 0);
-	assert_true(resident(held, SOME) >= SOME); /* held by CUPTI */
+	assert_int_equal(count_resident(held + 64, 1024 - 64), 0);
+	assert_true(count_resident(held, SOME) >= SOME); /* held by CUPTI */
 	assert_int_equal(held[0][0], 0xab);
 	for (i = 0; i < SOME; i++)
 		buffers_done(NULL, 0, held[i], BUFFER_BYTES, 8);
 	parsed = 0;
-	buffers_take(parse, NULL);
+	buffers_take(count_parsed, NULL);
 	assert_int_equal(parsed, SOME);
 	buffers_release();
-	assert_int_equal(resident(held, 1024), 0);
+	assert_int_equal(count_resident(held, 1024), 0);
 }
 
 static void after_the_end_nothing_is_handed_out(void **state)
@@ -247,7 +247,7 @@ static void after_the_end_nothing_is_handed_out(void **state)
 	assert_int_equal(buffers_refused(), 0); /* after the end this is no refusal */
 }
 
-static void *lend(void *unused)
+static void *request_buffers(void *unused)
 {
 	size_t size, records;
 	uint8_t *buffer;
@@ -272,12 +272,12 @@ static void threads_may_ask_and_give_back_at_once(void **state)
 	buffers_start(true, NULL);
 	parsed = 0, parsed_bytes = 0;
 	for (i = 0; i < 3; i++)
-		assert_int_equal(pthread_create(&threads[i], NULL, lend, NULL), 0);
+		assert_int_equal(pthread_create(&threads[i], NULL, request_buffers, NULL), 0);
 	for (asked = 0; asked < 3000; asked++)
-		buffers_take(parse, NULL);
+		buffers_take(count_parsed, NULL);
 	for (i = 0; i < 3; i++)
 		pthread_join(threads[i], NULL);
-	buffers_take(parse, NULL);
+	buffers_take(count_parsed, NULL);
 	assert_int_equal(parsed + buffers_refused(), 3 * 20000);
 	assert_int_equal(buffers_held(), 0);
 	assert_false(buffers_in_callback());

@@ -25,7 +25,7 @@
 static void *library;
 static const struct fake_torch *torch;
 
-static void feed(const struct gpt_schedule *schedule)
+static void set_schedule(const struct gpt_schedule *schedule)
 {
 	const uint32_t *field = &schedule->skip_first;
 	unsigned short *bit = gputrace_agent_schedule_semaphores;
@@ -36,21 +36,21 @@ static void feed(const struct gpt_schedule *schedule)
 	gputrace_agent_schedule_semaphores[GPT_SCHEDULE_BEGUN] = schedule->active != 0;
 }
 
-static void observe(struct gpt_schedule schedule)
+static void start_observing(struct gpt_schedule schedule)
 {
-	feed(&schedule);
+	set_schedule(&schedule);
 	gputrace_agent_ops_semaphore = 1;
 	ops_start();
 	UNTIL(ops_are(GPT_AGENT_OPS_OBSERVING));
 }
 
-static void leave(void)
+static void stop_listening(void)
 {
 	gputrace_agent_ops_semaphore = 0;
 	UNTIL(ops_are(GPT_AGENT_OPS_STOPPED));
 }
 
-static int begin(void **state)
+static int begin_test(void **state)
 {
 	char here[4096], path[5000];
 	ssize_t length = readlink("/proc/self/exe", here, sizeof(here) - 1);
@@ -66,17 +66,17 @@ static int begin(void **state)
 	return 0;
 }
 
-static int end(void **state)
+static int end_test(void **state)
 {
 	gputrace_agent_restart_semaphore = 0;
 	if (gputrace_agent_ops_semaphore)
-		leave();
-	feed(&(struct gpt_schedule){0});
+		stop_listening();
+	set_schedule(&(struct gpt_schedule){0});
 	dlclose(library);
 	return 0;
 }
 
-static void run(const char *name, uint8_t scope)
+static void run_op(const char *name, uint8_t scope)
 {
 	struct fake_op op;
 
@@ -85,10 +85,10 @@ static void run(const char *name, uint8_t scope)
 }
 
 /* One iteration of training: an op, and the optimizer after it. */
-static void iterate(const char *op)
+static void run_iteration(const char *op)
 {
-	run(op, GPT_AGENT_OP_FUNCTION);
-	run("Optimizer.step#SGD.step", GPT_AGENT_OP_USER_SCOPE);
+	run_op(op, GPT_AGENT_OP_FUNCTION);
+	run_op("Optimizer.step#SGD.step", GPT_AGENT_OP_USER_SCOPE);
 }
 
 /* The names of all reported ops, one after another. */
@@ -149,10 +149,10 @@ static void steps_are_counted_as_torch_profiler_schedule_counts(void **state)
 
 static void only_ops_of_warm_up_and_active_steps_are_reported(void **state)
 {
-	observe((struct gpt_schedule){.wait = 1, .warmup = 1, .active = 1, .repeat = 2});
+	start_observing((struct gpt_schedule){.wait = 1, .warmup = 1, .active = 1, .repeat = 2});
 	for (int i = 0; i < 8; i++)
-		iterate((const char *[]){"0", "1", "2", "3", "4", "5", "6", "7"}[i]);
-	leave();
+		run_iteration((const char *[]){"0", "1", "2", "3", "4", "5", "6", "7"}[i]);
+	stop_listening();
 	assert_string_equal(steps_reported(), "0-0 1w0 2a0 3-1 4w1 5a1 6.0");
 	assert_string_equal(ops_reported(),
 			    "1 Optimizer.step#SGD.step 2 Optimizer.step#SGD.step 4 Optimizer.step#SGD.step "
@@ -163,17 +163,17 @@ static void between_the_cycles_only_named_ranges_are_seen_and_after_them_nothing
 {
 	struct fake_op op;
 
-	observe((struct gpt_schedule){.wait = 1, .active = 1, .repeat = 1});
+	start_observing((struct gpt_schedule){.wait = 1, .active = 1, .repeat = 1});
 	torch->begin(&op, "aten::add", GPT_AGENT_OP_FUNCTION, -1, 0);
 	assert_null(op.end);
 	torch->finish(&op);
 	assert_true(schedule_rests());
-	iterate("0");
+	run_iteration("0");
 	assert_false(schedule_rests());
 	torch->begin(&op, "aten::add", GPT_AGENT_OP_FUNCTION, -1, 0);
 	assert_non_null(op.end);
 	torch->finish(&op);
-	iterate("1");
+	run_iteration("1");
 	assert_true(schedule_rests());
 	assert_int_equal(torch->callbacks(), 0);
 }
@@ -184,14 +184,14 @@ static void the_op_that_begins_a_step_is_the_first_of_it(void **state)
 	const struct gpt_agent_op *op;
 	const struct gpt_agent_step *reported;
 
-	observe((struct gpt_schedule){.wait = 1, .active = 1, .repeat = 1});
+	start_observing((struct gpt_schedule){.wait = 1, .active = 1, .repeat = 1});
 	for (int i = 0; i < 3; i++) {
 		torch->begin(&step, (const char *[]){"ProfilerStep#7", "ProfilerStep#8", "ProfilerStep#9"}[i],
 			     GPT_AGENT_OP_USER_SCOPE, -1, 0);
-		iterate("aten::add");
+		run_iteration("aten::add");
 		torch->finish(&step);
 	}
-	leave();
+	stop_listening();
 	assert_string_equal(steps_reported(), "7-0 8a0 9.0");
 	assert_string_equal(ops_reported(), "aten::add Optimizer.step#SGD.step ProfilerStep#8");
 	op = said_record(GPT_AGENT_OP, 2);
@@ -204,21 +204,21 @@ static void a_range_of_the_name_begins_a_step(void **state)
 {
 	struct fake_op outer, inner;
 
-	observe((struct gpt_schedule){
+	start_observing((struct gpt_schedule){
 		.wait = 1, .active = 1, .by = GPT_STEP_BY_RANGE, .name = gpt_schedule_hash("batch")});
 	for (int i = 0; i < 3; i++) {
 		torch->begin(&outer, "batch", GPT_AGENT_OP_USER_SCOPE, -1, 0);
 		torch->begin(&inner, "batch", GPT_AGENT_OP_USER_SCOPE, -1, 0); /* inside a step it begins none */
 		torch->finish(&inner);
 		torch->finish(&outer);
-		iterate("aten::add");
+		run_iteration("aten::add");
 	}
-	leave();
+	stop_listening();
 	assert_string_equal(steps_reported(), "0-0 1a0 2-1");
 }
 
 /* As CUPTI's callbacks do it. */
-static void capture(bool starts)
+static void call_capture(bool starts)
 {
 	if (schedule_capture(starts, 7))
 		observer_follow_schedule();
@@ -228,18 +228,18 @@ static const struct gpt_schedule captures = {.wait = 1, .active = 1, .skip_first
 
 static void what_lies_between_start_and_stop_of_the_profiler_is_recorded(void **state)
 {
-	observe(captures);
-	iterate("before");
-	capture(false); /* ends nothing */
+	start_observing(captures);
+	run_iteration("before");
+	call_capture(false); /* ends nothing */
 	for (int i = 0; i < 2; i++) {
-		capture(true);
-		capture(true); /* the driver's call inside the runtime's */
-		run(i ? "second" : "first", GPT_AGENT_OP_FUNCTION);
-		capture(false);
-		capture(false);
-		iterate("outside");
+		call_capture(true);
+		call_capture(true); /* the driver's call inside the runtime's */
+		run_op(i ? "second" : "first", GPT_AGENT_OP_FUNCTION);
+		call_capture(false);
+		call_capture(false);
+		run_iteration("outside");
 	}
-	leave();
+	stop_listening();
 	assert_string_equal(steps_reported(), "0a0 0-1 1a1 1-2");
 	assert_string_equal(ops_reported(), "first second");
 }
@@ -248,12 +248,12 @@ static void a_range_that_begins_before_the_session_says_that_its_first_launches_
 {
 	const struct gpt_agent_step *step;
 
-	feed(&captures);
-	capture(true); /* waits for a session in vain */
-	observe(captures);
-	run("first", GPT_AGENT_OP_FUNCTION);
-	capture(false);
-	leave();
+	set_schedule(&captures);
+	call_capture(true); /* waits for a session in vain */
+	start_observing(captures);
+	run_op("first", GPT_AGENT_OP_FUNCTION);
+	call_capture(false);
+	stop_listening();
 	assert_string_equal(steps_reported(), "0a0 0-1");
 	step = said_record(GPT_AGENT_STEP, 0);
 	assert_int_equal(step->late, 1);
@@ -264,20 +264,20 @@ static void after_as_many_ranges_as_are_wanted_it_is_over(void **state)
 	struct gpt_schedule one = captures;
 
 	one.repeat = 1;
-	observe(one);
-	capture(true);
-	run("first", GPT_AGENT_OP_FUNCTION);
-	capture(false);
-	capture(true);
-	run("second", GPT_AGENT_OP_FUNCTION);
-	leave();
+	start_observing(one);
+	call_capture(true);
+	run_op("first", GPT_AGENT_OP_FUNCTION);
+	call_capture(false);
+	call_capture(true);
+	run_op("second", GPT_AGENT_OP_FUNCTION);
+	stop_listening();
 	assert_string_equal(steps_reported(), "0a0 0.0 1.0");
 	assert_string_equal(ops_reported(), "first");
 }
 
 static void *train_elsewhere(void *unused)
 {
-	iterate("elsewhere");
+	run_iteration("elsewhere");
 	return unused;
 }
 
@@ -285,22 +285,22 @@ static void steps_are_those_of_one_thread_and_one_optimizer(void **state)
 {
 	pthread_t thread;
 
-	observe((struct gpt_schedule){.wait = 1, .active = 1});
-	iterate("0");
+	start_observing((struct gpt_schedule){.wait = 1, .active = 1});
+	run_iteration("0");
 	pthread_create(&thread, NULL, train_elsewhere, NULL);
 	pthread_join(thread, NULL);
-	run("Optimizer.step#Adam.step", GPT_AGENT_OP_USER_SCOPE);
-	iterate("1");
-	leave();
+	run_op("Optimizer.step#Adam.step", GPT_AGENT_OP_USER_SCOPE);
+	run_iteration("1");
+	stop_listening();
 	assert_string_equal(steps_reported(), "0-0 1a0 2-1");
 }
 
 static void the_first_step_can_be_recorded_from_the_begin_on(void **state)
 {
-	observe((struct gpt_schedule){.active = 1, .repeat = 1});
-	iterate("0");
-	iterate("1");
-	leave();
+	start_observing((struct gpt_schedule){.active = 1, .repeat = 1});
+	run_iteration("0");
+	run_iteration("1");
+	stop_listening();
 	assert_string_equal(ops_reported(), "0 Optimizer.step#SGD.step");
 	assert_string_equal(steps_reported(), "0a0 1.0");
 }
@@ -309,24 +309,24 @@ static void who_comes_without_a_schedule_has_everything_recorded(void **state)
 {
 	const struct gpt_agent_schedule *reported;
 
-	observe((struct gpt_schedule){.wait = 100, .active = 1});
-	iterate("0");
+	start_observing((struct gpt_schedule){.wait = 100, .active = 1});
+	run_iteration("0");
 	gputrace_agent_restart_semaphore = 1;
 	UNTIL((reported = said_record(GPT_AGENT_SCHEDULE, 1)) && reported->shared);
-	iterate("1");
-	leave();
+	run_iteration("1");
+	stop_listening();
 	assert_string_equal(ops_reported(), "1 Optimizer.step#SGD.step");
 	assert_string_equal(steps_reported(), "0-0 1-0 2-0");
 }
 
 /* A backward pass as a detour of backward_passes.c sees it; ends: whether the detour sees its end. */
-static bool pass(bool ends)
+static bool run_backward(bool ends)
 {
 	static uint64_t last;
 	volatile uint64_t mark = ++last;
 	bool changed = schedule_pass_begins(&mark, (uint32_t)gettid());
 
-	run("aten::mm", GPT_AGENT_OP_FUNCTION);
+	run_op("aten::mm", GPT_AGENT_OP_FUNCTION);
 	if (ends)
 		changed |= schedule_pass_ends(&mark, (uint32_t)gettid());
 	if (changed)
@@ -337,13 +337,13 @@ static bool pass(bool ends)
 
 static void the_end_of_a_backward_pass_begins_a_step(void **state)
 {
-	observe((struct gpt_schedule){.wait = 1, .active = 1, .repeat = 1, .by = GPT_STEP_BY_BACKWARD});
+	start_observing((struct gpt_schedule){.wait = 1, .active = 1, .repeat = 1, .by = GPT_STEP_BY_BACKWARD});
 	assert_int_equal(torch->callbacks(), 0); /* steps do not come from ops */
-	pass(true);
-	iterate("1");
-	pass(true);
-	iterate("2");
-	leave();
+	run_backward(true);
+	run_iteration("1");
+	run_backward(true);
+	run_iteration("2");
+	stop_listening();
 	assert_string_equal(steps_reported(), "0-0 1a0 2.0");
 	assert_string_equal(ops_reported(), "1 Optimizer.step#SGD.step aten::mm");
 }
@@ -353,12 +353,12 @@ static void a_pass_inside_of_one_begins_no_step(void **state)
 	volatile uint64_t outer = 1000, inner = 1001;
 	const volatile uint64_t *low = &outer < &inner ? &outer : &inner, *high = low == &outer ? &inner : &outer;
 
-	observe((struct gpt_schedule){.wait = 1, .active = 1, .by = GPT_STEP_BY_BACKWARD});
+	start_observing((struct gpt_schedule){.wait = 1, .active = 1, .by = GPT_STEP_BY_BACKWARD});
 	schedule_pass_begins(high, (uint32_t)gettid());
 	schedule_pass_begins(low, (uint32_t)gettid());
 	schedule_pass_ends(low, (uint32_t)gettid());
 	schedule_pass_ends(high, (uint32_t)gettid());
-	leave();
+	stop_listening();
 	assert_string_equal(steps_reported(), "0-0 1a0");
 }
 
@@ -391,20 +391,20 @@ static void the_stack_of_a_thread_that_has_ended_is_not_read_for_another_with_it
 	char *stacks = mmap(NULL, 2 * STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	assert_ptr_not_equal(stacks, MAP_FAILED);
-	observe((struct gpt_schedule){.wait = 1, .active = 1, .by = GPT_STEP_BY_BACKWARD});
+	start_observing((struct gpt_schedule){.wait = 1, .active = 1, .by = GPT_STEP_BY_BACKWARD});
 	run_on(stacks + STACK_BYTES);
 	munmap(stacks + STACK_BYTES, STACK_BYTES);
 	run_on(stacks); /* below the first one, where a pass inside that one would be */
 	munmap(stacks, STACK_BYTES);
-	leave();
+	stop_listening();
 }
 
 static void a_pass_that_ends_with_an_exception_begins_no_step_and_hides_none(void **state)
 {
-	observe((struct gpt_schedule){.wait = 1, .active = 1, .by = GPT_STEP_BY_BACKWARD});
-	pass(false);
-	pass(true);
-	leave();
+	start_observing((struct gpt_schedule){.wait = 1, .active = 1, .by = GPT_STEP_BY_BACKWARD});
+	run_backward(false);
+	run_backward(true);
+	stop_listening();
 	assert_string_equal(steps_reported(), "0-0 1a0");
 }
 
@@ -412,15 +412,15 @@ static void nothing_is_late_where_no_cupti_is_waited_for(void **state)
 {
 	const struct gpt_agent_step *step;
 
-	observe((struct gpt_schedule){.wait = 1, .active = 1});
-	iterate("0");
-	leave();
+	start_observing((struct gpt_schedule){.wait = 1, .active = 1});
+	run_iteration("0");
+	stop_listening();
 	step = said_record(GPT_AGENT_STEP, 1);
 	assert_int_equal(step->phase, GPT_STEP_ACTIVE);
 	assert_int_equal(step->late, 0);
 }
 
-static void follow(bool rests)
+static void follow_resting(bool rests)
 {
 	uint32_t turn;
 
@@ -444,15 +444,15 @@ static void an_active_step_that_begins_before_cupti_records_says_so(void **state
 {
 	const struct gpt_agent_step *step;
 
-	observe((struct gpt_schedule){.wait = 1, .active = 1});
+	start_observing((struct gpt_schedule){.wait = 1, .active = 1});
 	schedule_watch_cupti(no_wake);
-	follow(true); /* CUPTI rests, and keeps resting */
-	iterate("0");
+	follow_resting(true); /* CUPTI rests, and keeps resting */
+	run_iteration("0");
 	schedule_watch_cupti(follow_at_once);
-	iterate("1");
-	iterate("2");
+	run_iteration("1");
+	run_iteration("2");
 	schedule_watch_cupti(NULL);
-	leave();
+	stop_listening();
 	assert_string_equal(steps_reported(), "0-0 1a0 2-1 3a1");
 	step = said_record(GPT_AGENT_STEP, 1);
 	assert_int_equal(step->late, 1);
@@ -464,15 +464,15 @@ static void the_schedule_is_reported_as_it_was_understood(void **state)
 {
 	const struct gpt_agent_schedule *reported;
 
-	observe((struct gpt_schedule){.skip_first = 65535,
-				      .wait = 1,
-				      .warmup = 40000,
-				      .active = 3,
-				      .repeat = 5,
-				      .skip_first_wait = 1,
-				      .by = GPT_STEP_BY_BACKWARD,
-				      .name = 0xdeadbeef});
-	leave();
+	start_observing((struct gpt_schedule){.skip_first = 65535,
+					      .wait = 1,
+					      .warmup = 40000,
+					      .active = 3,
+					      .repeat = 5,
+					      .skip_first_wait = 1,
+					      .by = GPT_STEP_BY_BACKWARD,
+					      .name = 0xdeadbeef});
+	stop_listening();
 	reported = said_record(GPT_AGENT_SCHEDULE, 0);
 	assert_non_null(reported);
 	assert_int_equal(reported->skip_first, 65535);
@@ -487,18 +487,18 @@ static void the_schedule_is_reported_as_it_was_understood(void **state)
 
 static void who_comes_when_another_has_left_has_the_schedule_that_it_asks_for(void **state)
 {
-	observe((struct gpt_schedule){.active = 2, .repeat = 1, .listener = 0x003ff});
-	iterate("0");
-	iterate("1");
-	iterate("2");
+	start_observing((struct gpt_schedule){.active = 2, .repeat = 1, .listener = 0x003ff});
+	run_iteration("0");
+	run_iteration("1");
+	run_iteration("2");
 	UNTIL(said_record(GPT_AGENT_STEP, 2));
 	/* the count of listeners is never seen to fall */
-	feed(&(struct gpt_schedule){.wait = 1, .active = 1, .repeat = 1, .listener = 0xffc00});
+	set_schedule(&(struct gpt_schedule){.wait = 1, .active = 1, .repeat = 1, .listener = 0xffc00});
 	UNTIL(said_record(GPT_AGENT_SCHEDULE, 1));
-	iterate("3");
-	iterate("4");
-	iterate("5");
-	leave();
+	run_iteration("3");
+	run_iteration("4");
+	run_iteration("5");
+	stop_listening();
 	assert_string_equal(steps_reported(), "0a0 1a0 2.0 0-0 1a0 2.0");
 	assert_string_equal(ops_reported(), "0 Optimizer.step#SGD.step 1 Optimizer.step#SGD.step "
 					    "4 Optimizer.step#SGD.step");
@@ -506,25 +506,25 @@ static void who_comes_when_another_has_left_has_the_schedule_that_it_asks_for(vo
 
 static void no_step_is_counted_before_the_recording_begins(void **state)
 {
-	observe((struct gpt_schedule){.wait = 1, .active = 1, .repeat = 1});
+	start_observing((struct gpt_schedule){.wait = 1, .active = 1, .repeat = 1});
 	gputrace_agent_schedule_semaphores[GPT_SCHEDULE_BEGUN] = 0;
-	leave();
+	stop_listening();
 	said.bytes = 0;
 	gputrace_agent_ops_semaphore = 1;
 	ops_start();
 	UNTIL(ops_are(GPT_AGENT_OPS_OBSERVING));
-	iterate("before");
-	iterate("before");
+	run_iteration("before");
+	run_iteration("before");
 	gputrace_agent_schedule_semaphores[GPT_SCHEDULE_BEGUN] = 1;
-	iterate("0");
-	iterate("1");
-	iterate("2");
-	leave();
+	run_iteration("0");
+	run_iteration("1");
+	run_iteration("2");
+	stop_listening();
 	assert_string_equal(steps_reported(), "0-0 1a0 2.0");
 	assert_string_equal(ops_reported(), "1 Optimizer.step#SGD.step");
 }
 
-#define WITH_TORCH(test) cmocka_unit_test_setup_teardown(test, begin, end)
+#define WITH_TORCH(test) cmocka_unit_test_setup_teardown(test, begin_test, end_test)
 
 int main(void)
 {

@@ -30,7 +30,7 @@ static void *torch_library, *cuda_library;
 static const struct fake_c10 *c10;
 static const struct fake_c10_cuda *cuda;
 
-static void *load(const char *name)
+static void *load_library(const char *name)
 {
 	char here[4096], path[5000];
 	ssize_t length = readlink("/proc/self/exe", here, sizeof(here) - 1);
@@ -49,7 +49,7 @@ static void *load(const char *name)
 
 static void load_cuda(void)
 {
-	cuda_library = load("libc10_cuda.so");
+	cuda_library = load_library("libc10_cuda.so");
 	cuda = dlsym(cuda_library, "fake_c10_cuda");
 	assert_non_null(cuda);
 }
@@ -63,7 +63,7 @@ static const struct gpt_agent_torch_memory_state *last_state(void)
 	return last;
 }
 
-static bool sees(unsigned what)
+static bool has_seen(unsigned what)
 {
 	const struct gpt_agent_torch_memory_state *last = last_state();
 
@@ -89,41 +89,41 @@ static void begin_listening(void)
 	ops_start();
 }
 
-static void leave(void)
+static void stop_listening(void)
 {
 	gputrace_agent_ops_semaphore = gputrace_agent_torch_memory_semaphore = gputrace_agent_memory_lines_semaphore =
 		0;
 	UNTIL(ops_are(GPT_AGENT_OPS_STOPPED));
 }
 
-static int begin(void **state)
+static int begin_test(void **state)
 {
 	said.bytes = 0;
 	said.stack_count = 0;
 	cuda_library = NULL;
-	torch_library = load("libtorch_cpu.so");
+	torch_library = load_library("libtorch_cpu.so");
 	c10 = dlsym(torch_library, "fake_c10");
 	assert_non_null(c10);
 	c10->heard->calls = 0;
 	return 0;
 }
 
-static int end(void **state)
+static int end_test(void **state)
 {
 	if (gputrace_agent_ops_semaphore)
-		leave();
+		stop_listening();
 	if (cuda_library)
 		dlclose(cuda_library);
 	dlclose(torch_library);
 	return 0;
 }
 
-static const struct gpt_agent_torch_memory *event(unsigned n)
+static const struct gpt_agent_torch_memory *said_event(unsigned n)
 {
 	return said_record(GPT_AGENT_TORCH_MEMORY, n);
 }
 
-static void *address(uintptr_t value)
+static void *address_of(uintptr_t value)
 {
 	return (void *)value;
 }
@@ -133,28 +133,28 @@ static void blocks_of_the_cpu_are_reported_and_the_reporter_hears_of_them_too(vo
 	uint64_t before = clock_now_ns();
 
 	begin_listening();
-	UNTIL(sees(OF_CPU));
-	c10->allocate(address(0x1000), 400);
+	UNTIL(has_seen(OF_CPU));
+	c10->allocate(address_of(0x1000), 400);
 	assert_int_equal(c10->heard->bytes, 400);
-	c10->release(address(0x1000));
-	assert_ptr_equal(c10->heard->address, address(0x1000));
+	c10->release(address_of(0x1000));
+	assert_ptr_equal(c10->heard->address, address_of(0x1000));
 	c10->run_out(1u << 30);
 	assert_int_equal(c10->heard->bytes, 1u << 30);
 	assert_int_equal(c10->heard->calls, 3);
-	leave();
-	assert_int_equal(event(0)->kind, GPT_AGENT_TORCH_MEMORY_ALLOCATED);
-	assert_int_equal(event(0)->address, 0x1000);
-	assert_int_equal(event(0)->bytes, 400);
-	assert_int_equal(event(0)->device_type, GPT_TORCH_CPU);
-	assert_int_equal(event(0)->device, -1);
-	assert_int_equal(event(0)->tid, gettid());
-	assert_true(before <= event(0)->time_ns && event(0)->time_ns <= event(1)->time_ns);
-	assert_false(event(0)->has_totals);
-	assert_int_equal(event(1)->kind, GPT_AGENT_TORCH_MEMORY_FREED);
-	assert_int_equal(event(1)->address, 0x1000);
-	assert_int_equal(event(2)->kind, GPT_AGENT_TORCH_MEMORY_OUT);
-	assert_int_equal(event(2)->bytes, 1u << 30);
-	assert_null(event(3));
+	stop_listening();
+	assert_int_equal(said_event(0)->kind, GPT_AGENT_TORCH_MEMORY_ALLOCATED);
+	assert_int_equal(said_event(0)->address, 0x1000);
+	assert_int_equal(said_event(0)->bytes, 400);
+	assert_int_equal(said_event(0)->device_type, GPT_TORCH_CPU);
+	assert_int_equal(said_event(0)->device, -1);
+	assert_int_equal(said_event(0)->tid, gettid());
+	assert_true(before <= said_event(0)->time_ns && said_event(0)->time_ns <= said_event(1)->time_ns);
+	assert_false(said_event(0)->has_totals);
+	assert_int_equal(said_event(1)->kind, GPT_AGENT_TORCH_MEMORY_FREED);
+	assert_int_equal(said_event(1)->address, 0x1000);
+	assert_int_equal(said_event(2)->kind, GPT_AGENT_TORCH_MEMORY_OUT);
+	assert_int_equal(said_event(2)->bytes, 1u << 30);
+	assert_null(said_event(3));
 	assert_int_equal(last_state()->reported, 3);
 	assert_int_equal(last_state()->lost, 0);
 }
@@ -163,23 +163,23 @@ static void events_of_a_gpu_have_what_its_allocator_says(void **state)
 {
 	load_cuda();
 	begin_listening();
-	UNTIL(sees(OF_CPU | OF_CUDA));
-	cuda->report(address(0x2000), 512, 1024, 4096, (struct fake_device){GPT_TORCH_CUDA, 3});
-	cuda->report(address(0x2000), -512, 512, 4096, (struct fake_device){GPT_TORCH_CUDA, 3});
+	UNTIL(has_seen(OF_CPU | OF_CUDA));
+	cuda->report(address_of(0x2000), 512, 1024, 4096, (struct fake_device){GPT_TORCH_CUDA, 3});
+	cuda->report(address_of(0x2000), -512, 512, 4096, (struct fake_device){GPT_TORCH_CUDA, 3});
 	cuda->run_out(1 << 20, 512, 4096, (struct fake_device){GPT_TORCH_CUDA, 3});
 	assert_int_equal(c10->heard->calls, 3);
 	assert_int_equal(c10->heard->device.index, 3);
 	assert_int_equal(c10->heard->reserved, 4096);
-	leave();
-	assert_int_equal(event(0)->bytes, 512);
-	assert_int_equal(event(0)->allocated, 1024);
-	assert_int_equal(event(0)->reserved, 4096);
-	assert_int_equal(event(0)->device_type, GPT_TORCH_CUDA);
-	assert_int_equal(event(0)->device, 3);
-	assert_true(event(0)->has_totals);
-	assert_int_equal(event(1)->kind, GPT_AGENT_TORCH_MEMORY_FREED);
-	assert_int_equal(event(1)->bytes, -512);
-	assert_int_equal(event(2)->kind, GPT_AGENT_TORCH_MEMORY_OUT);
+	stop_listening();
+	assert_int_equal(said_event(0)->bytes, 512);
+	assert_int_equal(said_event(0)->allocated, 1024);
+	assert_int_equal(said_event(0)->reserved, 4096);
+	assert_int_equal(said_event(0)->device_type, GPT_TORCH_CUDA);
+	assert_int_equal(said_event(0)->device, 3);
+	assert_true(said_event(0)->has_totals);
+	assert_int_equal(said_event(1)->kind, GPT_AGENT_TORCH_MEMORY_FREED);
+	assert_int_equal(said_event(1)->bytes, -512);
+	assert_int_equal(said_event(2)->kind, GPT_AGENT_TORCH_MEMORY_OUT);
 }
 
 /* As libtorch_cpu reports memory that processes share. */
@@ -187,49 +187,49 @@ static void what_a_library_says_of_the_cpu_has_its_sign_and_its_totals(void **st
 {
 	load_cuda();
 	begin_listening();
-	UNTIL(sees(OF_CPU | OF_CUDA));
-	cuda->report(address(0x3000), 4000, 0, 8000, (struct fake_device){GPT_TORCH_CPU, -1});
-	cuda->report(address(0x3000), -4000, 0, 4000, (struct fake_device){GPT_TORCH_CPU, -1});
-	leave();
-	assert_int_equal(event(0)->kind, GPT_AGENT_TORCH_MEMORY_ALLOCATED);
-	assert_int_equal(event(0)->bytes, 4000);
-	assert_int_equal(event(0)->reserved, 8000);
-	assert_int_equal(event(1)->kind, GPT_AGENT_TORCH_MEMORY_FREED);
-	assert_int_equal(event(1)->bytes, -4000);
-	assert_true(event(0)->has_totals && event(1)->has_totals);
-	assert_int_equal(event(1)->tid, gettid());
+	UNTIL(has_seen(OF_CPU | OF_CUDA));
+	cuda->report(address_of(0x3000), 4000, 0, 8000, (struct fake_device){GPT_TORCH_CPU, -1});
+	cuda->report(address_of(0x3000), -4000, 0, 4000, (struct fake_device){GPT_TORCH_CPU, -1});
+	stop_listening();
+	assert_int_equal(said_event(0)->kind, GPT_AGENT_TORCH_MEMORY_ALLOCATED);
+	assert_int_equal(said_event(0)->bytes, 4000);
+	assert_int_equal(said_event(0)->reserved, 8000);
+	assert_int_equal(said_event(1)->kind, GPT_AGENT_TORCH_MEMORY_FREED);
+	assert_int_equal(said_event(1)->bytes, -4000);
+	assert_true(said_event(0)->has_totals && said_event(1)->has_totals);
+	assert_int_equal(said_event(1)->tid, gettid());
 }
 
 static void a_library_that_comes_later_is_followed_too(void **state)
 {
 	begin_listening();
-	UNTIL(sees(OF_CPU));
+	UNTIL(has_seen(OF_CPU));
 	load_cuda();
-	UNTIL(sees(OF_CPU | OF_CUDA));
-	cuda->report(address(0x2000), 512, 512, 4096, (struct fake_device){GPT_TORCH_CUDA, 0});
-	leave();
-	assert_int_equal(event(0)->bytes, 512);
+	UNTIL(has_seen(OF_CPU | OF_CUDA));
+	cuda->report(address_of(0x2000), 512, 512, 4096, (struct fake_device){GPT_TORCH_CUDA, 0});
+	stop_listening();
+	assert_int_equal(said_event(0)->bytes, 512);
 }
 
 static void stacks_are_taken_of_what_is_worth_one_unless_all_are_wanted(void **state)
 {
 	load_cuda();
 	begin_listening();
-	UNTIL(sees(OF_CPU | OF_CUDA));
-	c10->allocate(address(0x1000), GPT_AGENT_TORCH_MEMORY_LARGE - 1);
-	c10->allocate(address(0x2000), GPT_AGENT_TORCH_MEMORY_LARGE);
-	c10->release(address(0x2000));
-	cuda->report(address(0x3000), 512, 512, 4096, (struct fake_device){GPT_TORCH_CUDA, 0});
+	UNTIL(has_seen(OF_CPU | OF_CUDA));
+	c10->allocate(address_of(0x1000), GPT_AGENT_TORCH_MEMORY_LARGE - 1);
+	c10->allocate(address_of(0x2000), GPT_AGENT_TORCH_MEMORY_LARGE);
+	c10->release(address_of(0x2000));
+	cuda->report(address_of(0x3000), 512, 512, 4096, (struct fake_device){GPT_TORCH_CUDA, 0});
 	c10->run_out(8);
 	gputrace_agent_memory_lines_semaphore = 1;
-	c10->release(address(0x1000));
-	leave();
-	assert_int_equal(event(0)->stack, 0);
-	assert_int_equal(event(1)->stack, said.stacks[0]);
-	assert_int_equal(event(2)->stack, 0);
-	assert_int_equal(event(3)->stack, said.stacks[1]);
-	assert_int_equal(event(4)->stack, said.stacks[2]);
-	assert_int_equal(event(5)->stack, said.stacks[3]);
+	c10->release(address_of(0x1000));
+	stop_listening();
+	assert_int_equal(said_event(0)->stack, 0);
+	assert_int_equal(said_event(1)->stack, said.stacks[0]);
+	assert_int_equal(said_event(2)->stack, 0);
+	assert_int_equal(said_event(3)->stack, said.stacks[1]);
+	assert_int_equal(said_event(4)->stack, said.stacks[2]);
+	assert_int_equal(said_event(5)->stack, said.stacks[3]);
 	assert_int_equal(said.stack_count, 4);
 	assert_int_equal(said.stacks_of[0], GPT_STACK_OF_MEMORY);
 }
@@ -272,13 +272,13 @@ static void calls_are_put_back_when_no_one_listens_any_more(void **state)
 	assert_non_null(entry);
 	before = atomic_load(entry);
 	begin_listening();
-	UNTIL(sees(OF_CPU));
+	UNTIL(has_seen(OF_CPU));
 	assert_ptr_not_equal(atomic_load(entry), before);
-	leave();
+	stop_listening();
 	assert_ptr_equal(atomic_load(entry), before);
-	c10->allocate(address(0x1000), 400);
+	c10->allocate(address_of(0x1000), 400);
 	assert_int_equal(c10->heard->calls, 1);
-	assert_null(event(0));
+	assert_null(said_event(0));
 }
 
 static void somebody_elses_call(void *reporter, void *where, size_t bytes)
@@ -301,7 +301,7 @@ static void assert_left_alone(const struct import *import, unsigned seen, const 
 	assert_int_equal(last_state()->seen, seen);
 	assert_state_says(why);
 	assert_ptr_equal(atomic_load(entry), (void *)somebody_elses_call);
-	leave();
+	stop_listening();
 	atomic_store(entry, before);
 	said.bytes = 0;
 }
@@ -319,32 +319,34 @@ static void a_forked_child_goes_on_as_before_and_says_nothing(void **state)
 	int status;
 
 	begin_listening();
-	UNTIL(sees(OF_CPU));
+	UNTIL(has_seen(OF_CPU));
 	child = fork();
 	if (!child) {
-		c10->allocate(address(0x1000), 400);
+		c10->allocate(address_of(0x1000), 400);
 		_exit(c10->heard->calls == 1 && c10->heard->bytes == 400 ? 0 : 1);
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
-	leave();
-	assert_null(event(0));
+	stop_listening();
+	assert_null(said_event(0));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(blocks_of_the_cpu_are_reported_and_the_reporter_hears_of_them_too,
-						begin, end),
-		cmocka_unit_test_setup_teardown(events_of_a_gpu_have_what_its_allocator_says, begin, end),
-		cmocka_unit_test_setup_teardown(what_a_library_says_of_the_cpu_has_its_sign_and_its_totals, begin, end),
-		cmocka_unit_test_setup_teardown(a_library_that_comes_later_is_followed_too, begin, end),
-		cmocka_unit_test_setup_teardown(stacks_are_taken_of_what_is_worth_one_unless_all_are_wanted, begin,
-						end),
-		cmocka_unit_test_setup_teardown(calls_are_put_back_when_no_one_listens_any_more, begin, end),
+						begin_test, end_test),
+		cmocka_unit_test_setup_teardown(events_of_a_gpu_have_what_its_allocator_says, begin_test, end_test),
+		cmocka_unit_test_setup_teardown(what_a_library_says_of_the_cpu_has_its_sign_and_its_totals, begin_test,
+						end_test),
+		cmocka_unit_test_setup_teardown(a_library_that_comes_later_is_followed_too, begin_test, end_test),
+		cmocka_unit_test_setup_teardown(stacks_are_taken_of_what_is_worth_one_unless_all_are_wanted, begin_test,
+						end_test),
+		cmocka_unit_test_setup_teardown(calls_are_put_back_when_no_one_listens_any_more, begin_test, end_test),
 		cmocka_unit_test_setup_teardown(a_call_that_leads_to_somebody_else_is_left_alone_and_that_is_said,
-						begin, end),
-		cmocka_unit_test_setup_teardown(a_forked_child_goes_on_as_before_and_says_nothing, begin, end),
+						begin_test, end_test),
+		cmocka_unit_test_setup_teardown(a_forked_child_goes_on_as_before_and_says_nothing, begin_test,
+						end_test),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -108,7 +108,7 @@ static void the_gil_is_put_on_the_thread_that_had_it_whoever_woke_the_one_that_w
 	free_gap(&gap, ns_of(&gap, LINE_HOLDS, WHY_GIL, WHY_RAN) + begun(&gap));
 }
 
-static void collection(struct log_builder *log, uint32_t pid, uint32_t tid, uint64_t from_ns, uint64_t to_ns)
+static void add_collection(struct log_builder *log, uint32_t pid, uint32_t tid, uint64_t from_ns, uint64_t to_ns)
 {
 	struct gpt_pyevent event = {.frame = 0x7000, .pid = pid, .tid = tid, .kind = GPT_PYEVENT_GC, .value = 2};
 
@@ -168,7 +168,7 @@ static void a_collection_has_no_time_in_which_its_thread_had_no_cpu(void **state
 
 	begin_gap(&gap);
 	runs(&gap.log, PID, TID, LOAD, FROM, TO);
-	collection(&gap.log, PID, TID, 30 * MS, 60 * MS);
+	add_collection(&gap.log, PID, TID, 30 * MS, 60 * MS);
 	log_wait(&gap.log, waits(GPT_WAIT_PREEMPTED, LOAD, 40 * MS, 52 * MS));
 	end_gap(&gap);
 	garbage = own(&gap, LINE_LOAD, WHY_GC);
@@ -216,8 +216,8 @@ static void a_collection_is_on_the_line_of_the_nearest_sample(void **state)
 
 	begin_gap(&gap);
 	sample(&gap.log, PID, TID, 20 * MS, LOAD);
-	collection(&gap.log, PID, TID, 25 * MS, 28 * MS); /* 5 ms after the sample */
-	collection(&gap.log, PID, TID, 60 * MS, 64 * MS); /* no sample is near */
+	add_collection(&gap.log, PID, TID, 25 * MS, 28 * MS); /* 5 ms after the sample */
+	add_collection(&gap.log, PID, TID, 60 * MS, 64 * MS); /* no sample is near */
 	end_gap(&gap);
 	garbage = own(&gap, LINE_LOAD, WHY_GC);
 	far = own(&gap, LINE_LAUNCH, WHY_GC);
@@ -234,7 +234,7 @@ static void a_collection_in_another_process_is_to_blame_itself(void **state)
 
 	begin_gap(&gap);
 	runs(&gap.log, WORKER, WORKER, WORKS, FROM, TO);
-	collection(&gap.log, WORKER, WORKER, 30 * MS, 60 * MS);
+	add_collection(&gap.log, WORKER, WORKER, 30 * MS, 60 * MS);
 	log_wait(&gap.log, woken_by(waits(GPT_WAIT_SOCKET, WAITS, FROM, LAUNCHED), WORKER, WORKER, WORKS));
 	end_gap(&gap);
 	garbage = own(&gap, LINE_WORKS, WHY_GC);
@@ -590,7 +590,7 @@ static void a_folded_line_has_the_launch_then_what_happened_and_the_line_to_blam
 #define BUSY_IN_TRAIN 78u
 
 /* Stacks as text by what writes them. */
-static char *exported(const struct gap *gap, export_write_fn *write)
+static char *export_gap(const struct gap *gap, export_write_fn *write)
 {
 	const struct export_options options = {.process = -1};
 	struct sink sink;
@@ -645,12 +645,12 @@ static void the_whole_stack_to_blame_is_in_folded_lines_and_profiles(void **stat
 	runs(&gap.log, PID, TID, BUSY_IN_TRAIN, FROM, 60 * MS);
 	runs(&gap.log, PID, TID, TRAIN, 60 * MS, TO);
 	end_gap(&gap);
-	text = exported(&gap, folded_idle_write);
+	text = export_gap(&gap, folded_idle_write);
 	assert_string_equal(text, "?;train (train.py:34);[GPU side] 10000\n"
 				  "?;train (train.py:34);[ran];train (train.py:31) 39990000\n"
 				  "?;train (train.py:34);[ran];train (train.py:32);busy (util.py:11) 50000000\n");
 	free(text);
-	text = exported(&gap, put_idle_stacks);
+	text = export_gap(&gap, put_idle_stacks);
 	assert_non_null(strstr(text, "?;train:32;busy:11;[ran] 50000000\n"));
 	assert_non_null(strstr(text, "?;train:31;[ran] 39990000\n"));
 	assert_non_null(strstr(text, "?;train:34;[GPU side] 10000\n"));
@@ -668,7 +668,7 @@ static void a_profile_has_the_process_to_blame_as_root(void **state)
 	runs(&gap.log, WORKER, WORKER, WORKS, FROM, TO);
 	log_wait(&gap.log, woken_by(waits(GPT_WAIT_PIPE, WAITS, FROM, LAUNCHED), WORKER, WORKER, WORKS));
 	end_gap(&gap);
-	text = exported(&gap, put_idle_stacks);
+	text = export_gap(&gap, put_idle_stacks);
 	assert_non_null(strstr(text, "worker;__getitem__:17;[waited for a pipe or socket: ran] 89990000\n"));
 	free(text);
 	end_words(&gap);

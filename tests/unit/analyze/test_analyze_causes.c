@@ -11,7 +11,7 @@
 #define CUDA_EVENT_QUERY GPT_API(GPT_DOMAIN_RUNTIME, 136)
 #define CUDA_MEMCPY GPT_API(GPT_DOMAIN_RUNTIME, 41)
 
-static void begin(struct log_builder *log, uint64_t started_ns)
+static void begin_log(struct log_builder *log, uint64_t started_ns)
 {
 	log_begin(log, 1000, 0);
 	log_process(log, PID, 1, 1100, started_ns, 0x30c, "python3", "", "", "");
@@ -22,8 +22,8 @@ static void begin(struct log_builder *log, uint64_t started_ns)
 	log_agent_name(log, 1, "_Z4gemmPf");
 }
 
-static void call(struct log_builder *log, uint16_t api, uint32_t corr, uint64_t start_ns, uint64_t end_ns,
-		 int32_t result)
+static void add_call(struct log_builder *log, uint16_t api, uint32_t corr, uint64_t start_ns, uint64_t end_ns,
+		     int32_t result)
 {
 	log_call(log, (struct gpt_call){.time_ns = start_ns,
 					.pid = PID,
@@ -43,21 +43,21 @@ static void call(struct log_builder *log, uint16_t api, uint32_t corr, uint64_t 
 }
 
 /* A launch that takes that long, and a kernel that begins when it has returned. */
-static void run(struct log_builder *log, uint32_t corr, uint64_t start_ns, uint64_t launch_ns)
+static void add_run(struct log_builder *log, uint32_t corr, uint64_t start_ns, uint64_t launch_ns)
 {
-	call(log, CUDA_LAUNCH, corr, start_ns - launch_ns, start_ns, 0);
+	add_call(log, CUDA_LAUNCH, corr, start_ns - launch_ns, start_ns, 0);
 	log_batch(log, PID, TID, start_ns + MS);
 	log_agent_kernel(log,
 			 (struct gpt_agent_kernel){
 				 .start_wall_ns = start_ns, .end_wall_ns = start_ns + MS, .corr = corr, .name = 1});
 }
 
-static void copies(struct log_builder *log, uint32_t first_corr, uint8_t kind, uint64_t ns)
+static void add_copies(struct log_builder *log, uint32_t first_corr, uint8_t kind, uint64_t ns)
 {
 	for (uint32_t i = 0; i < 20; i++) {
 		uint64_t start_ns = 12 * MS + i * MS;
 
-		call(log, CUDA_MEMCPY, first_corr + i, start_ns - 100 * US, start_ns + 900 * US, 0);
+		add_call(log, CUDA_MEMCPY, first_corr + i, start_ns - 100 * US, start_ns + 900 * US, 0);
 		log_batch(log, PID, TID, start_ns + MS);
 		log_agent_memcpy(log, (struct gpt_agent_memcpy){.start_wall_ns = start_ns,
 								.end_wall_ns = start_ns + ns,
@@ -100,11 +100,11 @@ static void assert_lacks(char *text, const char *words)
 
 static void log_with_results(struct log_builder *log, uint16_t api, int32_t result)
 {
-	begin(log, 1050);
-	run(log, 1, 10 * MS, 5 * US);
+	begin_log(log, 1050);
+	add_run(log, 1, 10 * MS, 5 * US);
 	for (uint32_t i = 0; i < 14; i++)
-		call(log, api, 2 + i, 12 * MS + i * MS, 12 * MS + i * MS + 900 * US, result);
-	run(log, 30, 30 * MS, 5 * US);
+		add_call(log, api, 2 + i, 12 * MS + i * MS, 12 * MS + i * MS + 900 * US, result);
+	add_run(log, 30, 30 * MS, 5 * US);
 }
 
 static void only_what_says_that_there_was_no_memory_is_a_lack_of_memory(void **state)
@@ -136,17 +136,17 @@ static void a_query_of_an_event_that_is_not_ready_did_not_fail(void **state)
 
 static void log_with_a_long_launch(struct log_builder *log, uint64_t started_ns, bool first)
 {
-	begin(log, started_ns);
+	begin_log(log, started_ns);
 	log_agent_name(log, 2, "_Z7softmaxPf");
 	log_batch(log, PID, TID, 9 * MS);
 	log_agent_name(log, 3, "_Z4reluPf");
-	run(log, 1, 10 * MS, 5 * US);
-	call(log, CUDA_LAUNCH, 2, 20 * MS, 720 * MS, 0);
+	add_run(log, 1, 10 * MS, 5 * US);
+	add_call(log, CUDA_LAUNCH, 2, 20 * MS, 720 * MS, 0);
 	log_batch(log, PID, TID, 800 * MS);
 	log_agent_kernel(log,
 			 (struct gpt_agent_kernel){
 				 .start_wall_ns = 720 * MS, .end_wall_ns = 721 * MS, .corr = 2, .name = first ? 2 : 1});
-	run(log, 3, 722 * MS, 5 * US);
+	add_run(log, 3, 722 * MS, 5 * US);
 }
 
 static void a_long_first_launch_of_a_kernel_loads_its_code(void **state)
@@ -181,10 +181,10 @@ static void copies_that_took_no_time_are_counted(void **state)
 {
 	struct log_builder log;
 
-	begin(&log, 1050);
-	run(&log, 1, 10 * MS, 5 * US);
-	copies(&log, 2, 1, 0);
-	run(&log, 30, 40 * MS, 5 * US);
+	begin_log(&log, 1050);
+	add_run(&log, 1, 10 * MS, 5 * US);
+	add_copies(&log, 2, 1, 0);
+	add_run(&log, 30, 40 * MS, 5 * US);
 	assert_has(
 		page_of(&log, report_write_why),
 		"20 Memcpy HtoD (Pageable -> Device) of 8 B each: the program stood in 20 of these calls for 20.0 ms.");
@@ -194,15 +194,15 @@ static void only_copies_to_the_gpu_are_advised_the_data_loader_s_pinned_memory(v
 {
 	struct log_builder log;
 
-	begin(&log, 1050);
-	run(&log, 1, 10 * MS, 5 * US);
-	copies(&log, 2, 1, 800 * US);
-	run(&log, 30, 40 * MS, 5 * US);
+	begin_log(&log, 1050);
+	add_run(&log, 1, 10 * MS, 5 * US);
+	add_copies(&log, 2, 1, 800 * US);
+	add_run(&log, 30, 40 * MS, 5 * US);
 	assert_has(page_of(&log, report_write_why), "pin_memory=True in the DataLoader");
-	begin(&log, 1050);
-	run(&log, 1, 10 * MS, 5 * US);
-	copies(&log, 2, 2, 800 * US);
-	run(&log, 30, 40 * MS, 5 * US);
+	begin_log(&log, 1050);
+	add_run(&log, 1, 10 * MS, 5 * US);
+	add_copies(&log, 2, 2, 800 * US);
+	add_run(&log, 30, 40 * MS, 5 * US);
 	assert_lacks(page_of(&log, report_write_why), "in the DataLoader");
 }
 

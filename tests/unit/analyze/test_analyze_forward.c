@@ -123,7 +123,7 @@ static void a_report_says_where_no_forward_lines_were_recorded(void **state)
 /* ---- graphs ------------------------------------------------------------------------------------------------------ */
 
 /* The sample run; a call of model.py:42 captured the operations of its graph. */
-static struct model *captured(void)
+static struct model *make_captured(void)
 {
 	struct model *model = sample_model(1, 1);
 
@@ -135,7 +135,7 @@ static struct model *captured(void)
 
 static void folded_stacks_of_graphs_are_of_the_launch_and_name_the_captured_line(void **state)
 {
-	struct model *model = captured();
+	struct model *model = make_captured();
 	char *text = folded_with(model, (struct attribution){}, false);
 	char *replay = folded_with(model, (struct attribution){.graphs = GRAPHS_REPLAY}, false);
 
@@ -148,7 +148,7 @@ static void folded_stacks_of_graphs_are_of_the_launch_and_name_the_captured_line
 
 static void or_of_the_whole_captured_stack(void **state)
 {
-	struct model *model = captured();
+	struct model *model = make_captured();
 	char *text = folded_with(model, (struct attribution){.graphs = GRAPHS_CAPTURE}, false);
 
 	assert_has(text, "python3;main (train.py:97);train_step (train.py:23);Block.forward (model.py:42);[captured];"
@@ -160,7 +160,7 @@ static void or_of_the_whole_captured_stack(void **state)
 
 static void lines_of_a_graph_are_those_that_replay_where_that_is_asked_for(void **state)
 {
-	struct model *model = captured();
+	struct model *model = make_captured();
 	char *text = report_with(model, (struct attribution){.graphs = GRAPHS_REPLAY});
 
 	assert_has(text, "  CUDA graphs: 90.0 us, on lines that replay\n");
@@ -170,7 +170,7 @@ static void lines_of_a_graph_are_those_that_replay_where_that_is_asked_for(void 
 
 static void the_total_of_a_captured_operation_is_of_one_stack_where_that_is_asked_for(void **state)
 {
-	struct model *model = captured();
+	struct model *model = make_captured();
 	struct analyses both, captured_only;
 	uint64_t total = 0, total_captured = 0;
 

@@ -36,7 +36,7 @@ static struct log_builder held_log(void)
 	return log;
 }
 
-static void block(struct log_builder *log, uint64_t time_ns, uint64_t address, int64_t bytes, uint64_t stack)
+static void add_block(struct log_builder *log, uint64_t time_ns, uint64_t address, int64_t bytes, uint64_t stack)
 {
 	log_agent_torch_memory(log, (struct gpt_agent_torch_memory){.time_ns = time_ns,
 								    .address = address,
@@ -53,12 +53,12 @@ static void put_blocks(struct log_builder *log)
 {
 	log_batch(log, PID, TID, 900000);
 	log_agent_torch_memory_state(log, 0, "");
-	block(log, 3000, 0x1000, 1000, 9);
-	block(log, 4000, 0x2000, 1000, 9);
-	block(log, 5000, 0x3000, 7000, 9);
-	block(log, 6000, 0x3000, -7000, 0);
-	block(log, 7000, 0x4000, 3000, 10);
-	block(log, SEARCH_NS + 1000, 0x3000, 500, 10);
+	add_block(log, 3000, 0x1000, 1000, 9);
+	add_block(log, 4000, 0x2000, 1000, 9);
+	add_block(log, 5000, 0x3000, 7000, 9);
+	add_block(log, 6000, 0x3000, -7000, 0);
+	add_block(log, 7000, 0x4000, 3000, 10);
+	add_block(log, SEARCH_NS + 1000, 0x3000, 500, 10);
 }
 
 static void put_search(struct log_builder *log, uint32_t pid, enum gpt_holders_state state, const char *why)

@@ -250,7 +250,7 @@ static void add_kernel(struct idle *idle, const struct model_call *call, uint64_
 }
 
 /* Feeds a launch and its kernel, with nothing between them. */
-static void run(struct idle *idle, uint64_t launch_ns, uint64_t start_ns, uint64_t end_ns, uint32_t device)
+static void feed_run(struct idle *idle, uint64_t launch_ns, uint64_t start_ns, uint64_t end_ns, uint32_t device)
 {
 	struct model_call call = {.start_ns = launch_ns, .stack = NONE, .class = GPT_CLASS_LAUNCH};
 
@@ -282,7 +282,7 @@ static void waits_that_no_gap_can_reach_any_more_are_not_kept(void **state)
 
 	idle_init(&idle, &tables, &window, NULL, NULL);
 	for (uint64_t i = 0, at = 1000000; i < 100000; i++, at += 100000) {
-		run(&idle, at, at + 10000, at + 20000, 0);
+		feed_run(&idle, at, at + 10000, at + 20000, 0);
 		wait_in_call(&idle, at + 1000, at + 90000, at + 100000);
 	}
 	assert_true(idle.threads.all[0]->activities.count < 200);
@@ -295,13 +295,13 @@ static void waits_are_kept_as_long_as_a_device_has_been_idle(void **state)
 	struct idle idle;
 
 	idle_init(&idle, &tables, &window, NULL, NULL);
-	run(&idle, 1000000, 1000000, 1010000, 1);
+	feed_run(&idle, 1000000, 1000000, 1010000, 1);
 	for (uint64_t i = 0, at = 2000000; i < 1000; i++, at += 100000) {
-		run(&idle, at, at + 10000, at + 20000, 0);
+		feed_run(&idle, at, at + 10000, at + 20000, 0);
 		wait_in_call(&idle, at + 1000, at + 90000, at + 100000);
 	}
 	assert_int_equal(waited_ns(&idle), 999ull * 70000);
-	run(&idle, 102000000, 102000000, 102010000, 1); /* counts all waits since the first kernel of device 1 */
+	feed_run(&idle, 102000000, 102000000, 102010000, 1); /* counts all waits since the first kernel of device 1 */
 	assert_int_equal(waited_ns(&idle), 999ull * 70000 + 1000ull * 89000);
 	idle_free(&idle);
 }
@@ -311,10 +311,10 @@ static void time_in_two_waits_at_once_is_charged_once(void **state)
 	struct idle idle;
 
 	idle_init(&idle, &tables, &window, NULL, NULL);
-	run(&idle, 1000000, 1000000, 1010000, 0);
+	feed_run(&idle, 1000000, 1000000, 1010000, 0);
 	wait_in_call(&idle, 1020000, 1080000, 0);
 	wait_in_call(&idle, 1030000, 1090000, 0);
-	run(&idle, 1100000, 1100000, 1110000, 0);
+	feed_run(&idle, 1100000, 1100000, 1110000, 0);
 	assert_int_equal(waited_ns(&idle), 70000);
 	idle_free(&idle);
 }
@@ -325,11 +325,11 @@ static void a_wait_counts_for_a_later_gap_as_far_as_gpu_work_hid_it(void **state
 
 	idle_init(&idle, &tables, &window, NULL, NULL);
 	wait_in_call(&idle, 100000, 900000, 0); /* the GPU has no work yet */
-	run(&idle, 1000000, 1000000, 1010000, 0);
-	run(&idle, 1100000, 1100000, 1180000, 0);
+	feed_run(&idle, 1000000, 1000000, 1010000, 0);
+	feed_run(&idle, 1100000, 1100000, 1180000, 0);
 	assert_int_equal(charged_to_waits(&idle, true), 0);
 	wait_in_call(&idle, 1110000, 1170000, 0);
-	run(&idle, 1250000, 1250000, 1260000, 0);
+	feed_run(&idle, 1250000, 1250000, 1260000, 0);
 	assert_int_equal(charged_to_waits(&idle, true), 60000);
 	assert_int_equal(idle.sum, 90000 + 70000);
 	idle_free(&idle);
@@ -341,7 +341,7 @@ static void a_wait_after_the_launch_is_the_launchs_time(void **state)
 	struct idle idle;
 
 	idle_init(&idle, &tables, &window, NULL, NULL);
-	run(&idle, 1000000, 1000000, 1010000, 0);
+	feed_run(&idle, 1000000, 1000000, 1010000, 0);
 	wait_in_call(&idle, 1020000, 1030000, 0);
 	add_launch(&idle, &call);
 	wait_in_call(&idle, 1050000, 1200000, 0);
@@ -357,7 +357,7 @@ static void an_operation_may_come_before_the_call_that_launched_it(void **state)
 	struct idle idle;
 
 	idle_init(&idle, &tables, &window, NULL, NULL);
-	run(&idle, 1000000, 1000000, 1010000, 0);
+	feed_run(&idle, 1000000, 1000000, 1010000, 0);
 	wait_in_call(&idle, 1020000, 1080000, 0);
 	add_kernel(&idle, &call, 1100000, 1110000, 0); /* too early by a clock error */
 	add_launch(&idle, &call);

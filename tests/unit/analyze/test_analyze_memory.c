@@ -44,7 +44,7 @@ static struct memory_peaks peaks;
 static struct callers callers;
 static struct lines lines;
 
-static int begin(void **state)
+static int begin_test(void **state)
 {
 	memory_peaks_init(&peaks, &tables);
 	callers_init(&callers, &tables);
@@ -52,7 +52,7 @@ static int begin(void **state)
 	return 0;
 }
 
-static int end(void **state)
+static int end_test(void **state)
 {
 	memory_peaks_free(&peaks);
 	lines_free(&lines);
@@ -75,14 +75,14 @@ static struct model_memory allocation_of(const struct block *block)
 				     .kind = 3};
 }
 
-static void allocate(const struct block *block)
+static void allocate_block(const struct block *block)
 {
 	struct model_memory memory = allocation_of(block);
 
 	memory_peaks_add_memory(&peaks, &(struct memory_event){.memory = &memory, .place = block->caller});
 }
 
-static void release(const struct block *block)
+static void release_block(const struct block *block)
 {
 	struct model_memory allocation = allocation_of(block), memory = allocation;
 
@@ -96,9 +96,9 @@ static void what_came_and_went_before_the_peak_was_not_held_then(void **state)
 {
 	const struct block first = {10, 20, 100, 0, 0}, second = {30, 0, 150, 1, 0};
 
-	allocate(&first);
-	release(&first);
-	allocate(&second);
+	allocate_block(&first);
+	release_block(&first);
+	allocate_block(&second);
 	memory_peaks_finish(&peaks, &lines);
 	assert_int_equal(peaks.peaks.items[0].most, 150);
 	assert_int_equal(peaks.rows[0].at_peak, 150);
@@ -111,7 +111,7 @@ static void a_line_is_of_the_process_whose_memory_it_has_or_of_several(void **st
 	const struct block blocks[] = {{10, 0, 300, 0, 0}, {20, 0, 100, 0, 1}, {30, 0, 200, 1, 1}};
 
 	for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++)
-		allocate(&blocks[i]);
+		allocate_block(&blocks[i]);
 	memory_peaks_finish(&peaks, &lines);
 	assert_int_equal(peaks.count, 2);
 	assert_int_equal(peaks.rows[0].process, PROCESS_MANY);
@@ -122,11 +122,11 @@ static void what_went_behind_the_peak_was_held_then(void **state)
 {
 	const struct block first = {10, 40, 100, 0, 0}, second = {30, 50, 150, 1, 0}, third = {60, 0, 20, 0, 0};
 
-	allocate(&first);
-	allocate(&second);
-	release(&first);
-	release(&second);
-	allocate(&third);
+	allocate_block(&first);
+	allocate_block(&second);
+	release_block(&first);
+	release_block(&second);
+	allocate_block(&third);
 	memory_peaks_finish(&peaks, &lines);
 	assert_int_equal(peaks.peaks.items[0].most, 250);
 	assert_int_equal(peaks.peaks.items[0].time_ns, 30);
@@ -139,9 +139,9 @@ static void of_two_equal_peaks_the_first_counts(void **state)
 {
 	const struct block first = {10, 20, 100, 0, 0}, second = {30, 0, 100, 1, 0};
 
-	allocate(&first);
-	release(&first);
-	allocate(&second);
+	allocate_block(&first);
+	release_block(&first);
+	allocate_block(&second);
 	memory_peaks_finish(&peaks, &lines);
 	assert_int_equal(peaks.peaks.items[0].time_ns, 10);
 	assert_int_equal(peaks.rows[0].line, lines.of_frame[0]);
@@ -153,10 +153,10 @@ static void the_end_of_a_process_takes_back_what_it_held(void **state)
 {
 	const struct block first = {10, 0, 100, 0, 0}, other = {15, 0, 30, 1, 1}, second = {30, 0, 90, 1, 1};
 
-	allocate(&first);
-	allocate(&other);
+	allocate_block(&first);
+	allocate_block(&other);
 	memory_peaks_add_exit(&peaks, &(struct exit_event){.time_ns = 20, .process = 0});
-	allocate(&second);
+	allocate_block(&second);
 	memory_peaks_finish(&peaks, &lines);
 	assert_int_equal(peaks.peaks.items[0].most, 130);
 	assert_int_equal(peaks.peaks.items[0].now, 120);
@@ -169,15 +169,15 @@ static void a_line_of_two_processes_is_one_row(void **state)
 {
 	const struct block first = {10, 0, 100, 0, 0}, second = {20, 0, 11, 0, 1};
 
-	allocate(&first);
-	allocate(&second);
+	allocate_block(&first);
+	allocate_block(&second);
 	memory_peaks_finish(&peaks, &lines);
 	assert_int_equal(peaks.count, 1);
 	assert_int_equal(peaks.rows[0].at_peak, 111);
 	assert_int_equal(peaks.rows[0].blocks, 2);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin_test, end_test)
 
 int main(void)
 {

@@ -40,7 +40,7 @@ static uint64_t stack_of(struct frames_log *frames, const char *const files[])
 }
 
 /* A kernel that this stack launches. */
-static void launch(struct frames_log *frames, uint64_t gpu_ns, const char *const files[])
+static void add_launch(struct frames_log *frames, uint64_t gpu_ns, const char *const files[])
 {
 	log_launch(&frames->log, PID, TID, frames->time_ns, stack_of(frames, files), ++frames->corr);
 	log_batch(&frames->log, PID, TID, 900000);
@@ -51,7 +51,7 @@ static void launch(struct frames_log *frames, uint64_t gpu_ns, const char *const
 	frames->time_ns += 10000;
 }
 
-#define LAUNCH(frames, gpu_ns, ...) launch(frames, gpu_ns, (const char *const[]){__VA_ARGS__, NULL})
+#define LAUNCH(frames, gpu_ns, ...) add_launch(frames, gpu_ns, (const char *const[]){__VA_ARGS__, NULL})
 
 /* A cudaStreamSynchronize of `ns` in this stack. */
 static void wait_in(struct frames_log *frames, uint64_t ns, const char *const files[])

@@ -55,7 +55,7 @@ static void put_launch(struct ops_log *ops, uint64_t stack, uint64_t time_us, ui
 }
 
 /* Step 0 began before it was seen, so the program makes one step more than `steps`. */
-static void run(struct compared *run, const struct program *program)
+static void run_program(struct compared *run, const struct program *program)
 {
 	struct ops_log ops = {0};
 	uint64_t at_us = 100;
@@ -89,7 +89,7 @@ static void run(struct compared *run, const struct program *program)
 	per_step_tables_make(&run->tables, &run->all);
 }
 
-static void end(struct compared *run)
+static void end_run(struct compared *run)
 {
 	per_step_tables_free(&run->tables);
 	analyses_free(&run->all);
@@ -103,13 +103,13 @@ static void compare_programs(const struct program *before, const struct program 
 	struct compared runs[2];
 	struct differences all;
 
-	run(&runs[0], before);
-	run(&runs[1], after);
+	run_program(&runs[0], before);
+	run_program(&runs[1], after);
 	differences_make(&all, &runs[0].tables, &runs[1].tables);
 	check(&all);
 	differences_free(&all);
-	end(&runs[0]);
-	end(&runs[1]);
+	end_run(&runs[0]);
+	end_run(&runs[1]);
 }
 
 static void has_one_slower_line(const struct differences *all)
@@ -196,7 +196,7 @@ static void traces_without_steps_are_compared_whole_and_their_noise_is_not_known
 			 &(struct program){.first_line = 10, .gpu_us = 21}, is_of_all);
 }
 
-static void prints(const struct differences *all)
+static void check_prints(const struct differences *all)
 {
 	char *text = NULL;
 	size_t size;
@@ -231,7 +231,7 @@ static void prints(const struct differences *all)
 static void the_report_has_the_step_and_what_changed(void **state)
 {
 	compare_programs(&(struct program){.steps = 20, .first_line = 10, .gpu_us = 20},
-			 &(struct program){.steps = 20, .first_line = 10, .gpu_us = 20, .adds = true}, prints);
+			 &(struct program){.steps = 20, .first_line = 10, .gpu_us = 20, .adds = true}, check_prints);
 }
 
 /* ---- medians ----------------------------------------------------------------------------------------------------- */

@@ -49,7 +49,8 @@ static int take_down(void **state)
 	return 0;
 }
 
-static void add(struct group *group, uint32_t first, uint32_t second, uint32_t caller, uint64_t ns, unsigned times)
+static void add_times(struct group *group, uint32_t first, uint32_t second, uint32_t caller, uint64_t ns,
+		      unsigned times)
 {
 	for (unsigned i = 0; i < times; i++)
 		group_add(group, (const uint32_t[2]){first, second}, caller, NONE, i ? 0 : ns, 1);
@@ -60,10 +61,10 @@ static void of_as_much_time_the_row_with_more_events_is_first_then_the_smaller_l
 	struct setting *setting = *state;
 	struct group group = {0};
 
-	add(&group, 1, 0, setting->caller[2], 10, 1);
-	add(&group, 1, 0, setting->caller[1], 10, 1);
-	add(&group, 0, 0, setting->caller[2], 10, 2);
-	add(&group, 0, 0, setting->caller[0], 30, 1);
+	add_times(&group, 1, 0, setting->caller[2], 10, 1);
+	add_times(&group, 1, 0, setting->caller[1], 10, 1);
+	add_times(&group, 0, 0, setting->caller[2], 10, 2);
+	add_times(&group, 0, 0, setting->caller[0], 30, 1);
 	group_finish(&group, &setting->lines, GROUP_BY_LINE);
 	assert_int_equal(group.count, 4);
 	assert_int_equal(group.ns, 60);
@@ -81,10 +82,10 @@ static void rows_by_count_are_in_the_order_of_their_numbers_where_counts_are_equ
 	struct setting *setting = *state;
 	struct group group = {0};
 
-	add(&group, 7, 2, setting->caller[0], 0, 2);
-	add(&group, 7, 1, setting->caller[1], 0, 2);
-	add(&group, 5, 9, setting->caller[2], 0, 2);
-	add(&group, 9, 9, setting->caller[2], 0, 3);
+	add_times(&group, 7, 2, setting->caller[0], 0, 2);
+	add_times(&group, 7, 1, setting->caller[1], 0, 2);
+	add_times(&group, 5, 9, setting->caller[2], 0, 2);
+	add_times(&group, 9, 9, setting->caller[2], 0, 3);
 	group_finish(&group, &setting->lines, GROUP_BY_LINE_AND_COUNT);
 	assert_int_equal(group.rows[0].part[0], 9);
 	assert_int_equal(group.rows[1].part[0], 5);
@@ -98,10 +99,10 @@ static void a_row_of_numbers_names_the_line_with_most_time_and_of_equal_ones_the
 	struct setting *setting = *state;
 	struct group group = {0};
 
-	add(&group, 1, 0, setting->caller[1], 10, 1); /* as much as the next, in fewer events */
-	add(&group, 1, 0, setting->caller[0], 10, 4);
-	add(&group, 2, 0, setting->caller[0], 10, 1);
-	add(&group, 2, 0, setting->caller[2], 11, 1);
+	add_times(&group, 1, 0, setting->caller[1], 10, 1); /* as much as the next, in fewer events */
+	add_times(&group, 1, 0, setting->caller[0], 10, 4);
+	add_times(&group, 2, 0, setting->caller[0], 10, 1);
+	add_times(&group, 2, 0, setting->caller[2], 11, 1);
 	group_finish(&group, &setting->lines, GROUP_BY_PARTS);
 	assert_int_equal(group.count, 2);
 	assert_int_equal(group.rows[0].part[0], 2);
@@ -118,9 +119,9 @@ static void without_times_it_names_the_line_with_most_events(void **state)
 	struct setting *setting = *state;
 	struct group group = {0};
 
-	add(&group, 1, 0, setting->caller[1], 0, 1);
-	add(&group, 1, 0, setting->caller[0], 0, 4);
-	add(&group, 1, 0, setting->caller[2], 0, 4);
+	add_times(&group, 1, 0, setting->caller[1], 0, 1);
+	add_times(&group, 1, 0, setting->caller[0], 0, 4);
+	add_times(&group, 1, 0, setting->caller[2], 0, 4);
 	group_finish(&group, &setting->lines, GROUP_BY_PARTS);
 	assert_int_equal(group.count, 1);
 	assert_int_equal(group.rows[0].line, setting->line[0]);

@@ -14,7 +14,7 @@
 static const char *const names[RANKS_MAX] = {"a.gpt", "b.gpt", "c.gpt"};
 
 /* Adds the log of a rank, read with this division. */
-static void add(struct ranks *ranks, const struct rank *rank, const struct trace_division *division)
+static void add_rank(struct ranks *ranks, const struct rank *rank, const struct trace_division *division)
 {
 	struct log_builder log = {0};
 	struct analyses all;
@@ -39,8 +39,8 @@ static void assert_refused(const struct rank *a, const struct rank *b, const cha
 	struct ranks ranks = {0};
 	char *why;
 
-	add(&ranks, a, NULL);
-	add(&ranks, b, NULL);
+	add_rank(&ranks, a, NULL);
+	add_rank(&ranks, b, NULL);
 	why = ranks_align(&ranks, false);
 	assert_non_null(why);
 	assert_non_null(strstr(why, expected));
@@ -48,7 +48,7 @@ static void assert_refused(const struct rank *a, const struct rank *b, const cha
 	ranks_free(&ranks);
 }
 
-static void align(struct ranks *ranks)
+static void align_ranks(struct ranks *ranks)
 {
 	char *why = ranks_align(ranks, false);
 
@@ -73,9 +73,9 @@ static void an_offset_of_days_and_a_drift_are_found_again(void **state)
 			  second = RANK(1, "boot-b", .offset_ns = 300000000000123, .drift = 37e-6);
 	struct ranks ranks = {0};
 
-	add(&ranks, &first, NULL);
-	add(&ranks, &second, NULL);
-	align(&ranks);
+	add_rank(&ranks, &first, NULL);
+	add_rank(&ranks, &second, NULL);
+	align_ranks(&ranks);
 	assert_int_equal(ranks.clocks.count, 2);
 	assert_int_equal(ranks.clocks.items[1].kind, RANK_CLOCK_FITTED);
 	assert_int_equal(ranks.clocks.items[1].fit.pairs, 100);
@@ -92,9 +92,9 @@ static void what_the_gpus_of_a_rank_did_outlives_its_log(void **state)
 	const struct rank first = RANK(0, "boot-a"), second = RANK(1, "boot-b", .late_every = 4, .late_ms = 3);
 	struct ranks ranks = {0};
 
-	add(&ranks, &first, NULL);
-	add(&ranks, &second, NULL);
-	align(&ranks);
+	add_rank(&ranks, &first, NULL);
+	add_rank(&ranks, &second, NULL);
+	align_ranks(&ranks);
 	assert_int_equal(ranks.rows.count, 2);
 	for (size_t i = 0; i < ranks.rows.count; i++) {
 		const struct rank_row *row = &ranks.rows.items[i];
@@ -141,9 +141,9 @@ static void a_page_begins_with_the_rank_that_is_late_most_and_what_is_known_of_i
 	const struct rank first = RANK(0, "boot-a"), second = RANK(1, "boot-b", .late_every = 4, .late_ms = 20);
 	struct ranks ranks = {0};
 
-	add(&ranks, &first, NULL);
-	add(&ranks, &second, NULL);
-	align(&ranks);
+	add_rank(&ranks, &first, NULL);
+	add_rank(&ranks, &second, NULL);
+	align_ranks(&ranks);
 	assert_page(&ranks,
 		    "Late most is rank 1: last to 25 of 100 collectives (25.0 %), by 500.0 ms in all, 20.0 ms at "
 		    "most\n  most at train.py:13 train, all_reduce (default_pg): 500.0 ms\n  before the worst of "
@@ -156,12 +156,12 @@ static void a_late_rank_that_made_calls_has_what_its_gpu_computed(void **state)
 	const struct rank first = RANK(0, "boot-a"), second = RANK(1, "boot-b", .late_every = 4, .late_ms = 20);
 	struct ranks ranks = {0};
 
-	add(&ranks, &first, NULL);
-	add(&ranks, &second, NULL);
+	add_rank(&ranks, &first, NULL);
+	add_rank(&ranks, &second, NULL);
 	for (size_t i = 0; i < ranks.logs.items[1].arrivals.ranks.list.items[0].met.list.count; i++)
 		ranks.logs.items[1].arrivals.ranks.list.items[0].met.list.items[i].paused_ns = 0;
 	ranks.logs.items[1].breakdown.items[0].sums.computation_ns = 70 * MS;
-	align(&ranks);
+	align_ranks(&ranks);
 	assert_page(&ranks, "\n  before the worst of them its process was without a CUDA call for 0 ns at most\n"
 			    "  in the whole log its GPU computed for 70.0 ms, the median rank's for 0 ns\n");
 	ranks_free(&ranks);
@@ -173,8 +173,8 @@ static void a_rank_that_became_late_says_from_when_on(void **state)
 	struct ranks ranks = {0};
 	char *text;
 
-	add(&ranks, &first, NULL);
-	add(&ranks, &second, NULL);
+	add_rank(&ranks, &first, NULL);
+	add_rank(&ranks, &second, NULL);
 	for (size_t r = 0; r < 2; r++)
 		for (size_t i = 0; i < 100; i++) {
 			struct collective_arrival *met =
@@ -183,7 +183,7 @@ static void a_rank_that_became_late_says_from_when_on(void **state)
 			if (met->ended_ns < 5000 * MS)
 				met->arrived_ns = met->ended_ns - MS;
 		}
-	align(&ranks);
+	align_ranks(&ranks);
 	text = page_of(&ranks);
 	assert_non_null(strstr(text, "ms at most, the first "));
 	assert_non_null(strstr(text, " s after the beginning\n"));
@@ -197,9 +197,9 @@ static void a_page_without_a_late_rank_begins_with_the_logs(void **state)
 	struct ranks ranks = {0};
 	char *text;
 
-	add(&ranks, &first, NULL);
-	add(&ranks, &second, NULL);
-	align(&ranks);
+	add_rank(&ranks, &first, NULL);
+	add_rank(&ranks, &second, NULL);
+	align_ranks(&ranks);
 	text = page_of(&ranks);
 	assert_null(strstr(text, "Late most"));
 	free(text);
@@ -212,9 +212,9 @@ static void ends_that_spread_say_how_large_the_error_is(void **state)
 			  second = RANK(1, "boot-b", .offset_ns = -400 * (int64_t)MS, .jitter_us = 40, .drift = -20e-6);
 	struct ranks ranks = {0};
 
-	add(&ranks, &first, NULL);
-	add(&ranks, &second, NULL);
-	align(&ranks);
+	add_rank(&ranks, &first, NULL);
+	add_rank(&ranks, &second, NULL);
+	align_ranks(&ranks);
 	assert_in_range(ranks.clocks.items[1].fit.error_ns, 2000, 30000);
 	assert_in_range(ranks.clocks.items[1].fit.error_most_ns, 10000, 45000);
 	assert_found(&ranks, &second, 20000);
@@ -227,9 +227,9 @@ static void few_collectives_give_an_offset_and_no_drift(void **state)
 			  second = RANK(1, "boot-b", .first = 50, .collectives = 5, .offset_ns = 12345678);
 	struct ranks ranks = {0};
 
-	add(&ranks, &first, NULL);
-	add(&ranks, &second, NULL);
-	align(&ranks);
+	add_rank(&ranks, &first, NULL);
+	add_rank(&ranks, &second, NULL);
+	align_ranks(&ranks);
 	assert_false(ranks.clocks.items[1].fit.has_drift);
 	assert_int_equal(ranks.clocks.items[1].fit.used, 5);
 	assert_int_equal(ranks.clocks.items[1].fit.line.offset_ns, -12345678);
@@ -243,9 +243,9 @@ static void collectives_are_matched_by_their_number_not_by_their_place(void **st
 			  second = RANK(1, "boot-b", .first = 30, .offset_ns = 30 * 100 * (int64_t)MS);
 	struct ranks ranks = {0};
 
-	add(&ranks, &first, NULL);
-	add(&ranks, &second, NULL);
-	align(&ranks);
+	add_rank(&ranks, &first, NULL);
+	add_rank(&ranks, &second, NULL);
+	align_ranks(&ranks);
 	assert_int_equal(ranks.clocks.items[1].fit.pairs, 70);
 	assert_int_equal(ranks.clocks.items[1].fit.line.offset_ns, 0);
 	ranks_free(&ranks);
@@ -256,9 +256,9 @@ static void logs_of_one_boot_have_one_clock(void **state)
 	const struct rank first = RANK(0, "boot-a"), second = RANK(1, "boot-a", .late_every = 2, .late_ms = 30);
 	struct ranks ranks = {0};
 
-	add(&ranks, &first, NULL);
-	add(&ranks, &second, NULL);
-	align(&ranks);
+	add_rank(&ranks, &first, NULL);
+	add_rank(&ranks, &second, NULL);
+	align_ranks(&ranks);
 	assert_int_equal(ranks.clocks.count, 1);
 	assert_string_equal(rank_clock_word(&ranks, 1), "same boot");
 	ranks_free(&ranks);
@@ -283,7 +283,7 @@ static void how_long_a_machine_had_slept_is_what_its_log_says(void **state)
 		const struct rank rank = RANK(0, "boot-a", .slept = logs[i].text);
 		struct ranks ranks = {0};
 
-		add(&ranks, &rank, NULL);
+		add_rank(&ranks, &rank, NULL);
 		assert_int_equal(ranks.logs.items[0].slept_ns, logs[i].ns);
 		ranks_free(&ranks);
 	}
@@ -297,10 +297,10 @@ static void who_is_late_is_reported_with_its_line_and_how_much_in_all(void **sta
 	struct ranks ranks = {0};
 	const struct late_row *late;
 
-	add(&ranks, &first, NULL);
-	add(&ranks, &second, NULL);
-	add(&ranks, &third, NULL);
-	align(&ranks);
+	add_rank(&ranks, &first, NULL);
+	add_rank(&ranks, &second, NULL);
+	add_rank(&ranks, &third, NULL);
+	align_ranks(&ranks);
 	assert_int_equal(ranks.world, 3);
 	assert_int_equal(ranks.late.count, 1);
 	late = &ranks.late.items[0];
@@ -325,8 +325,8 @@ static void logs_read_in_parts_say_the_same(void **state)
 	const struct rank rank = RANK(1, "boot-b", .late_every = 3, .late_ms = 10);
 	struct ranks ranks = {0};
 
-	add(&ranks, &rank, NULL);
-	add(&ranks, &rank, &parts);
+	add_rank(&ranks, &rank, NULL);
+	add_rank(&ranks, &rank, &parts);
 	for (unsigned i = 0; i < 100; i++) {
 		const struct collective_arrival *one =
 			&ranks.logs.items[0].arrivals.ranks.list.items[0].met.list.items[i];
@@ -361,8 +361,8 @@ static void by_wall_clock_they_stay_where_that_puts_them(void **state)
 	const struct rank first = RANK(0, "boot-a"), second = RANK(1, "boot-b", .first = 1000);
 	struct ranks ranks = {0};
 
-	add(&ranks, &first, NULL);
-	add(&ranks, &second, NULL);
+	add_rank(&ranks, &first, NULL);
+	add_rank(&ranks, &second, NULL);
 	assert_null(ranks_align(&ranks, true));
 	ranks_compare(&ranks);
 	assert_int_equal(ranks.clocks.items[1].kind, RANK_CLOCK_WALL);
@@ -380,8 +380,8 @@ static struct ranks_span span_of(const struct rank *second, bool by_wall, uint64
 	struct ranks ranks = {0};
 	struct ranks_span span;
 
-	add(&ranks, &first, NULL);
-	add(&ranks, second, NULL);
+	add_rank(&ranks, &first, NULL);
+	add_rank(&ranks, second, NULL);
 	for (size_t i = 0; i < 2; i++) {
 		struct rank_log *log = &ranks.logs.items[i];
 
@@ -423,8 +423,8 @@ static void two_recordings_of_the_same_moment_are_two(void **state)
 	struct ranks ranks = {0};
 	char *why;
 
-	add(&ranks, &rank, NULL);
-	add(&ranks, &rank, NULL);
+	add_rank(&ranks, &rank, NULL);
+	add_rank(&ranks, &rank, NULL);
 	ranks.logs.items[0].set_up_at_ns = 5;
 	ranks.logs.items[1].set_up_at_ns = 6;
 	why = ranks_align(&ranks, false);

@@ -83,7 +83,7 @@ void inject_hurry(void)
 static int file;
 static const struct entering_request plain, unless_driver = {.unless_driver = true};
 
-static int begin(void **state)
+static int begin_test(void **state)
 {
 	release = release_strays = hurried = false;
 	inside = waiting = ended = observed = 0;
@@ -91,13 +91,13 @@ static int begin(void **state)
 	return file < 0;
 }
 
-static int end(void **state)
+static int end_test(void **state)
 {
 	close(file);
 	return 0;
 }
 
-static struct entering *enter(pid_t pid)
+static struct entering *enter_process(pid_t pid)
 {
 	struct entering *entering = NULL;
 
@@ -135,7 +135,7 @@ static void wait_until_ended(unsigned count)
 
 static void the_answer_is_that_of_its_own_process(void **state)
 {
-	struct entering *one = enter(10), *other = enter(CANNOT_WRITE);
+	struct entering *one = enter_process(10), *other = enter_process(CANNOT_WRITE);
 	struct inject_result result;
 
 	assert_int_equal(answer_of(other, &result), -EPERM);
@@ -149,7 +149,7 @@ static void no_one_is_entered_whose_driver_brings_the_agent(void **state)
 	struct entering *entering;
 	struct inject_result result;
 
-	assert_int_equal(answer_of(enter(DRIVER), &result), 0); /* the request does not ask about the driver */
+	assert_int_equal(answer_of(enter_process(DRIVER), &result), 0); /* the request does not ask about the driver */
 	assert_int_equal(entering_begin(DRIVER + 1, file, &unless_driver, &entering), 0);
 	assert_int_equal(answer_of(entering, &result), 0);
 	wait_until_ended(2);
@@ -188,11 +188,11 @@ static void who_wants_ops_is_entered_although_the_driver_brings_the_agent(void *
 
 static void one_that_waits_keeps_no_other_waiting(void **state)
 {
-	struct entering *slow = enter(SLOW + 1);
+	struct entering *slow = enter_process(SLOW + 1);
 	struct inject_result result;
 	int error;
 
-	assert_int_equal(answer_of(enter(10), &result), 0);
+	assert_int_equal(answer_of(enter_process(10), &result), 0);
 	assert_false(entering_ended(&slow, &error, &result));
 	release = true;
 	assert_int_equal(answer_of(slow, &result), 0);
@@ -204,7 +204,7 @@ static void the_answer_comes_before_a_stray_has_stopped_and_no_second_try_does(v
 	struct entering *again = NULL;
 	struct inject_result result;
 
-	assert_int_equal(answer_of(enter(STRAY + 1), &result), 0);
+	assert_int_equal(answer_of(enter_process(STRAY + 1), &result), 0);
 	assert_int_equal(entering_begin(STRAY + 1, file, &plain, &again), -EAGAIN);
 	assert_null(again);
 	release_strays = true;
@@ -217,7 +217,7 @@ static void the_answer_comes_before_a_stray_has_stopped_and_no_second_try_does(v
 
 static void one_that_is_forgotten_ends_by_itself(void **state)
 {
-	struct entering *slow = enter(SLOW + 1), *none = NULL;
+	struct entering *slow = enter_process(SLOW + 1), *none = NULL;
 
 	entering_forget(&slow);
 	assert_null(slow);
@@ -228,7 +228,7 @@ static void one_that_is_forgotten_ends_by_itself(void **state)
 
 static void the_file_may_be_closed_meanwhile(void **state)
 {
-	struct entering *slow = enter(SLOW + 1);
+	struct entering *slow = enter_process(SLOW + 1);
 	struct inject_result result;
 
 	close(file);
@@ -244,7 +244,7 @@ static void there_are_so_many_at_once_and_no_more(void **state)
 	struct inject_result result;
 
 	for (int i = 0; i < ENTERINGS_MAX; i++)
-		all[i] = enter(SLOW + i);
+		all[i] = enter_process(SLOW + i);
 	assert_int_equal(entering_begin(10, file, &plain, &more), -EAGAIN);
 	release = true;
 	for (int i = 0; i < ENTERINGS_MAX; i++)
@@ -254,7 +254,7 @@ static void there_are_so_many_at_once_and_no_more(void **state)
 
 static void the_end_waits_for_those_in_a_process_and_not_for_strays(void **state)
 {
-	struct entering *slow = enter(SLOW + 1), *stray = enter(STRAY + 1);
+	struct entering *slow = enter_process(SLOW + 1), *stray = enter_process(STRAY + 1);
 	struct inject_result result;
 
 	while (!inside || !waiting)
@@ -268,7 +268,7 @@ static void the_end_waits_for_those_in_a_process_and_not_for_strays(void **state
 	wait_until_ended(2);
 }
 
-#define behaviour(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define behaviour(name) cmocka_unit_test_setup_teardown(name, begin_test, end_test)
 
 int main(void)
 {

@@ -14,7 +14,7 @@
 
 static char said[512];
 
-static void see(void *context, const struct gpt_record *record)
+static void see_note(void *context, const struct gpt_record *record)
 {
 	const struct gpt_text *note = (const struct gpt_text *)record;
 
@@ -53,7 +53,7 @@ static void a_file_that_refuses_probes_is_noted_with_the_reason_and_what_is_miss
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct probed_file file = {.path = (char *)(uintptr_t) "/opt/libx.so", .uid = FILE_OF_ALL};
-		struct files files = {.emit = see};
+		struct files files = {.emit = see_note};
 		char line[256];
 
 		snprintf(line, sizeof(line), "/opt/libx.so cannot be probed %s", cases[i].note);

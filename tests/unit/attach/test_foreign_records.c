@@ -57,7 +57,7 @@ static int read_memory(pid_t pid, uint64_t address, void *buffer, size_t bytes)
 	return 0;
 }
 
-static void see(const struct gpt_record *record)
+static void see_record(const struct gpt_record *record)
 {
 	const struct gpt_agent_name *name = (const struct gpt_agent_name *)record;
 
@@ -89,7 +89,7 @@ static void see(const struct gpt_record *record)
 	}
 }
 
-static void take(void *context, const struct gpt_record *record)
+static void take_record(void *context, const struct gpt_record *record)
 {
 	const struct gpt_agent_batch *batch = (const struct gpt_agent_batch *)record;
 	size_t at = 0;
@@ -104,32 +104,33 @@ static void take(void *context, const struct gpt_record *record)
 		const struct gpt_record *inner = (const struct gpt_record *)(batch->data + at);
 
 		assert_true(inner->size >= sizeof(*inner) && inner->size % 8 == 0 && inner->size <= batch->bytes - at);
-		see(inner);
+		see_record(inner);
 		at += inner->size;
 	}
 }
 
-static int begin(void **state)
+static int begin_test(void **state)
 {
 	memset(&it, 0, sizeof(it));
 	tsc_clock_free(&tsc);
 	for (uint64_t i = 0; i < 3; i++) /* 3 GHz, beginning a second before now */
 		tsc_clock_add(&tsc, (struct tsc_pair){TICKS - (2 - i) * 1500000000, MONO - (2 - i) * 500000000, 30});
-	terms = (struct foreign_terms){.emit = take, .read = read_memory, .clock = &tsc, .since_ns = MONO - 500000000};
+	terms = (struct foreign_terms){
+		.emit = take_record, .read = read_memory, .clock = &tsc, .since_ns = MONO - 500000000};
 	process = foreign_records_new();
 	assert_non_null(process);
 	foreign_records_sizes(process, sizes);
 	return 0;
 }
 
-static int end(void **state)
+static int end_test(void **state)
 {
 	foreign_records_free(process);
 	tsc_clock_free(&tsc);
 	return 0;
 }
 
-static uint8_t *add(uint32_t kind, size_t bytes)
+static uint8_t *add_record(uint32_t kind, size_t bytes)
 {
 	uint8_t *record = it.buffer + it.bytes;
 
@@ -138,24 +139,24 @@ static uint8_t *add(uint32_t kind, size_t bytes)
 	return record;
 }
 
-static void put(uint8_t *record, size_t offset, uint64_t value, size_t bytes)
+static void put_value(uint8_t *record, size_t offset, uint64_t value, size_t bytes)
 {
 	memcpy(record + offset, &value, bytes);
 }
 
 static uint8_t *add_kernel(uint64_t start, uint64_t stop, uint32_t corr, uint64_t name)
 {
-	uint8_t *record = add(CUPTI_KIND_CONCURRENT_KERNEL, 216);
+	uint8_t *record = add_record(CUPTI_KIND_CONCURRENT_KERNEL, 216);
 
-	put(record, 16, start, 8);
-	put(record, 24, stop, 8);
-	put(record, 92, corr, 4);
-	put(record, 104, name, 8);
+	put_value(record, 16, start, 8);
+	put_value(record, 24, stop, 8);
+	put_value(record, 92, corr, 4);
+	put_value(record, 104, name, 8);
 	return record;
 }
 
 /* Converts a copy of exactly that length, so that a sanitizer catches a read beyond its end. */
-static struct foreign_result convert(void)
+static struct foreign_result convert_copy(void)
 {
 	struct foreign_buffer buffer = {.pid = PID,
 					.tid = 8,
@@ -188,7 +189,7 @@ static void names_are_read_where_the_record_points_once_each(void **state)
 
 	for (uint32_t i = 0; i < 100; i++)
 		add_kernel(WALL - 2000, WALL - 1000, i + 1, i % 2 ? relu : gemm);
-	result = convert();
+	result = convert_copy();
 	assert_int_equal(result.taken, 100);
 	assert_int_equal(result.left, 0);
 	assert_int_equal(it.kernel_count, 100);
@@ -203,7 +204,7 @@ static void names_are_read_where_the_record_points_once_each(void **state)
 	it.bytes = 0;
 	add_kernel(WALL - 2000, WALL - 1000, 101, gemm);
 	add_kernel(WALL - 2000, WALL - 1000, 102, relu);
-	convert();
+	convert_copy();
 	assert_int_equal(it.name_count, 3);
 	assert_int_equal(it.kernels[100].name, 0x80000002u);
 	assert_int_equal(it.kernels[101].name, 0x80000001u);
@@ -212,7 +213,7 @@ static void names_are_read_where_the_record_points_once_each(void **state)
 static void times_of_the_wall_clock_stay_as_they_are(void **state)
 {
 	add_kernel(WALL - 2000, WALL - 1000, 1, 0);
-	convert();
+	convert_copy();
 	assert_int_equal(it.flags[0], GPT_BATCH_FOREIGN);
 	assert_int_equal(it.kernels[0].start_wall_ns, WALL - 2000);
 	assert_int_equal(it.kernels[0].end_wall_ns, WALL - 1000);
@@ -221,7 +222,7 @@ static void times_of_the_wall_clock_stay_as_they_are(void **state)
 static void ticks_become_monotonic_time_with_a_bound(void **state)
 {
 	add_kernel(TICKS - 6000, TICKS - 3000, 1, 0);
-	convert();
+	convert_copy();
 	assert_int_equal(it.flags[0], GPT_BATCH_FOREIGN | GPT_BATCH_MONOTONIC);
 	assert_int_equal(it.kernels[0].start_wall_ns, MONO - 2000);
 	assert_int_equal(it.kernels[0].end_wall_ns, MONO - 1000);
@@ -233,7 +234,7 @@ static void a_batch_has_times_of_one_clock(void **state)
 	add_kernel(WALL - 2000, WALL - 1000, 1, 0);
 	add_kernel(TICKS - 6000, TICKS - 3000, 2, 0);
 	add_kernel(WALL - 2000, WALL - 1000, 3, 0);
-	convert();
+	convert_copy();
 	assert_int_equal(it.batches, 3);
 	assert_int_equal(it.flags[0], GPT_BATCH_FOREIGN);
 	assert_int_equal(it.flags[1], GPT_BATCH_FOREIGN | GPT_BATCH_MONOTONIC);
@@ -247,7 +248,7 @@ static void what_ended_before_the_trace_is_left_out(void **state)
 	add_kernel(TICKS - 3 * 700000000ull, TICKS - 3 * 600000000ull, 2, 0);
 	add_kernel(TICKS - 3 * 1100000000ull, TICKS - 3000, 3, 0); /* began before the first sample of the clock */
 	add_kernel(WALL - 700000000, WALL - 400000000, 4, 0);
-	assert_int_equal(convert().taken, 1);
+	assert_int_equal(convert_copy().taken, 1);
 	assert_int_equal(it.kernels[0].corr, 4);
 }
 
@@ -255,7 +256,7 @@ static void what_could_not_be_timed_says_so(void **state)
 {
 	add_kernel(0, 0, 1, 0);
 	add_kernel(TICKS - 6000, 0, 2, 0); /* flushed before its end */
-	assert_int_equal(convert().taken, 2);
+	assert_int_equal(convert_copy().taken, 2);
 	assert_int_equal(it.kernels[0].start_wall_ns, 0);
 	assert_int_equal(it.kernels[1].start_wall_ns, 0);
 	assert_int_equal(it.kernels[1].end_wall_ns, 0);
@@ -265,12 +266,12 @@ static void what_could_not_be_timed_says_so(void **state)
 static void kinds_that_no_one_wants_are_stepped_over(void **state)
 {
 	terms.unwanted = 1ull << CUPTI_KIND_MEMCPY;
-	add(5, 40);
-	add(CUPTI_KIND_MEMCPY, 96);
-	add(39, 24);
+	add_record(5, 40);
+	add_record(CUPTI_KIND_MEMCPY, 96);
+	add_record(39, 24);
 	add_kernel(WALL - 2000, WALL - 1000, 1, 0);
-	add(4, 40);
-	assert_int_equal(convert().left, 0);
+	add_record(4, 40);
+	assert_int_equal(convert_copy().left, 0);
 	assert_int_equal(it.kernel_count, 1);
 	assert_int_equal(it.memcpys, 0);
 	assert_int_equal(it.others, 0);
@@ -278,22 +279,22 @@ static void kinds_that_no_one_wants_are_stepped_over(void **state)
 
 static void an_instant_has_one_time(void **state)
 {
-	put(add(CUPTI_KIND_MEMORY2, 128), 32, TICKS - 3000, 8);
-	put(add(CUPTI_KIND_MEMORY2, 128), 32, TICKS - 3 * 900000000ull, 8);
-	assert_int_equal(convert().taken, 1);
+	put_value(add_record(CUPTI_KIND_MEMORY2, 128), 32, TICKS - 3000, 8);
+	put_value(add_record(CUPTI_KIND_MEMORY2, 128), 32, TICKS - 3 * 900000000ull, 8);
+	assert_int_equal(convert_copy().taken, 1);
 	assert_int_equal(it.memories, 1);
 }
 
 static void what_another_owns_is_not_freed_and_its_threads_are_not_guessed(void **state)
 {
-	uint8_t *record = add(CUPTI_KIND_OVERHEAD, 56);
+	uint8_t *record = add_record(CUPTI_KIND_OVERHEAD, 56);
 
-	put(record, 8, CUPTI_OBJECT_THREAD, 4);
-	put(record, 16, 0x12345678, 4);
-	put(record, 24, WALL - 2000, 8);
-	put(record, 32, WALL - 1000, 8);
-	put(record, 48, MEMORY + 16, 8); /* a pointer of the target: freeing it would end this test */
-	convert();
+	put_value(record, 8, CUPTI_OBJECT_THREAD, 4);
+	put_value(record, 16, 0x12345678, 4);
+	put_value(record, 24, WALL - 2000, 8);
+	put_value(record, 32, WALL - 1000, 8);
+	put_value(record, 48, MEMORY + 16, 8); /* a pointer of the target: freeing it would end this test */
+	convert_copy();
 	assert_int_equal(it.overheads, 1);
 	assert_int_equal(it.overhead.tid, 0);
 }
@@ -307,7 +308,7 @@ static void a_name_that_cannot_be_read_is_none_and_counted(void **state)
 	add_kernel(WALL - 2000, WALL - 1000, 2, UINT64_MAX);
 	add_kernel(WALL - 2000, WALL - 1000, 3, UINT64_MAX - 3);
 	add_kernel(WALL - 2000, WALL - 1000, 4, MEMORY + sizeof(it.memory) - 10);
-	assert_int_equal(convert().taken, 4);
+	assert_int_equal(convert_copy().taken, 4);
 	for (unsigned i = 0; i < 4; i++)
 		assert_int_equal(it.kernels[i].name, 0);
 	assert_int_equal(it.stats.names_dropped, 4);
@@ -318,7 +319,7 @@ static void a_name_without_an_end_is_truncated_and_counted(void **state)
 	memset(it.memory, 'y', sizeof(it.memory));
 	add_kernel(WALL - 2000, WALL - 1000, 1, MEMORY);
 	add_kernel(WALL - 2000, WALL - 1000, 2, MEMORY);
-	convert();
+	convert_copy();
 	assert_int_equal(it.kernels[0].name, 0x80000000u);
 	assert_int_equal(it.kernels[1].name, 0x80000000u);
 	assert_int_equal(it.stats.names_dropped, 2);
@@ -327,14 +328,14 @@ static void a_name_without_an_end_is_truncated_and_counted(void **state)
 static void a_kind_of_no_known_size_hides_what_follows_and_is_counted_once(void **state)
 {
 	add_kernel(WALL - 2000, WALL - 1000, 1, 0);
-	add(63, 40);
+	add_record(63, 40);
 	add_kernel(WALL - 2000, WALL - 1000, 2, 0);
-	assert_int_equal(convert().left, 40 + 216);
+	assert_int_equal(convert_copy().left, 40 + 216);
 	assert_int_equal(it.kernel_count, 1);
 	assert_int_equal(it.stats.malformed, 1);
 	it.bytes = 0;
-	add(UINT32_MAX, 40);
-	assert_int_equal(convert().left, 40);
+	add_record(UINT32_MAX, 40);
+	assert_int_equal(convert_copy().left, 40);
 }
 
 static void a_record_truncated_at_the_end_is_not_read(void **state)
@@ -343,7 +344,7 @@ static void a_record_truncated_at_the_end_is_not_read(void **state)
 		it.bytes = 0;
 		add_kernel(WALL - 2000, WALL - 1000, 1, 0);
 		it.bytes = bytes;
-		assert_int_equal(convert().left, bytes);
+		assert_int_equal(convert_copy().left, bytes);
 	}
 	assert_int_equal(it.kernel_count, 0);
 }
@@ -358,13 +359,13 @@ static void sizes_that_cannot_be_are_not_believed(void **state)
 	bad[4] = UINT16_MAX & ~7u;
 	foreign_records_sizes(process, bad);
 	add_kernel(WALL - 2000, WALL - 1000, 1, 0);
-	assert_int_equal(convert().left, 216);
+	assert_int_equal(convert_copy().left, 216);
 	it.bytes = 0;
-	add(5, 41);
-	assert_int_equal(convert().left, 41);
+	add_record(5, 41);
+	assert_int_equal(convert_copy().left, 41);
 	it.bytes = 0;
-	add(4, UINT16_MAX & ~7u);
-	assert_int_equal(convert().left, UINT16_MAX & ~7u);
+	add_record(4, UINT16_MAX & ~7u);
+	assert_int_equal(convert_copy().left, UINT16_MAX & ~7u);
 }
 
 static void times_of_no_clock_that_we_know_are_not_guessed(void **state)
@@ -374,7 +375,7 @@ static void times_of_no_clock_that_we_know_are_not_guessed(void **state)
 	add_kernel(WALL / 2, WALL / 2 + 1000, 1, 0);
 	add_kernel(UINT64_MAX - 10, UINT64_MAX, 2, 0);
 	add_kernel(1, 2, 3, 0);
-	result = convert();
+	result = convert_copy();
 	assert_int_equal(result.taken, 0);
 	assert_int_equal(result.unknown, 2); /* the third is a counter that has just started: before the trace */
 }
@@ -386,7 +387,7 @@ static void without_a_clock_for_ticks_they_are_left_out_and_counted(void **state
 	terms.clock = NULL;
 	add_kernel(TICKS - 6000, TICKS - 3000, 1, 0);
 	add_kernel(WALL - 2000, WALL - 1000, 2, 0);
-	result = convert();
+	result = convert_copy();
 	assert_int_equal(result.taken, 1);
 	assert_int_equal(result.unconverted, 1);
 }
@@ -395,14 +396,14 @@ static void a_full_buffer_goes_out_in_batches_of_the_right_size(void **state)
 {
 	for (uint32_t i = 0; i < 1000; i++)
 		add_kernel(WALL - 2000, WALL - 1000, i + 1, 0);
-	assert_int_equal(convert().taken, 1000);
+	assert_int_equal(convert_copy().taken, 1000);
 	assert_int_equal(it.kernel_count, 1000);
 	assert_in_range(it.batches, 1000 * sizeof(it.kernels[0]) / GPT_AGENT_BATCH_MAX, 5);
 }
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin_test, end_test)
 	const struct CMUnitTest tests[] = {
 		TEST(names_are_read_where_the_record_points_once_each),
 		TEST(times_of_the_wall_clock_stay_as_they_are),

@@ -53,7 +53,7 @@ static void other_texts_are_refused(void **state)
 
 /* ---- the calls ------------------------------------------------------------------------------------------ */
 
-static struct safe_point point(long number, uint64_t a1, uint64_t a3)
+static struct safe_point point_of_call(long number, uint64_t a1, uint64_t a3)
 {
 	const struct thread_call call = {.number = number, .args = {0, a1, 0, a3}};
 
@@ -67,35 +67,36 @@ static void calls_of_the_allocator_and_the_loader_are_never_safe(void **state)
 				       SYS_write,  SYS_rt_sigsuspend, SYS_futex_waitv};
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		assert_int_equal(point(numbers[i], 0, 0).rank, 0);
+		assert_int_equal(point_of_call(numbers[i], 0, 0).rank, 0);
 }
 
 static void a_wait_on_a_futex_is_safe_and_other_uses_are_not(void **state)
 {
-	assert_true(point(SYS_futex, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 0).rank > 0);
-	assert_true(point(SYS_futex, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME, 0).rank > 0);
-	assert_int_equal(point(SYS_futex, FUTEX_LOCK_PI, 0).rank, 0);
-	assert_int_equal(point(SYS_futex, FUTEX_CMP_REQUEUE, 0).rank, 0);
+	assert_true(point_of_call(SYS_futex, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 0).rank > 0);
+	assert_true(point_of_call(SYS_futex, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME, 0).rank >
+		    0);
+	assert_int_equal(point_of_call(SYS_futex, FUTEX_LOCK_PI, 0).rank, 0);
+	assert_int_equal(point_of_call(SYS_futex, FUTEX_CMP_REQUEUE, 0).rank, 0);
 }
 
 static void a_wait_whose_rest_would_be_lost_has_to_be_fresh(void **state)
 {
-	assert_int_equal(point(SYS_epoll_wait, 0, (uint32_t)-1).condition, SAFE_POINT_ALWAYS);
-	assert_int_equal(point(SYS_epoll_wait, 0, 5000).condition, SAFE_POINT_FRESH);
-	assert_int_equal(point(SYS_epoll_pwait, 0, 5000).condition, SAFE_POINT_FRESH);
-	assert_int_equal(point(SYS_epoll_pwait2, 0, 0).condition, SAFE_POINT_ALWAYS);
-	assert_int_equal(point(SYS_epoll_pwait2, 0, 0x7ffe0000).condition, SAFE_POINT_FRESH);
-	assert_int_equal(point(SYS_poll, 0, 0).condition, SAFE_POINT_ALWAYS);
-	assert_int_equal(point(SYS_recvfrom, 0, 0).condition, SAFE_POINT_SOCKET);
+	assert_int_equal(point_of_call(SYS_epoll_wait, 0, (uint32_t)-1).condition, SAFE_POINT_ALWAYS);
+	assert_int_equal(point_of_call(SYS_epoll_wait, 0, 5000).condition, SAFE_POINT_FRESH);
+	assert_int_equal(point_of_call(SYS_epoll_pwait, 0, 5000).condition, SAFE_POINT_FRESH);
+	assert_int_equal(point_of_call(SYS_epoll_pwait2, 0, 0).condition, SAFE_POINT_ALWAYS);
+	assert_int_equal(point_of_call(SYS_epoll_pwait2, 0, 0x7ffe0000).condition, SAFE_POINT_FRESH);
+	assert_int_equal(point_of_call(SYS_poll, 0, 0).condition, SAFE_POINT_ALWAYS);
+	assert_int_equal(point_of_call(SYS_recvfrom, 0, 0).condition, SAFE_POINT_SOCKET);
 }
 
 static void waits_that_the_kernel_takes_up_exactly_come_first(void **state)
 {
-	unsigned poll = point(SYS_poll, 0, 0).rank, futex = point(SYS_futex, FUTEX_WAIT, 0).rank;
+	unsigned poll = point_of_call(SYS_poll, 0, 0).rank, futex = point_of_call(SYS_futex, FUTEX_WAIT, 0).rank;
 
 	assert_true(poll > futex);
-	assert_true(futex > point(SYS_read, 0, 0).rank);
-	assert_true(point(SYS_read, 0, 0).rank > point(SYSCALL_RESTARTED, 0, 0).rank);
+	assert_true(futex > point_of_call(SYS_read, 0, 0).rank);
+	assert_true(point_of_call(SYS_read, 0, 0).rank > point_of_call(SYSCALL_RESTARTED, 0, 0).rank);
 }
 
 /* ---- /proc/PID/task/TID/status ----------------------------------------------------------------------- */
@@ -180,7 +181,7 @@ static void the_first_stack_grows_to_its_limit_and_not_into_what_is_below(void *
 }
 
 /* A stack as glibc describes it: 8 MB with a guard of one page. */
-static void describe(uint64_t words[STACK_DESCRIPTOR_WORDS], uint64_t address, int32_t tid)
+static void describe_stack(uint64_t words[STACK_DESCRIPTOR_WORDS], uint64_t address, int32_t tid)
 {
 	memset(words, 0, STACK_DESCRIPTOR_WORDS * 8);
 	words[0] = words[2] = address;
@@ -194,7 +195,7 @@ static void a_thread_is_on_its_own_stack_between_what_its_descriptor_says(void *
 {
 	uint64_t words[STACK_DESCRIPTOR_WORDS], address = TOP - 2304, low = 0;
 
-	describe(words, address, 77);
+	describe_stack(words, address, 77);
 	assert_true(stack_of_descriptor(words, address, 77, TOP - 0x3000, &low));
 	assert_int_equal(low, TOP - 8 * MB);
 	assert_false(stack_of_descriptor(words, address, 77, TOP - 9 * MB, &low)); /* in a mapping below */

@@ -105,7 +105,7 @@ static bool leads_to_the_file(const struct request *request)
 	       there.st_dev == file.st_dev;
 }
 
-static int begin(void **state)
+static int begin_test(void **state)
 {
 	struct request *request = calloc(1, sizeof(*request));
 
@@ -123,7 +123,7 @@ static int begin(void **state)
 	return 0;
 }
 
-static int end(void **state)
+static int end_test(void **state)
 {
 	struct request *request = *state;
 
@@ -362,7 +362,7 @@ static void what_is_opened_read_only_cannot_be_opened_for_writing(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-#define LOAN(test) cmocka_unit_test_setup_teardown(test, begin, end)
+#define LOAN(test) cmocka_unit_test_setup_teardown(test, begin_test, end_test)
 		LOAN(the_path_leads_to_the_file_until_the_end),
 		LOAN(it_has_no_rights_and_does_nothing),
 		LOAN(its_namespaces_are_the_borrowers),

@@ -75,7 +75,7 @@ static bool is_stopped(pid_t pid)
 	return state_of(pid) == 'T';
 }
 
-static bool polls(pid_t pid)
+static bool is_in_poll(pid_t pid)
 {
 	return blocked_in(pid) == SYS_poll;
 }
@@ -105,7 +105,7 @@ static void use_heap(void)
 }
 
 /* The function that the process is made to call.  It clobbers what a function may clobber, and errno. */
-static void called(void)
+static void count_call(void)
 {
 	shared->calls++;
 	if (shared->signal)
@@ -201,7 +201,7 @@ static long do_poll_interrupted_before(void)
 	if (!child) {
 		pid_t target = getppid();
 
-		wait_until(polls, target);
+		wait_until(is_in_poll, target);
 		kill(target, SIGSTOP);
 		wait_until(is_stopped, target);
 		kill(target, SIGCONT);
@@ -234,7 +234,7 @@ static long do_registers(void)
 	return result;
 }
 
-static void handler(int signal)
+static void handle_signal(int signal)
 {
 	shared->handled++;
 }
@@ -286,7 +286,7 @@ static int enter_once(pid_t pid, struct safe_codes *codes)
 	struct entered_process process = {.pid = pid, .mappings = &mappings, .codes = codes};
 	struct remote_call call = {.addresses = &addresses,
 				   .process = &process,
-				   .function = (uint64_t)(uintptr_t)called,
+				   .function = (uint64_t)(uintptr_t)count_call,
 				   .max_ns = shared->take_long ? 0 : PATIENCE_NS};
 	const char *why = "";
 	char text[192] = "";
@@ -311,7 +311,7 @@ static int enter_once(pid_t pid, struct safe_codes *codes)
 	return error;
 }
 
-static int enter(pid_t pid)
+static int enter_process(pid_t pid)
 {
 	int error;
 
@@ -335,7 +335,7 @@ static void enter_and_die(pid_t pid)
 	tracer = fork();
 	if (!tracer) {
 		shared->killed = getpid();
-		enter(pid);
+		enter_process(pid);
 		_exit(1);
 	}
 	assert_int_equal(waitpid(tracer, &status, 0), tracer);
@@ -343,7 +343,7 @@ static void enter_and_die(pid_t pid)
 	shared->release = 1;
 }
 
-static void finish(pid_t pid)
+static void finish_process(pid_t pid)
 {
 	int status;
 
@@ -362,8 +362,8 @@ static bool ends_before_control(long (*what)(void), long result)
 	wait_until(is_waiting, pid);
 	control = start_control(what);
 	pause_ms(LATER_MS / 2); /* this test is about time: the control's call has begun now */
-	assert_int_equal(enter(pid), 0);
-	finish(pid);
+	assert_int_equal(enter_process(pid), 0);
+	finish_process(pid);
 	assert_int_equal(waitpid(control, NULL, 0), control);
 	assert_int_equal(shared->result, result);
 	if (result >= 0)
@@ -428,14 +428,14 @@ static void assert_wakes(long (*what)(void), void (*borrow)(pid_t pid), long res
 
 	borrow(pid);
 	assert_int_equal(write(pipe_fds[1], "", 1), 1);
-	finish(pid);
+	finish_process(pid);
 	assert_int_equal(shared->result, result);
 	assert_int_equal(shared->error, 77);
 }
 
 static void enter_well(pid_t pid)
 {
-	assert_int_equal(enter(pid), 0);
+	assert_int_equal(enter_process(pid), 0);
 }
 
 static void a_read_gets_what_comes_later(void **state)
@@ -468,7 +468,7 @@ static void a_call_is_made_again_when_the_tracer_is_killed(void **state)
 		pid_t pid = start_process(calls[i]);
 
 		enter_and_die(pid);
-		finish(pid);
+		finish_process(pid);
 		assert_int_equal(shared->result, 0);
 		assert_int_equal(shared->error, 77);
 		assert_true(calls[i] != do_registers || shared->registers_kept);
@@ -480,17 +480,17 @@ static void a_call_that_takes_long_is_left_alone(void **state)
 	pid_t pid = start_process(do_read);
 
 	shared->hold = shared->take_long = 1;
-	assert_int_equal(enter(pid), -EINPROGRESS);
+	assert_int_equal(enter_process(pid), -EINPROGRESS);
 	shared->release = 1;
 	assert_int_equal(write(pipe_fds[1], "", 1), 1);
-	finish(pid);
+	finish_process(pid);
 	assert_int_equal(shared->result, 1);
 	assert_int_equal(shared->error, 77);
 }
 
 static long do_read_with_handler(void)
 {
-	struct sigaction action = {.sa_handler = handler};
+	struct sigaction action = {.sa_handler = handle_signal};
 
 	sigaction(SIGUSR1, &action, NULL);
 	return do_read() < 0 ? -errno : 1;
@@ -502,11 +502,11 @@ static void a_signal_during_the_call_interrupts_what_was_interrupted(void **stat
 	pid_t pid = start_process(do_read_with_handler);
 
 	shared->signal = SIGUSR1;
-	assert_int_equal(enter(pid), 0);
+	assert_int_equal(enter_process(pid), 0);
 	while (!shared->ended_ns && !is_waiting(pid))
 		pause_a_little();
 	assert_int_equal(write(pipe_fds[1], "", 1), 1); /* in case it reads again */
-	finish(pid);
+	finish_process(pid);
 	assert_int_equal(shared->handled, 1);
 	assert_int_equal(shared->result, -EINTR);
 }
@@ -539,7 +539,7 @@ static void a_thread_in_a_signal_handler_is_not_borrowed(void **state)
 	assert_int_equal(enter_once(pid, NULL), -EAGAIN);
 	shared->calls = 1;
 	assert_int_equal(write(pipe_fds[1], "", 1), 1);
-	finish(pid);
+	finish_process(pid);
 }
 
 /* The loop keeps two values in registers; the result shows whether both are still right. */
@@ -587,7 +587,7 @@ static void a_thread_that_runs_is_borrowed_between_two_instructions(void **state
 		error = enter_once(pid, &codes);
 	}
 	shared->go = 1;
-	finish(pid);
+	finish_process(pid);
 	assert_int_equal(error, 0);
 	assert_int_equal(shared->result, 0);
 	assert_int_equal(shared->error, 77);
@@ -604,7 +604,7 @@ static void a_thread_in_the_allocator_is_not_borrowed(void **state)
 		(void)enter_once(pid, &codes);
 	shared->calls = 1; /* the call may have been made from the process's own loop */
 	shared->go = 1;
-	finish(pid);
+	finish_process(pid);
 	assert_int_equal(shared->result, 0);
 }
 
@@ -615,7 +615,7 @@ static void a_thread_that_runs_is_not_taken_for_one_that_waits(void **state)
 	assert_int_equal(enter_once(pid, NULL), -EAGAIN);
 	shared->calls = 1;
 	shared->go = 1;
-	finish(pid);
+	finish_process(pid);
 }
 
 /* As containers do it: the refused call gets an error (action), all others are allowed. */
@@ -653,7 +653,7 @@ static void a_filter_that_only_refuses_is_no_hindrance(void **state)
 
 static void enter_in_vain(pid_t pid)
 {
-	assert_int_equal(enter(pid), geteuid() ? -EACCES : -ENOTSUP); /* reading filters needs CAP_SYS_ADMIN */
+	assert_int_equal(enter_process(pid), geteuid() ? -EACCES : -ENOTSUP); /* reading filters needs CAP_SYS_ADMIN */
 	shared->calls++;
 }
 

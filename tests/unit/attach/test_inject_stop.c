@@ -120,14 +120,14 @@ static long do_read(void)
 	return read(sockets[0], &byte, 1);
 }
 
-static void handler(int signal)
+static void handle_signal(int signal)
 {
 	shared->handled++;
 }
 
 static long do_read_handled(void)
 {
-	struct sigaction action = {.sa_handler = handler};
+	struct sigaction action = {.sa_handler = handle_signal};
 
 	sigaction(SIGUSR1, &action, NULL);
 	return do_read();

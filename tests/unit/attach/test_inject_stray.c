@@ -53,7 +53,7 @@ static void *stop_it(void *context)
 	return NULL;
 }
 
-static void begin(struct deaf *deaf)
+static void begin_deaf(struct deaf *deaf)
 {
 	int ends[2];
 
@@ -81,7 +81,7 @@ static void wait_given_up(const struct deaf *deaf)
 }
 
 /* The thread stops at the end of the vfork, and then runs to its own end. */
-static void end(struct deaf *deaf)
+static void end_deaf(struct deaf *deaf)
 {
 	int status;
 
@@ -97,13 +97,13 @@ static void one_goes_on_although_another_has_not_stopped_yet(void **state)
 	struct deaf first = {0}, second = {0};
 
 	stop_hurry(); /* 0.1 s instead of 10 */
-	begin(&first);
-	begin(&second);
+	begin_deaf(&first);
+	begin_deaf(&second);
 	wait_given_up(&first);
 	wait_given_up(&second);
-	end(&second);
+	end_deaf(&second);
 	assert_int_equal(state_of(first.pid), 'D');
-	end(&first);
+	end_deaf(&first);
 }
 
 int main(void)

@@ -24,13 +24,13 @@
 
 static char *library;
 
-static void waits(void)
+static void wait_always(void)
 {
 	for (;;)
 		pause();
 }
 
-static void runs(void)
+static void run_always(void)
 {
 	for (volatile unsigned i = 0;; i++)
 		;
@@ -43,7 +43,7 @@ static void waits_on_a_small_stack(void)
 	getrlimit(RLIMIT_STACK, &limit);
 	limit.rlim_cur = 64 << 10;
 	setrlimit(RLIMIT_STACK, &limit);
-	waits();
+	wait_always();
 }
 
 static void sleeps_in_an_allocator(void)
@@ -57,7 +57,7 @@ static void sleeps_in_an_allocator(void)
 }
 
 /* Chooses a thread of a child that does so, once it is in the call (-1: in none). */
-static int choose(void (*behave)(void), long call, const char **why)
+static int choose_thread(void (*behave)(void), long call, const char **why)
 {
 	struct safe_codes codes = {0};
 	struct entered_process process = {.codes = &codes, .restorer = 1}; /* no return address is 1 */
@@ -91,7 +91,7 @@ static void a_thread_that_waits_is_chosen(void **state)
 	const char *why;
 
 	(void)state;
-	assert_int_equal(choose(waits, SYS_pause, &why), 0);
+	assert_int_equal(choose_thread(wait_always, SYS_pause, &why), 0);
 }
 
 static void one_that_runs_is_not(void **state)
@@ -99,7 +99,7 @@ static void one_that_runs_is_not(void **state)
 	const char *why;
 
 	(void)state;
-	assert_int_equal(choose(runs, -1, &why), -EAGAIN);
+	assert_int_equal(choose_thread(run_always, -1, &why), -EAGAIN);
 	assert_string_equal(why, "no thread of it is blocked in a harmless system call");
 }
 
@@ -108,7 +108,7 @@ static void nor_one_whose_stack_has_no_room(void **state)
 	const char *why;
 
 	(void)state;
-	assert_int_equal(choose(waits_on_a_small_stack, SYS_pause, &why), -EAGAIN);
+	assert_int_equal(choose_thread(waits_on_a_small_stack, SYS_pause, &why), -EAGAIN);
 	assert_string_equal(why, "no thread with enough stack is blocked");
 }
 
@@ -122,7 +122,7 @@ static void nor_one_that_sleeps_in_an_allocator(void **state)
 
 	(void)state;
 	library = build_file(tests_folder, "liballocates.so", source, NULL, "-shared -fPIC -fno-builtin");
-	assert_int_equal(choose(sleeps_in_an_allocator, SYS_clock_nanosleep, &why), -EAGAIN);
+	assert_int_equal(choose_thread(sleeps_in_an_allocator, SYS_clock_nanosleep, &why), -EAGAIN);
 	assert_string_equal(why, "a thread sleeps in a library that has an allocator");
 	free(library);
 }

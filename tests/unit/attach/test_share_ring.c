@@ -23,7 +23,7 @@ struct taken {
 
 static _Alignas(8) uint8_t room[GPT_RECORD_MAX];
 
-static void take(void *context, const struct gpt_record *record)
+static void take_record(void *context, const struct gpt_record *record)
 {
 	const struct gpt_call *call = (const struct gpt_call *)record;
 	struct taken *taken = context;
@@ -34,7 +34,7 @@ static void take(void *context, const struct gpt_record *record)
 	taken->pid = call->pid;
 }
 
-static struct share_ring opened(void)
+static struct share_ring opened_ring(void)
 {
 	struct share_ring ring;
 
@@ -42,14 +42,14 @@ static struct share_ring opened(void)
 	return ring;
 }
 
-static uint64_t consume(struct share_ring *ring, bool over, struct taken *taken)
+static uint64_t consume_ring(struct share_ring *ring, bool over, struct taken *taken)
 {
 	*taken = (struct taken){0};
-	return share_ring_consume(ring, PID, over, room, take, taken);
+	return share_ring_consume(ring, PID, over, room, take_record, taken);
 }
 
 /* As the agent writes it (agent/share/ring.c), except for the flags. */
-static void *put(struct share_ring *ring, uint32_t bytes, uint32_t flags)
+static void *put_record(struct share_ring *ring, uint32_t bytes, uint32_t flags)
 {
 	uint64_t at = ring->shared->writer.produced;
 	struct gpt_share_head head = {.bytes = bytes, .flags = flags};
@@ -64,18 +64,18 @@ static void put_call(struct share_ring *ring, uint32_t corr)
 {
 	const struct gpt_call call = {.hdr = {.size = sizeof(call), .type = GPT_CALL}, .pid = 1, .corr = corr};
 
-	memcpy(put(ring, sizeof(call), GPT_SHARE_SET), &call, sizeof(call));
+	memcpy(put_record(ring, sizeof(call), GPT_SHARE_SET), &call, sizeof(call));
 }
 
 static void records_come_out_as_they_went_in_round_and_round(void **state)
 {
-	struct share_ring ring = opened();
+	struct share_ring ring = opened_ring();
 	struct taken taken;
 
 	for (uint32_t i = 1; i < 5000; i++) {
 		put_call(&ring, i);
 		put_call(&ring, i * 3);
-		assert_int_equal(consume(&ring, false, &taken), 2 * (sizeof(struct gpt_call) + 8));
+		assert_int_equal(consume_ring(&ring, false, &taken), 2 * (sizeof(struct gpt_call) + 8));
 		assert_int_equal(taken.count, 2);
 		assert_int_equal(taken.sum, i * 4);
 		assert_int_equal(taken.pid, PID); /* whatever the record says */
@@ -89,30 +89,30 @@ static void records_come_out_as_they_went_in_round_and_round(void **state)
 
 static void what_is_being_written_is_waited_for_until_the_process_is_over(void **state)
 {
-	struct share_ring ring = opened();
+	struct share_ring ring = opened_ring();
 	struct gpt_share_head *head;
 	struct taken taken;
 
 	put_call(&ring, 1);
-	head = (struct gpt_share_head *)put(&ring, sizeof(struct gpt_call), GPT_SHARE_SET | GPT_SHARE_BUSY) - 1;
+	head = (struct gpt_share_head *)put_record(&ring, sizeof(struct gpt_call), GPT_SHARE_SET | GPT_SHARE_BUSY) - 1;
 	ring.shared->writer.produced += 56; /* a thread that was killed before it wrote its head */
 	put_call(&ring, 7);
-	assert_true(consume(&ring, false, &taken) > 0 && taken.count == 1 && taken.corr == 1);
-	assert_int_equal(consume(&ring, false, &taken), 0);
+	assert_true(consume_ring(&ring, false, &taken) > 0 && taken.count == 1 && taken.corr == 1);
+	assert_int_equal(consume_ring(&ring, false, &taken), 0);
 	assert_true(head->flags & GPT_SHARE_BUSY);
-	assert_true(consume(&ring, true, &taken) > 0 && taken.count == 1 && taken.corr == 7);
+	assert_true(consume_ring(&ring, true, &taken) > 0 && taken.count == 1 && taken.corr == 7);
 	assert_int_equal(ring.malformed, 1);
 	share_ring_close(&ring);
 }
 
 static void what_was_discarded_is_none(void **state)
 {
-	struct share_ring ring = opened();
+	struct share_ring ring = opened_ring();
 	struct taken taken;
 
-	put(&ring, 512, GPT_SHARE_SET | GPT_SHARE_DISCARD);
+	put_record(&ring, 512, GPT_SHARE_SET | GPT_SHARE_DISCARD);
 	put_call(&ring, 2);
-	assert_true(consume(&ring, false, &taken) > 0 && taken.count == 1 && taken.corr == 2);
+	assert_true(consume_ring(&ring, false, &taken) > 0 && taken.count == 1 && taken.corr == 2);
 	assert_int_equal(ring.malformed, 0);
 	share_ring_close(&ring);
 }
@@ -134,16 +134,16 @@ static void a_lie_ends_the_ring(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
-		struct share_ring ring = opened();
+		struct share_ring ring = opened_ring();
 		struct taken taken;
 
-		put(&ring, lies[i].bytes, lies[i].flags);
+		put_record(&ring, lies[i].bytes, lies[i].flags);
 		ring.shared->writer.produced = lies[i].produced;
-		assert_int_equal(consume(&ring, false, &taken), 0);
+		assert_int_equal(consume_ring(&ring, false, &taken), 0);
 		assert_int_equal(taken.count, 0);
 		assert_true(ring.broken && ring.malformed == 1);
 		put_call(&ring, 1);
-		assert_int_equal(consume(&ring, true, &taken), 0);
+		assert_int_equal(consume_ring(&ring, true, &taken), 0);
 		share_ring_close(&ring);
 	}
 }
@@ -157,12 +157,12 @@ static void a_record_that_cannot_be_is_counted_and_the_next_one_taken(void **sta
 	};
 
 	for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
-		struct share_ring ring = opened();
+		struct share_ring ring = opened_ring();
 		struct taken taken;
 
-		*(struct gpt_record *)put(&ring, sizeof(struct gpt_call), GPT_SHARE_SET) = lies[i];
+		*(struct gpt_record *)put_record(&ring, sizeof(struct gpt_call), GPT_SHARE_SET) = lies[i];
 		put_call(&ring, 5);
-		assert_true(consume(&ring, false, &taken) > 0);
+		assert_true(consume_ring(&ring, false, &taken) > 0);
 		assert_true(taken.count == 1 && taken.corr == 5);
 		assert_int_equal(ring.malformed, 1);
 		share_ring_close(&ring);
@@ -174,7 +174,7 @@ static void a_ring_of_random_bytes_is_survived(void **state)
 {
 	srandom(20261126);
 	for (unsigned i = 0; i < 3000; i++) {
-		struct share_ring ring = opened();
+		struct share_ring ring = opened_ring();
 		struct taken taken;
 		uint32_t *words = (uint32_t *)ring.shared->data;
 
@@ -182,7 +182,7 @@ static void a_ring_of_random_bytes_is_survived(void **state)
 			words[j] = random() % 3 ? (uint32_t)random() % 64 : (uint32_t)random();
 		ring.shared->writer.produced = (uint64_t)(random() % 1100) * 8;
 		for (unsigned j = 0; j < 4; j++)
-			consume(&ring, j > 1, &taken);
+			consume_ring(&ring, j > 1, &taken);
 		share_ring_close(&ring);
 	}
 }

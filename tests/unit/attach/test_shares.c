@@ -42,7 +42,7 @@ static void refuse_reads(void)
 	assert_int_equal(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter), 0);
 }
 
-static void *agent(void *name)
+static void *agent_main(void *name)
 {
 	struct gpt_share_hello hello = {.bytes = sizeof(hello), .abi = GPT_SHARE_ABI, .agent_abi = GPT_AGENT_ABI};
 	struct gpt_share_message question;
@@ -78,7 +78,7 @@ static void a_late_answer_is_not_taken_for_the_next_one(void **state)
 	refuse_reads();
 	assert_int_equal(pipe(late) | pipe(sent), 0);
 	assert_int_equal(shares_open(name, getuid(), RING_BYTES, &shares), 0);
-	assert_int_equal(pthread_create(&thread, NULL, agent, name), 0);
+	assert_int_equal(pthread_create(&thread, NULL, agent_main, name), 0);
 	while (!pid)
 		pid = shares_next(shares);
 	assert_int_equal(pid, getpid());

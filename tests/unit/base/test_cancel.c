@@ -28,7 +28,7 @@ static struct cancel cancel = {.flag = &flag};
 static int ends[2];
 static char *much;
 
-static int begin(void **state)
+static int begin_test(void **state)
 {
 	flag = 0;
 	cancel.fd = eventfd(0, EFD_CLOEXEC);
@@ -38,7 +38,7 @@ static int begin(void **state)
 	return cancel.fd < 0 || pipe(ends) || !much;
 }
 
-static int end(void **state)
+static int end_test(void **state)
 {
 	close(cancel.fd);
 	for (int i = 0; i < 2; i++)
@@ -141,7 +141,7 @@ static void a_regular_file_holds_all_of_it(void **state)
 	close(fd);
 }
 
-#define behaviour(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define behaviour(name) cmocka_unit_test_setup_teardown(name, begin_test, end_test)
 
 int main(void)
 {

@@ -16,7 +16,7 @@
 
 static int file, stderr_before;
 
-static int begin(void **state)
+static int begin_test(void **state)
 {
 	fflush(stderr);
 	file = memfd_create("stderr", MFD_CLOEXEC);
@@ -24,8 +24,8 @@ static int begin(void **state)
 	return dup2(file, STDERR_FILENO) == STDERR_FILENO ? 0 : -1;
 }
 
-/* What was printed since begin().  Restores standard error. */
-static const char *printed(void)
+/* What was printed since begin_test().  Restores standard error. */
+static const char *take_printed(void)
 {
 	static char text[65536];
 	ssize_t size;
@@ -43,20 +43,21 @@ static const char *printed(void)
 static void what_steers_a_terminal_is_in_no_message(void **state)
 {
 	msg_warn("cannot probe %s: %s", "/tmp/a\x1b]0;b\x07\xc2\x9b\x9b\x7f\xe2\x80\xae", "why");
-	assert_string_equal(printed(), "gputrace: warning: cannot probe /tmp/a\xef\xbf\xbd]0;b\xef\xbf\xbd\xef\xbf\xbd"
-				       "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd: why\n");
+	assert_string_equal(take_printed(),
+			    "gputrace: warning: cannot probe /tmp/a\xef\xbf\xbd]0;b\xef\xbf\xbd\xef\xbf\xbd"
+			    "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd: why\n");
 }
 
 static void a_name_of_several_lines_is_one(void **state)
 {
 	msg_error("%s", "a\ngputrace: all is well\r\n");
-	assert_string_equal(printed(), "gputrace: a gputrace: all is well  \n");
+	assert_string_equal(take_printed(), "gputrace: a gputrace: all is well  \n");
 }
 
 static void names_of_people_stay_as_they_are(void **state)
 {
 	msg_info("%s", "gr\xc3\xbc\xc3\x9f \xe6\xbc\xa2 \xf0\x9f\x98\x80");
-	assert_string_equal(printed(), "gputrace: gr\xc3\xbc\xc3\x9f \xe6\xbc\xa2 \xf0\x9f\x98\x80\n");
+	assert_string_equal(take_printed(), "gputrace: gr\xc3\xbc\xc3\x9f \xe6\xbc\xa2 \xf0\x9f\x98\x80\n");
 }
 
 static void a_long_message_is_printed_whole(void **state)
@@ -68,7 +69,7 @@ static void a_long_message_is_printed_whole(void **state)
 	name[20000] = 0;
 	msg_error("%s", name);
 	free(name);
-	text = printed();
+	text = take_printed();
 	assert_int_equal(strlen(text), strlen("gputrace: ") + 60000 + 1);
 	assert_null(strchr(text, '\x1b'));
 }
@@ -76,10 +77,10 @@ static void a_long_message_is_printed_whole(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(what_steers_a_terminal_is_in_no_message, begin),
-		cmocka_unit_test_setup(a_name_of_several_lines_is_one, begin),
-		cmocka_unit_test_setup(names_of_people_stay_as_they_are, begin),
-		cmocka_unit_test_setup(a_long_message_is_printed_whole, begin),
+		cmocka_unit_test_setup(what_steers_a_terminal_is_in_no_message, begin_test),
+		cmocka_unit_test_setup(a_name_of_several_lines_is_one, begin_test),
+		cmocka_unit_test_setup(names_of_people_stay_as_they_are, begin_test),
+		cmocka_unit_test_setup(a_long_message_is_printed_whole, begin_test),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -62,7 +62,7 @@ static void it_may_be_given_again(void **state)
 
 static char order[8];
 
-static void note(void *context)
+static void note_order(void *context)
 {
 	strcat(order, context);
 }
@@ -71,9 +71,9 @@ static void it_is_begun_in_the_order_in_which_it_was_given(void **state)
 {
 	struct work works[3] = {0};
 
-	workers_give(&works[0], note, (char[]){"a"});
-	workers_give(&works[1], note, (char[]){"b"});
-	workers_give(&works[2], note, (char[]){"c"});
+	workers_give(&works[0], note_order, (char[]){"a"});
+	workers_give(&works[1], note_order, (char[]){"b"});
+	workers_give(&works[2], note_order, (char[]){"c"});
 	workers_wait(&works[1]);
 	assert_string_equal(order, "ab");
 	workers_wait(&works[2]);
@@ -116,7 +116,7 @@ struct rendezvous {
 	struct work work;
 };
 
-static void meet(void *context)
+static void meet_at_barrier(void *context)
 {
 	pthread_barrier_wait(context);
 }
@@ -127,7 +127,7 @@ static void it_is_done_while_the_giver_goes_on(void **state)
 
 	workers_use(WORKERS_MAX);
 	pthread_barrier_init(&rendezvous.both, NULL, 2);
-	workers_give(&rendezvous.work, meet, &rendezvous.both);
+	workers_give(&rendezvous.work, meet_at_barrier, &rendezvous.both);
 	pthread_barrier_wait(&rendezvous.both);
 	workers_wait(&rendezvous.work);
 	pthread_barrier_destroy(&rendezvous.both);

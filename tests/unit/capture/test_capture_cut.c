@@ -17,7 +17,7 @@
 
 static _Alignas(8) uint8_t room[4096];
 
-static const struct gpt_record *cut(const void *record)
+static const struct gpt_record *cut_record(const void *record)
 {
 	return cut_at(record, END_NS, (struct gpt_record *)room);
 }
@@ -27,9 +27,9 @@ static void a_call_belongs_by_its_time(void **state)
 	struct gpt_call_args call = {.call = {.hdr = {.size = sizeof(call), .type = GPT_CALL_ARGS}}};
 
 	call.call.time_ns = END_NS - 1;
-	assert_ptr_equal(cut(&call), &call);
+	assert_ptr_equal(cut_record(&call), &call);
 	call.call.time_ns = END_NS;
-	assert_null(cut(&call));
+	assert_null(cut_record(&call));
 }
 
 static void the_number_of_a_call_that_was_recorded_belongs(void **state)
@@ -37,7 +37,7 @@ static void the_number_of_a_call_that_was_recorded_belongs(void **state)
 	const struct gpt_call call = {
 		.hdr = {.size = sizeof(call), .type = GPT_CALL, .flags = GPT_CALL_NESTED_IN_SYMBOL}, .time_ns = END_NS};
 
-	assert_ptr_equal(cut(&call), &call);
+	assert_ptr_equal(cut_record(&call), &call);
 }
 
 /* Symbol probes stay for a while after the end, and what they see then is cut. */
@@ -48,9 +48,9 @@ static void the_number_of_a_call_that_was_made_after_the_end_does_not_belong(voi
 					.flags = GPT_CALL_NESTED_IN_SYMBOL | GPT_CALL_SURELY_NESTED},
 				.time_ns = END_NS};
 
-	assert_null(cut(&call));
+	assert_null(cut_record(&call));
 	call.time_ns = END_NS - 1;
-	assert_ptr_equal(cut(&call), &call);
+	assert_ptr_equal(cut_record(&call), &call);
 }
 
 static void what_is_no_event_belongs(void **state)
@@ -58,8 +58,8 @@ static void what_is_no_event_belongs(void **state)
 	const struct gpt_process_event event = {.hdr = {.size = sizeof(event), .type = GPT_EXIT}, .time_ns = END_NS};
 	const struct gpt_record newer = {.size = sizeof(newer), .type = 60000};
 
-	assert_ptr_equal(cut(&event), &event);
-	assert_ptr_equal(cut(&newer), &newer);
+	assert_ptr_equal(cut_record(&event), &event);
+	assert_ptr_equal(cut_record(&newer), &newer);
 }
 
 static void a_wait_that_goes_on_is_open(void **state)
@@ -68,16 +68,16 @@ static void a_wait_that_goes_on_is_open(void **state)
 				.time_ns = END_NS - 10,
 				.woken_ns = END_NS + 4,
 				.end_ns = END_NS + 5};
-	const struct gpt_wait *left = (const struct gpt_wait *)cut(&wait);
+	const struct gpt_wait *left = (const struct gpt_wait *)cut_record(&wait);
 
 	assert_int_equal(left->hdr.flags, GPT_WAIT_OPEN);
 	assert_int_equal(left->time_ns, END_NS - 10);
 	assert_int_equal(left->woken_ns, 0);
 	assert_int_equal(left->end_ns, END_NS);
 	wait.end_ns = wait.woken_ns = END_NS;
-	assert_ptr_equal(cut(&wait), &wait);
+	assert_ptr_equal(cut_record(&wait), &wait);
 	wait.time_ns = END_NS;
-	assert_null(cut(&wait));
+	assert_null(cut_record(&wait));
 }
 
 /* ---- batches of an agent ---------------------------------------------------------------------------------------- */
@@ -93,7 +93,7 @@ static union batch batch_at(uint64_t time_ns)
 		.head = {.hdr = {.size = sizeof(batch_at(0).head), .type = GPT_AGENT_BATCH}, .time_ns = time_ns}};
 }
 
-static void put(union batch *batch, const void *record)
+static void put_in_batch(union batch *batch, const void *record)
 {
 	const struct gpt_record *head = record;
 
@@ -107,7 +107,7 @@ static void put_op(union batch *batch, uint64_t start_ns, uint64_t end_ns)
 	const struct gpt_agent_op op = {
 		.hdr = {.size = sizeof(op), .type = GPT_AGENT_OP}, .start_ns = start_ns, .end_ns = end_ns};
 
-	put(batch, &op);
+	put_in_batch(batch, &op);
 }
 
 static void put_memory(union batch *batch, uint64_t time_ns)
@@ -115,14 +115,14 @@ static void put_memory(union batch *batch, uint64_t time_ns)
 	const struct gpt_agent_torch_memory memory = {.hdr = {.size = sizeof(memory), .type = GPT_AGENT_TORCH_MEMORY},
 						      .time_ns = time_ns};
 
-	put(batch, &memory);
+	put_in_batch(batch, &memory);
 }
 
 static void put_stats(union batch *batch)
 {
 	const struct gpt_agent_stats stats = {.hdr = {.size = sizeof(stats), .type = GPT_AGENT_STATS}};
 
-	put(batch, &stats);
+	put_in_batch(batch, &stats);
 }
 
 static void a_batch_from_before_the_end_is_what_it_was(void **state)
@@ -130,7 +130,7 @@ static void a_batch_from_before_the_end_is_what_it_was(void **state)
 	union batch batch = batch_at(END_NS - 1);
 
 	put_op(&batch, 10, 20);
-	assert_ptr_equal(cut(&batch), &batch);
+	assert_ptr_equal(cut_record(&batch), &batch);
 }
 
 static void of_a_batch_from_after_the_end_the_events_that_began_before_belong(void **state)
@@ -142,7 +142,7 @@ static void of_a_batch_from_after_the_end_the_events_that_began_before_belong(vo
 	put_memory(&batch, END_NS - 1), put_memory(&expected, END_NS - 1);
 	put_memory(&batch, END_NS + 7);
 	put_stats(&batch), put_stats(&expected);
-	assert_memory_equal(cut(&batch), &expected, expected.head.hdr.size);
+	assert_memory_equal(cut_record(&batch), &expected, expected.head.hdr.size);
 }
 
 static void an_op_that_goes_on_was_open_at_the_end(void **state)
@@ -153,7 +153,7 @@ static void an_op_that_goes_on_was_open_at_the_end(void **state)
 	size_t at = 0;
 
 	put_op(&batch, 10, END_NS + 400);
-	left = (const struct gpt_agent_batch *)cut(&batch);
+	left = (const struct gpt_agent_batch *)cut_record(&batch);
 	op = (const struct gpt_agent_op *)batch_next(left, &at);
 	assert_int_equal(op->end_ns, END_NS);
 	assert_true(op->flags & GPT_AGENT_OP_OPEN);
@@ -181,7 +181,7 @@ static void put_schedule(union batch *batch, const struct gpt_schedule *plan)
 						    .skip_first_wait = plan->skip_first_wait,
 						    .by = plan->by};
 
-	put(batch, &schedule);
+	put_in_batch(batch, &schedule);
 }
 
 static void put_step(union batch *batch, uint64_t time_ns)
@@ -189,7 +189,7 @@ static void put_step(union batch *batch, uint64_t time_ns)
 	const struct gpt_agent_step step = {.hdr = {.size = sizeof(step), .type = GPT_AGENT_STEP}, .time_ns = time_ns};
 
 	put_schedule(batch, &asked_schedule);
-	put(batch, &step);
+	put_in_batch(batch, &step);
 }
 
 static void put_record(union batch *batch, uint16_t type)
@@ -199,7 +199,7 @@ static void put_record(union batch *batch, uint16_t type)
 		uint64_t words[8];
 	} record = {.hdr = {.size = sizeof(record), .type = type}};
 
-	put(batch, &record);
+	put_in_batch(batch, &record);
 }
 
 static const struct agent_request nothing = {}, everything = {.ops = true,
@@ -304,7 +304,7 @@ static void what_was_cut_to_what_was_asked_for_is_cut_at_the_end_in_place(void *
 	put_op(&batch, END_NS, END_NS + 1);
 	put_step(&batch, 30);
 	put_op(&batch, 10, 20), put_op(&expected, 10, 20);
-	assert_is(cut(cut_to(&ops, &batch)), &expected);
+	assert_is(cut_record(cut_to(&ops, &batch)), &expected);
 }
 
 /* ---- before a moment that is waited for ------------------------------------------------------------------------- */
@@ -364,15 +364,15 @@ static void of_a_batch_from_before_what_is_over_is_left_out(void **state)
 	uint64_t left_out = 0;
 	size_t at = 0;
 
-	put(&batch, &kernel);
-	put(&batch, &node);
-	put(&batch, &op);
-	put(&batch, &range);
+	put_in_batch(&batch, &kernel);
+	put_in_batch(&batch, &node);
+	put_in_batch(&batch, &op);
+	put_in_batch(&batch, &range);
 	left = (const struct gpt_agent_batch *)before(&batch, &left_out);
 	assert_int_equal(batch_next(left, &at)->type, GPT_AGENT_GRAPH_NODE);
 	assert_int_equal(batch_next(left, &at)->type, GPT_AGENT_RANGE);
 	assert_null(batch_next(left, &at));
-	put(&later, &kernel);
+	put_in_batch(&later, &kernel);
 	assert_ptr_equal(before(&later, &left_out), &later);
 	/* the same in place */
 	memcpy(room, &batch, batch.head.hdr.size);

@@ -16,7 +16,7 @@
 
 static struct gaps gaps;
 
-static int reset(void **state)
+static int reset_test(void **state)
 {
 	memset(&gaps, 0, sizeof(gaps));
 	return 0;
@@ -100,11 +100,11 @@ static void what_is_no_batch_or_malformed_counts_for_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(short_gaps_are_summed_up, reset),
-		cmocka_unit_test_setup(the_price_of_a_launch_and_long_gaps_are_none, reset),
-		cmocka_unit_test_setup(work_beside_other_work_leaves_no_gap, reset),
-		cmocka_unit_test_setup(processes_and_gpus_are_told_apart, reset),
-		cmocka_unit_test_setup(what_is_no_batch_or_malformed_counts_for_nothing, reset),
+		cmocka_unit_test_setup(short_gaps_are_summed_up, reset_test),
+		cmocka_unit_test_setup(the_price_of_a_launch_and_long_gaps_are_none, reset_test),
+		cmocka_unit_test_setup(work_beside_other_work_leaves_no_gap, reset_test),
+		cmocka_unit_test_setup(processes_and_gpus_are_told_apart, reset_test),
+		cmocka_unit_test_setup(what_is_no_batch_or_malformed_counts_for_nothing, reset_test),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,13 +21,13 @@
 
 static struct notices *notices;
 
-static int begin(void **state)
+static int begin_test(void **state)
 {
 	notices = notices_new();
 	return notices ? 0 : -1;
 }
 
-static int end(void **state)
+static int end_test(void **state)
 {
 	notices_free(notices);
 	return 0;
@@ -60,12 +60,12 @@ static void put_buffer(void)
 
 static uint64_t batches_refused;
 
-static uint64_t refused(void)
+static uint64_t count_refused(void)
 {
 	return notices_refused(notices, &batches_refused);
 }
 
-static bool readable(void)
+static bool is_readable(void)
 {
 	struct pollfd fd = {.fd = notices_fd(notices), .events = POLLIN};
 
@@ -73,7 +73,7 @@ static bool readable(void)
 }
 
 /* pid of the next GPT_FORK or GPT_MAPPED, 0: nothing there. */
-static uint32_t next(void)
+static uint32_t next_pid(void)
 {
 	const struct gpt_record *record = notices_take(notices);
 	uint32_t pid = 0;
@@ -91,25 +91,25 @@ static void records_come_out_as_they_went_in(void **state)
 	put_fork(1);
 	put_mapped(2, 0);
 	put_fork(3);
-	assert_int_equal(next(), 1);
-	assert_int_equal(next(), 2);
-	assert_int_equal(next(), 3);
-	assert_int_equal(next(), 0);
+	assert_int_equal(next_pid(), 1);
+	assert_int_equal(next_pid(), 2);
+	assert_int_equal(next_pid(), 3);
+	assert_int_equal(next_pid(), 0);
 }
 
 static void it_is_readable_while_something_is_there(void **state)
 {
-	assert_false(readable());
+	assert_false(is_readable());
 	put_fork(1);
 	put_fork(2);
-	assert_true(readable());
-	next();
-	assert_true(readable());
-	next();
-	next();
-	assert_false(readable());
+	assert_true(is_readable());
+	next_pid();
+	assert_true(is_readable());
+	next_pid();
+	next_pid();
+	assert_false(is_readable());
 	put_fork(3);
-	assert_true(readable());
+	assert_true(is_readable());
 }
 
 static void a_mapping_that_waits_already_is_not_said_twice(void **state)
@@ -119,11 +119,11 @@ static void a_mapping_that_waits_already_is_not_said_twice(void **state)
 	put_mapped(2, 0);
 	put_mapped(1, 0);
 	put_mapped(1, GPT_MAPPED_STOPPED);
-	assert_int_equal(next(), 1);
-	assert_int_equal(next(), 2);
-	assert_int_equal(next(), 1);
-	assert_int_equal(next(), 1);
-	assert_int_equal(next(), 0);
+	assert_int_equal(next_pid(), 1);
+	assert_int_equal(next_pid(), 2);
+	assert_int_equal(next_pid(), 1);
+	assert_int_equal(next_pid(), 1);
+	assert_int_equal(next_pid(), 0);
 }
 
 static void what_does_not_fit_is_counted_once(void **state)
@@ -132,21 +132,21 @@ static void what_does_not_fit_is_counted_once(void **state)
 
 	for (unsigned i = 0; i < put; i++)
 		put_fork(i + 1);
-	while (next() == taken + 1)
+	while (next_pid() == taken + 1)
 		taken++;
 	assert_true(taken > put / 4 && taken < put);
-	assert_int_equal(refused(), put - taken);
-	assert_int_equal(refused(), 0);
+	assert_int_equal(count_refused(), put - taken);
+	assert_int_equal(count_refused(), 0);
 }
 
 static void a_process_that_is_held_is_always_heard_of(void **state)
 {
 	uint32_t last = 0, pid;
 
-	while (!refused())
+	while (!count_refused())
 		put_fork(1);
 	put_mapped(4711, GPT_MAPPED_STOPPED);
-	while ((pid = next()))
+	while ((pid = next_pid()))
 		last = pid;
 	assert_int_equal(last, 4711);
 }
@@ -169,7 +169,7 @@ static void beyond_the_bound_a_buffer_goes_without_its_copy(void **state)
 	}
 	assert_int_equal(copied + bare, put);
 	assert_true(copied > put / 4 && bare > put / 4);
-	assert_int_equal(refused(), 0);
+	assert_int_equal(count_refused(), 0);
 }
 
 static void put_batch(uint32_t uid, uint32_t pid)
@@ -184,7 +184,7 @@ static void fill_part_of(uint32_t uid)
 {
 	do
 		put_batch(uid, 1);
-	while (!refused() && !batches_refused);
+	while (!count_refused() && !batches_refused);
 }
 
 /* A flood of one user's batches takes room neither from the others' nor from what the kernel says of processes. */
@@ -196,7 +196,7 @@ static void each_user_s_batches_have_a_part_that_the_others_cannot_fill(void **s
 	fill_part_of(1001);
 	put_fork(7);
 	put_batch(1002, 2);
-	assert_int_equal(refused(), 0);
+	assert_int_equal(count_refused(), 0);
 	assert_int_equal(batches_refused, 0);
 	while ((record = notices_take(notices))) {
 		events += record->type == GPT_FORK;
@@ -212,11 +212,11 @@ static void each_user_s_batches_have_a_part_that_the_others_cannot_fill(void **s
 static void a_user_s_part_is_free_again_once_its_batches_are_taken(void **state)
 {
 	fill_part_of(1001);
-	assert_int_equal(refused(), 0);
+	assert_int_equal(count_refused(), 0);
 	for (const struct gpt_record *record; (record = notices_take(notices)); notices_done(record))
 		;
 	put_batch(1001, 1);
-	assert_int_equal(refused(), 0);
+	assert_int_equal(count_refused(), 0);
 	assert_int_equal(batches_refused, 0);
 }
 
@@ -235,13 +235,13 @@ static void one_who_sleeps_until_it_is_readable_misses_nothing(void **state)
 
 	pthread_create(&other, NULL, put_many, NULL);
 	while (seen < MANY && poll(&fd, 1, 30000) == 1)
-		while ((pid = next()))
+		while ((pid = next_pid()))
 			assert_int_equal(pid, ++seen);
 	pthread_join(other, NULL);
 	assert_int_equal(seen, MANY);
 }
 
-#define behaviour(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define behaviour(name) cmocka_unit_test_setup_teardown(name, begin_test, end_test)
 
 int main(void)
 {

@@ -307,7 +307,7 @@ static void read_log(int fd, struct outcome *outcome)
 	log_reader_close(&reader);
 }
 
-static struct outcome run(struct run_options options)
+static struct outcome run_capture(struct run_options options)
 {
 	struct outcome outcome = {.fd = memfd_create("log", MFD_CLOEXEC)};
 	uint64_t start_ns = monotonic_ns();
@@ -362,7 +362,7 @@ static void a_duration_ends_the_trace_in_time(void **state)
 
 	/* A busy machine makes a run longer, never shorter: one of many is undisturbed. */
 	for (unsigned i = 0; i < 50; i++) {
-		outcome = run((struct run_options){.duration_ns = 120 * MILLISECOND});
+		outcome = run_capture((struct run_options){.duration_ns = 120 * MILLISECOND});
 		if (outcome.err || outcome.took_ns < 400 * MILLISECOND)
 			break;
 	}
@@ -378,7 +378,7 @@ static void a_trace_ends_although_something_goes_on_writing(void **state)
 	fake.always = &fork_event.hdr;
 	fake.never_stops = true;
 	alarm(60); /* a run that takes what comes meanwhile never ends */
-	assert_int_equal(run((struct run_options){.duration_ns = 20 * MILLISECOND}).err, 0);
+	assert_int_equal(run_capture((struct run_options){.duration_ns = 20 * MILLISECOND}).err, 0);
 	alarm(0);
 	assert_true(fake.noticed > 0);
 }
@@ -388,7 +388,7 @@ static void a_trace_ends_when_no_followed_process_lives(void **state)
 	struct outcome outcome;
 
 	fake.live = 0;
-	outcome = run((struct run_options){.end_with_targets = true, .duration_ns = 60000 * MILLISECOND});
+	outcome = run_capture((struct run_options){.end_with_targets = true, .duration_ns = 60000 * MILLISECOND});
 	assert_int_equal(outcome.result.reason, GPT_END_TARGETS_GONE);
 	assert_int_equal(fake.ticks, 1);
 	assert_true(outcome.took_ns < 30000 * MILLISECOND);
@@ -408,7 +408,7 @@ static void cycles_that_are_over_are_reported_once_they_are_in_the_log(void **st
 	struct run_options options = {.end_with_schedule = true, .cycles_over = on_cycles_over};
 
 	fake.cycles_over = 2;
-	run(options);
+	run_capture(options);
 	assert_int_equal(first_over, 1);
 	assert_int_equal(last_over, 2);
 }
@@ -418,7 +418,7 @@ static void of_very_many_cycles_the_latest_are_reported(void **state)
 	struct run_options options = {.end_with_schedule = true, .cycles_over = on_cycles_over};
 
 	fake.cycles_over = UINT32_MAX;
-	run(options);
+	run_capture(options);
 	assert_int_equal(first_over, UINT32_MAX - 15);
 	assert_int_equal(last_over, UINT32_MAX);
 }
@@ -428,7 +428,7 @@ static void a_trace_ends_when_all_cycles_of_the_schedule_are_recorded(void **sta
 	struct outcome outcome;
 
 	fake.schedule_is_over = true;
-	outcome = run((struct run_options){.end_with_schedule = true, .duration_ns = 60000 * MILLISECOND});
+	outcome = run_capture((struct run_options){.end_with_schedule = true, .duration_ns = 60000 * MILLISECOND});
 	assert_int_equal(outcome.result.reason, GPT_END_SCHEDULE);
 }
 
@@ -437,7 +437,7 @@ static void a_trace_of_the_machine_does_not_end_with_its_processes(void **state)
 	struct outcome outcome;
 
 	fake.live = 0;
-	outcome = run((struct run_options){.duration_ns = 50 * MILLISECOND});
+	outcome = run_capture((struct run_options){.duration_ns = 50 * MILLISECOND});
 	assert_int_equal(outcome.result.reason, GPT_END_DURATION);
 }
 
@@ -446,7 +446,7 @@ static void a_trace_ends_with_its_command(void **state)
 	struct outcome outcome;
 
 	command_ends_at_tick = 3;
-	outcome = run((struct run_options){.command_ended = on_command_ended, .begin = on_begin});
+	outcome = run_capture((struct run_options){.command_ended = on_command_ended, .begin = on_begin});
 	assert_int_equal(outcome.result.reason, GPT_END_TARGETS_GONE);
 	assert_int_equal(begin_calls, 1);
 }
@@ -457,7 +457,8 @@ static void a_trace_goes_on_while_what_its_command_has_started_lives(void **stat
 
 	command_ends_at_tick = 3;
 	left_ends_at_tick = 9;
-	outcome = run((struct run_options){.command_ended = on_command_ended, .command_name = "sh", .begin = on_begin});
+	outcome = run_capture(
+		(struct run_options){.command_ended = on_command_ended, .command_name = "sh", .begin = on_begin});
 	assert_int_equal(outcome.result.reason, GPT_END_TARGETS_GONE);
 	assert_true(fake.ticks >= 9);
 	left_ends_at_tick = 0;
@@ -468,7 +469,7 @@ static void a_signal_ends_the_trace_cleanly(void **state)
 	struct outcome outcome;
 
 	fake.signals_at_tick = 2;
-	outcome = run((struct run_options){.duration_ns = 60000 * MILLISECOND});
+	outcome = run_capture((struct run_options){.duration_ns = 60000 * MILLISECOND});
 	assert_int_equal(outcome.err, 0);
 	assert_int_equal(outcome.result.reason, GPT_END_INTERRUPTED);
 	assert_false(outcome.result.abandoned);
@@ -511,7 +512,7 @@ static void a_signal_is_passed_on_and_the_trace_does_not_wait_for_ever(void **st
 
 	fake.signals_at_tick = 2;
 	/* The command does not end: the trace does after three seconds. */
-	outcome = run((struct run_options){
+	outcome = run_capture((struct run_options){
 		.command_ended = on_command_ended, .command_pid = child, .duration_ns = 600000 * MILLISECOND});
 	assert_int_equal(outcome.result.reason, GPT_END_INTERRUPTED);
 	assert_true(outcome.result.signalled);
@@ -527,7 +528,7 @@ static void a_signal_while_the_last_records_are_taken_is_passed_on(void **state)
 	fake.consumes_after = child;
 	fake.raises_at_stop = true;
 	alarm(60); /* the child, for whose end the last pass waits, gets nothing but that signal */
-	outcome = run((struct run_options){
+	outcome = run_capture((struct run_options){
 		.command_ended = on_command_ended, .command_pid = child, .duration_ns = 20 * MILLISECOND});
 	alarm(0);
 	assert_true(outcome.result.signalled);
@@ -538,7 +539,7 @@ static void a_signal_while_the_last_records_are_taken_is_passed_on(void **state)
 static void a_signal_while_the_last_records_are_taken_leaves_outputs_out_where_there_is_no_command(void **state)
 {
 	fake.raises_at_stop = true;
-	assert_true(run((struct run_options){.duration_ns = 20 * MILLISECOND}).result.abandoned);
+	assert_true(run_capture((struct run_options){.duration_ns = 20 * MILLISECOND}).result.abandoned);
 }
 
 static void a_command_that_cannot_be_executed_ends_the_trace_with_its_error(void **state)
@@ -546,14 +547,14 @@ static void a_command_that_cannot_be_executed_ends_the_trace_with_its_error(void
 	struct outcome outcome;
 
 	begin_error = -ENOENT;
-	outcome = run((struct run_options){.begin = on_begin});
+	outcome = run_capture((struct run_options){.begin = on_begin});
 	assert_int_equal(outcome.err, -ENOENT);
 }
 
 static void a_ring_buffer_that_cannot_be_opened_is_an_error(void **state)
 {
 	fake.ring_error = -EPERM;
-	assert_int_equal(run((struct run_options){.begin = on_begin}).err, -EPERM);
+	assert_int_equal(run_capture((struct run_options){.begin = on_begin}).err, -EPERM);
 	assert_int_equal(begin_calls, 0);
 }
 
@@ -565,7 +566,7 @@ static void the_ring_is_drained_while_a_process_is_slow_to_attach(void **state)
 	fake.waits = true;
 	fake.once = &fork_event.hdr;
 	fake.always = &call.hdr;
-	outcome = run((struct run_options){.duration_ns = 20 * MILLISECOND});
+	outcome = run_capture((struct run_options){.duration_ns = 20 * MILLISECOND});
 	assert_int_equal(fake.noticed, 1);
 	assert_true(outcome.of_type[GPT_CALL] >= 19);
 }
@@ -580,7 +581,7 @@ static void every_record_of_the_ring_is_in_the_log(void **state)
 	struct outcome outcome;
 
 	fake.always = &call.hdr;
-	outcome = run((struct run_options){.command_ended = on_consumed});
+	outcome = run_capture((struct run_options){.command_ended = on_consumed});
 	assert_true(outcome.of_type[GPT_CALL] > 2);
 	assert_int_equal(outcome.of_type[GPT_CALL], outcome.result.calls);
 	/* One for each time the ring was consumed with the probes in place. */
@@ -594,7 +595,7 @@ static void probes_hear_of_process_events_after_the_log(void **state)
 
 	fake.always = &fork_event.hdr;
 	fake.looks_into_log = true;
-	outcome = run((struct run_options){.duration_ns = 40 * MILLISECOND});
+	outcome = run_capture((struct run_options){.duration_ns = 40 * MILLISECOND});
 	assert_true(fake.noticed > 0);
 	assert_int_equal(fake.noticed, outcome.of_type[GPT_FORK]);
 	assert_int_equal(fake.noticed_type, GPT_FORK);
@@ -608,7 +609,7 @@ static void what_begins_after_the_end_is_not_of_the_recording(void **state)
 
 	late.time_ns = monotonic_ns() + 3600000 * MILLISECOND; /* no run takes so long */
 	fake.on_stop = &late.hdr;
-	outcome = run((struct run_options){.duration_ns = 20 * MILLISECOND});
+	outcome = run_capture((struct run_options){.duration_ns = 20 * MILLISECOND});
 	assert_int_equal(outcome.of_type[GPT_CALL], 0);
 	assert_int_equal(outcome.result.calls, 0);
 	assert_true(outcome.end.time_ns <= late.time_ns);
@@ -619,14 +620,14 @@ static void what_arrives_while_probes_are_taken_away_is_recorded(void **state)
 	struct outcome outcome;
 
 	fake.on_stop = &call.hdr;
-	outcome = run((struct run_options){.duration_ns = 20 * MILLISECOND});
+	outcome = run_capture((struct run_options){.duration_ns = 20 * MILLISECOND});
 	assert_int_equal(outcome.of_type[GPT_CALL], 1);
 }
 
 static void attach_is_ticked_at_least_every_50_ms(void **state)
 {
 	command_ends_at_tick = 20;
-	run((struct run_options){.command_ended = on_command_ended});
+	run_capture((struct run_options){.command_ended = on_command_ended});
 	/* A busy machine makes gaps longer, never shorter; on an idle one they are 20 ms. */
 	assert_true(fake.shortest_gap_ns && fake.shortest_gap_ns < 50 * MILLISECOND);
 }
@@ -635,7 +636,7 @@ static void attach_is_ticked_when_it_asked_for_it(void **state)
 {
 	fake.due_in_ns = MILLISECOND;
 	command_ends_at_tick = 100;
-	run((struct run_options){.command_ended = on_command_ended});
+	run_capture((struct run_options){.command_ended = on_command_ended});
 	assert_true(fake.soon >= 5); /* otherwise none is */
 }
 
@@ -646,14 +647,14 @@ static void a_ring_that_stays_readable_does_not_keep_the_thread_awake(void **sta
 	uint64_t one = 1;
 
 	assert_int_equal(write(fake.wait_fd, &one, sizeof(one)), sizeof(one));
-	outcome = run((struct run_options){.duration_ns = 100 * MILLISECOND});
+	outcome = run_capture((struct run_options){.duration_ns = 100 * MILLISECOND});
 	/* about one in 20 ms; a thread that stays awake makes many in each */
 	assert_true(fake.consumed < outcome.took_ns / MILLISECOND);
 }
 
 static void the_clock_is_sampled_at_start_each_second_and_end(void **state)
 {
-	struct outcome outcome = run((struct run_options){.duration_ns = 1100 * MILLISECOND});
+	struct outcome outcome = run_capture((struct run_options){.duration_ns = 1100 * MILLISECOND});
 
 	/* On a busy machine the run may take longer. */
 	assert_in_range(outcome.of_type[GPT_CLOCK], 3, 2 + outcome.took_ns / (1000 * MILLISECOND));
@@ -661,7 +662,7 @@ static void the_clock_is_sampled_at_start_each_second_and_end(void **state)
 
 static void the_end_holds_the_counters_and_the_ring(void **state)
 {
-	struct outcome outcome = run((struct run_options){.duration_ns = 20 * MILLISECOND});
+	struct outcome outcome = run_capture((struct run_options){.duration_ns = 20 * MILLISECOND});
 
 	assert_int_equal(outcome.of_type[GPT_END], 1);
 	assert_int_equal(outcome.end.reason, GPT_END_DURATION);
@@ -689,7 +690,7 @@ static void a_full_disk_ends_the_trace_and_the_log_says_so(void **state)
 	free(schema_text(&schema_bytes));
 	limit.rlim_cur = sizeof(struct gpt_log_header) + schema_bytes + 700; /* room for a segment or two */
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-	outcome = run((struct run_options){.duration_ns = 60000 * MILLISECOND});
+	outcome = run_capture((struct run_options){.duration_ns = 60000 * MILLISECOND});
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
 	assert_int_equal(outcome.err, 0);
 	assert_int_equal(outcome.result.reason, GPT_END_DISK);
@@ -708,7 +709,7 @@ static void it_begins_when_everything_is_set_up_and_lasts_as_long_as_asked(void 
 	fake.ready_at_tick = 10;
 	fake.unready = 1;
 	fake.live = 8;
-	outcome = run((struct run_options){.duration_ns = 30 * MILLISECOND, .started = on_started});
+	outcome = run_capture((struct run_options){.duration_ns = 30 * MILLISECOND, .started = on_started});
 	assert_int_equal(outcome.err, 0);
 	assert_int_equal(started_at_tick, 10);
 	assert_int_equal(outcome.of_type[GPT_START], 1);
@@ -724,10 +725,10 @@ static void with_a_command_it_begins_before_that_runs(void **state)
 	struct outcome outcome;
 
 	fake.ready_at_tick = UINT_MAX;
-	outcome = run((struct run_options){.duration_ns = 20 * MILLISECOND,
-					   .start = {.kind = START_WITH_COMMAND},
-					   .begin = on_begin,
-					   .started = on_started});
+	outcome = run_capture((struct run_options){.duration_ns = 20 * MILLISECOND,
+						   .start = {.kind = START_WITH_COMMAND},
+						   .begin = on_begin,
+						   .started = on_started});
 	assert_int_equal(outcome.err, 0);
 	assert_int_equal(started_at_tick, 0);
 	assert_int_equal(begin_calls, 1);
@@ -737,10 +738,10 @@ static void with_a_command_it_begins_before_that_runs(void **state)
 static void at_a_moment_it_begins_to_the_ns_while_the_command_runs(void **state)
 {
 	uint64_t at_ns = monotonic_ns() + 80 * MILLISECOND;
-	struct outcome outcome = run((struct run_options){.duration_ns = 20 * MILLISECOND,
-							  .start = {.kind = START_AFTER, .mono_ns = at_ns},
-							  .begin = on_begin,
-							  .started = on_started});
+	struct outcome outcome = run_capture((struct run_options){.duration_ns = 20 * MILLISECOND,
+								  .start = {.kind = START_AFTER, .mono_ns = at_ns},
+								  .begin = on_begin,
+								  .started = on_started});
 
 	assert_int_equal(outcome.err, 0);
 	assert_int_equal(outcome.start.time_ns, at_ns);
@@ -756,14 +757,14 @@ static void what_ends_before_its_moment_is_no_recording(void **state)
 	struct outcome outcome;
 
 	fake.signals_at_tick = 3;
-	outcome = run(options);
+	outcome = run_capture(options);
 	assert_int_equal(outcome.err, -ECANCELED);
 	assert_true(outcome.result.not_begun);
 	assert_int_equal(outcome.result.reason, GPT_END_INTERRUPTED);
 	assert_true(fake.stopped);
 	fake.ticks = fake.live = 0;
 	options.end_with_targets = true;
-	outcome = run(options);
+	outcome = run_capture(options);
 	assert_int_equal(outcome.err, -ECANCELED);
 	assert_int_equal(outcome.result.reason, GPT_END_TARGETS_GONE);
 }
@@ -775,9 +776,9 @@ static void what_is_over_before_its_moment_is_counted_and_left_out(void **state)
 
 	old.time_ns = 1;
 	fake.always = &old.hdr;
-	outcome =
-		run((struct run_options){.duration_ns = MILLISECOND,
-					 .start = {.kind = START_AFTER, .mono_ns = monotonic_ns() + 60 * MILLISECOND}});
+	outcome = run_capture(
+		(struct run_options){.duration_ns = MILLISECOND,
+				     .start = {.kind = START_AFTER, .mono_ns = monotonic_ns() + 60 * MILLISECOND}});
 	assert_int_equal(outcome.err, 0);
 	assert_true(outcome.start.left_out > 0);
 	/* Before the run knows of its moment, records are kept. */

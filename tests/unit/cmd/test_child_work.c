@@ -30,7 +30,7 @@ static struct counts {
 /* What each part does, and what comes before the parts. */
 static void (*plan[PARTS + 1])(void);
 
-static void crash(void)
+static void crash_child(void)
 {
 	(void)raise(SIGABRT);
 }
@@ -40,7 +40,7 @@ static void be_killed(void)
 	(void)raise(SIGKILL);
 }
 
-static void leave(void)
+static void leave_child(void)
 {
 	exit(3);
 }
@@ -54,7 +54,7 @@ static void leave_half_a_file(void)
 	(void)raise(SIGKILL);
 }
 
-static int run(struct child_work *work, void *context)
+static int run_child(struct child_work *work, void *context)
 {
 	static const char *const names[PARTS] = {"part 0", "part 1", "part 2", "part 3", "part 4"};
 
@@ -72,7 +72,7 @@ static int run(struct child_work *work, void *context)
 	return RESULT;
 }
 
-static void clean(void *context)
+static void clean_parts(void *context)
 {
 	char *path = in_folder("anything");
 
@@ -84,7 +84,7 @@ static void clean(void *context)
 /* Runs it; *said: what it printed, which the caller frees. */
 static int run_all(bool *all, char **said)
 {
-	const struct child_job job = {.run = run, .clean = clean, .name = "the work"};
+	const struct child_job job = {.run = run_child, .clean = clean_parts, .name = "the work"};
 	int old = dup(STDERR_FILENO), fd = memfd_create("said", MFD_CLOEXEC), result;
 	off_t size;
 
@@ -119,7 +119,7 @@ static void work_that_succeeds_is_done_once_by_one_child(void **state)
 
 static void every_part_but_those_that_end_the_child_is_done_once(void **state)
 {
-	void (*const ends[])(void) = {crash, be_killed, leave};
+	void (*const ends[])(void) = {crash_child, be_killed, leave_child};
 	char *said;
 	bool all;
 
@@ -152,9 +152,9 @@ static void each_end_has_its_reason(void **state)
 	char *said;
 	bool all;
 
-	plan[0] = crash;
+	plan[0] = crash_child;
 	plan[1] = be_killed;
-	plan[2] = leave;
+	plan[2] = leave_child;
 	assert_int_equal(run_all(&all, &said), RESULT);
 	assert_non_null(strstr(said,
 			       "part 0: not made: gputrace crashed over it (signal 6, Aborted): report the crash, with "
@@ -173,7 +173,7 @@ static void work_that_ends_outside_of_parts_is_not_begun_for_ever(void **state)
 	char *said;
 	bool all;
 
-	plan[BEFORE] = crash;
+	plan[BEFORE] = crash_child;
 	assert_int_equal(run_all(&all, &said), -1);
 	assert_false(all);
 	assert_int_equal(counts->children, 1);

@@ -100,7 +100,7 @@ static void a_command_that_cannot_be_executed_says_why(void **state)
 	assert_int_equal(command_check("no-such-command-anywhere", NULL), -ENOENT);
 	assert_int_equal(command_check("touch", "/nowhere"), -ENOENT);
 	assert_int_equal(command_check("touch", "/nowhere:/usr/bin:/bin"), 0);
-	assert_int_equal(command_check(folder, NULL), -EACCES);
+	assert_int_equal(command_check(folder, NULL), -EISDIR);
 	free(script);
 }
 

@@ -35,7 +35,7 @@ static int errno_of(long result)
 }
 
 /* The error of the attempt in a confined process; 0: it was permitted. */
-static int confined(const struct options *options, int (*attempt)(const char *path), const char *path)
+static int try_confined(const struct options *options, int (*attempt)(const char *path), const char *path)
 {
 	pid_t child = fork();
 	int status;
@@ -48,12 +48,12 @@ static int confined(const struct options *options, int (*attempt)(const char *pa
 	return WEXITSTATUS(status);
 }
 
-static int reads(const char *path)
+static int try_read(const char *path)
 {
 	return errno_of(open(path, O_RDONLY | O_CLOEXEC));
 }
 
-static int creates(const char *path)
+static int try_create(const char *path)
 {
 	return errno_of(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
 }
@@ -74,12 +74,12 @@ static int writes_output(const char *path)
 	return -err;
 }
 
-static int removes(const char *path)
+static int try_remove(const char *path)
 {
 	return errno_of(unlink(path));
 }
 
-static int executes(const char *path)
+static int try_execute(const char *path)
 {
 	char *argv[] = {(char *)(uintptr_t) "true", NULL};
 
@@ -91,7 +91,7 @@ static int signals_its_parent(const char *path)
 	return errno_of(kill(getppid(), 0));
 }
 
-static int connects(const char *path)
+static int try_connect(const char *path)
 {
 	struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(9)};
 
@@ -99,7 +99,7 @@ static int connects(const char *path)
 	return errno_of(connect(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), (void *)&address, sizeof(address)));
 }
 
-static int listens(const char *path)
+static int try_listen(const char *path)
 {
 	struct sockaddr_in address = {.sin_family = AF_INET};
 
@@ -114,14 +114,14 @@ static void a_file_is_read_anywhere_and_written_nowhere_else(void **state)
 
 	if (landlock_version() < 1 || geteuid())
 		skip();
-	assert_int_equal(creates(made), 0);
-	assert_int_equal(confined(&options, reads, made), 0);
-	assert_int_equal(confined(&options, creates, made), EACCES);
-	assert_int_equal(confined(&options, removes, made), EACCES);
-	assert_int_equal(confined(&options, makes_temporary, ELSEWHERE), EACCES);
-	assert_int_equal(removes(made), 0);
-	assert_int_equal(confined(&options, creates, made), EACCES);
-	assert_int_equal(confined(&options, makes_temporary, "/var/tmp"), 0);
+	assert_int_equal(try_create(made), 0);
+	assert_int_equal(try_confined(&options, try_read, made), 0);
+	assert_int_equal(try_confined(&options, try_create, made), EACCES);
+	assert_int_equal(try_confined(&options, try_remove, made), EACCES);
+	assert_int_equal(try_confined(&options, makes_temporary, ELSEWHERE), EACCES);
+	assert_int_equal(try_remove(made), 0);
+	assert_int_equal(try_confined(&options, try_create, made), EACCES);
+	assert_int_equal(try_confined(&options, makes_temporary, "/var/tmp"), 0);
 	free(made);
 }
 
@@ -134,12 +134,12 @@ static void an_output_is_written_where_its_name_leads(void **state)
 	if (landlock_version() < 1 || geteuid())
 		skip();
 	assert_int_equal(symlink(made, link), 0);
-	assert_int_equal(confined(&options, writes_output, link), EACCES);
+	assert_int_equal(try_confined(&options, writes_output, link), EACCES);
 	options.outputs.list.items = outputs;
 	options.outputs.list.count = 2;
-	assert_int_equal(confined(&options, writes_output, link), 0);
-	assert_int_equal(confined(&options, writes_output, made), 0); /* replaces the existing file */
-	assert_int_equal(removes(made), 0);
+	assert_int_equal(try_confined(&options, writes_output, link), 0);
+	assert_int_equal(try_confined(&options, writes_output, made), 0); /* replaces the existing file */
+	assert_int_equal(try_remove(made), 0);
 	free(made);
 	free(link);
 }
@@ -151,15 +151,15 @@ static void nothing_is_executed_and_no_one_is_reached(void **state)
 
 	if (version < 1)
 		skip();
-	assert_int_equal(confined(&report, executes, "/bin/true"), EACCES);
+	assert_int_equal(try_confined(&report, try_execute, "/bin/true"), EACCES);
 	if (version >= 4) {
-		assert_int_equal(confined(&report, connects, NULL), EACCES);
-		assert_int_equal(confined(&report, listens, NULL), EACCES);
-		assert_int_equal(confined(&view, listens, NULL), 0);
-		assert_int_equal(confined(&view, connects, NULL), EACCES);
+		assert_int_equal(try_confined(&report, try_connect, NULL), EACCES);
+		assert_int_equal(try_confined(&report, try_listen, NULL), EACCES);
+		assert_int_equal(try_confined(&view, try_listen, NULL), 0);
+		assert_int_equal(try_confined(&view, try_connect, NULL), EACCES);
 	}
 	if (version >= 6)
-		assert_int_equal(confined(&report, signals_its_parent, NULL), EPERM);
+		assert_int_equal(try_confined(&report, signals_its_parent, NULL), EPERM);
 }
 
 int main(void)

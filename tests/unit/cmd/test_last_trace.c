@@ -58,7 +58,7 @@ static int open_log(const char *text, off_t bytes)
 	return fd;
 }
 
-static void keep(const char *text)
+static void keep_trace(const char *text)
 {
 	int fd = open_log(text, 0);
 
@@ -72,7 +72,7 @@ static unsigned count_kept(void)
 	return count_matching("gputrace/2*Z.gpt");
 }
 
-static int choose(enum subcommand subcommand, struct options *options)
+static int choose_trace(enum subcommand subcommand, struct options *options)
 {
 	static struct options last;
 	int err;
@@ -104,7 +104,7 @@ static const char *last_text(void)
 {
 	struct options options;
 
-	assert_int_equal(choose(SUBCOMMAND_REPORT, &options), 0);
+	assert_int_equal(choose_trace(SUBCOMMAND_REPORT, &options), 0);
 	return text_of(options.log);
 }
 
@@ -122,13 +122,13 @@ static void the_last_is_read_and_diff_reads_the_last_two(void **state)
 {
 	struct options options;
 
-	assert_int_equal(choose(SUBCOMMAND_REPORT, &options), -ENOENT);
-	keep("first");
-	assert_int_equal(choose(SUBCOMMAND_DIFF, &options), -ENOENT);
-	keep("second");
-	keep("third");
+	assert_int_equal(choose_trace(SUBCOMMAND_REPORT, &options), -ENOENT);
+	keep_trace("first");
+	assert_int_equal(choose_trace(SUBCOMMAND_DIFF, &options), -ENOENT);
+	keep_trace("second");
+	keep_trace("third");
 	assert_string_equal(last_text(), "third");
-	assert_int_equal(choose(SUBCOMMAND_DIFF, &options), 0);
+	assert_int_equal(choose_trace(SUBCOMMAND_DIFF, &options), 0);
 	assert_string_equal(text_of(options.log), "second");
 	assert_string_equal(text_of(options.logs.list.items[1]), "third");
 	assert_false(last_trace_is("x.gpt"));
@@ -145,7 +145,7 @@ static void a_trace_is_the_log_itself_and_its_user_s_alone(void **state)
 	assert_int_equal(log.st_nlink, 1); /* no second file was written */
 	assert_int_equal(log.st_mode & 0777, 0600);
 	assert_int_equal(status_of("gputrace").st_mode & 0777, 0700);
-	assert_int_equal(choose(SUBCOMMAND_REPORT, &options), 0);
+	assert_int_equal(choose_trace(SUBCOMMAND_REPORT, &options), 0);
 	close(fd);
 }
 
@@ -155,14 +155,14 @@ static void five_are_kept_and_the_oldest_goes(void **state)
 	struct options options;
 	int fd;
 
-	keep("x");
+	keep_trace("x");
 	fd = open(other, O_CREAT | O_WRONLY | O_CLOEXEC, 0600); /* the user's */
 	assert_true(fd >= 0);
 	close(fd);
 	for (; *text < '7'; ++*text)
-		keep(text);
+		keep_trace(text);
 	assert_int_equal(count_kept(), LAST_TRACES_MOST);
-	assert_int_equal(choose(SUBCOMMAND_DIFF, &options), 0);
+	assert_int_equal(choose_trace(SUBCOMMAND_DIFF, &options), 0);
 	assert_string_equal(text_of(options.log), "5");
 	assert_string_equal(text_of(options.logs.list.items[1]), "6");
 	assert_int_equal(access(other, F_OK), 0);
@@ -192,7 +192,7 @@ static void together_they_have_no_more_than_a_gigabyte(void **state)
 {
 	int large = open_log("large", 600000000), too_large = open_log("too large", LAST_TRACES_BYTES + 1);
 
-	keep("small");
+	keep_trace("small");
 	last_trace_keep(large);
 	assert_int_equal(count_kept(), 2);
 	last_trace_keep(large);
@@ -211,11 +211,11 @@ static void one_after_a_clock_that_was_ahead_is_the_last(void **state)
 {
 	char *ahead = in_folder("gputrace/29991231T235959.999999Z.gpt");
 
-	keep("first");
+	keep_trace("first");
 	assert_int_equal(close(open(ahead, O_CREAT | O_WRONLY | O_CLOEXEC, 0600)), 0);
-	keep("second");
+	keep_trace("second");
 	assert_string_equal(last_text(), "second");
-	keep("third");
+	keep_trace("third");
 	assert_string_equal(last_text(), "third");
 	free(ahead);
 }
@@ -225,10 +225,10 @@ static void a_name_that_is_taken_is_not_taken_again(void **state)
 	char *ahead = in_folder("gputrace/29991231T235959.999998Z.gpt"),
 	     *next = in_folder("gputrace/29991231T235959.999999Z.gpt");
 
-	keep("first");
+	keep_trace("first");
 	assert_int_equal(close(open(ahead, O_CREAT | O_WRONLY | O_CLOEXEC, 0600)), 0);
 	assert_int_equal(mkdir(next, 0700), 0); /* as one of a gputrace that ended at the same time */
-	keep("second");
+	keep_trace("second");
 	assert_string_equal(last_text(), "second");
 	assert_int_equal(rmdir(next), 0);
 	free(ahead);
@@ -245,7 +245,7 @@ static void two_that_end_at_once_are_both_kept(void **state)
 		assert_true(children[i] >= 0);
 		if (!children[i]) {
 			for (unsigned n = 0; n < EACH; n++)
-				keep(i ? "a" : "b");
+				keep_trace(i ? "a" : "b");
 			_exit(0);
 		}
 	}
@@ -326,7 +326,7 @@ static void what_a_killed_gputrace_had_copied_is_no_trace(void **state)
 	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0); /* as a gputrace that is copying */
 	keep_by_copy("third");
 	assert_int_equal(count_parts(), 1);
-	assert_int_equal(choose(SUBCOMMAND_DIFF, &options), 0);
+	assert_int_equal(choose_trace(SUBCOMMAND_DIFF, &options), 0);
 	assert_string_equal(text_of(options.log), "second");
 	assert_string_equal(text_of(options.logs.list.items[1]), "third");
 	close(fd);
@@ -372,7 +372,7 @@ static void under_sudo_it_is_that_of_who_called_it(void **state)
 	assert_int_equal(status_of("home/gputrace").st_mode & 0777, 0700);
 	assert_string_equal(last_text(), "log");
 	unsetenv("SUDO_UID"); /* the same user without sudo: root is not the folder's owner */
-	assert_int_equal(choose(SUBCOMMAND_REPORT, &(struct options){0}), -EEXIST);
+	assert_int_equal(choose_trace(SUBCOMMAND_REPORT, &(struct options){0}), -EEXIST);
 	/* this process has its own rights again */
 	assert_int_equal(setfsuid((uid_t)-1), 0);
 	assert_int_equal(setfsgid((gid_t)-1), (int)getegid());
@@ -387,15 +387,15 @@ static void what_the_caller_of_sudo_may_not_write_is_not_written(void **state)
 	call_by_sudo();
 	assert_int_equal(mkdir(root_s, 0755), 0);
 	assert_int_equal(symlink(root_s, way), 0); /* the folder is a link */
-	keep("log");
-	assert_int_equal(choose(SUBCOMMAND_REPORT, &(struct options){0}), -ENOTDIR);
+	keep_trace("log");
+	assert_int_equal(choose_trace(SUBCOMMAND_REPORT, &(struct options){0}), -ENOTDIR);
 	assert_int_equal(unlink(way), 0);
 	setenv("XDG_STATE_HOME", root_s, 1); /* the folder of state is root's */
-	keep("log");
+	keep_trace("log");
 	assert_int_equal(rmdir(home), 0);
 	assert_int_equal(symlink(root_s, home), 0); /* the folder of state is a link to it */
 	setenv("XDG_STATE_HOME", home, 1);
-	keep("log");
+	keep_trace("log");
 	assert_int_equal(rmdir(root_s), 0); /* which has stayed empty */
 	free(root_s);
 	free(home);
@@ -406,7 +406,7 @@ static void a_link_in_the_folder_is_no_trace(void **state)
 {
 	char *link = in_folder("gputrace/29991231T235959.999999Z.gpt");
 
-	keep("log");
+	keep_trace("log");
 	assert_int_equal(symlink("/etc/passwd", link), 0);
 	assert_string_equal(last_text(), "log");
 	free(link);

@@ -87,7 +87,7 @@ static void a_value_that_is_nearly_a_name_is_recognised(void **state)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		snprintf(wanted, sizeof(wanted), ": did you mean %s?", cases[i].meant);
-		assert_refused(parse(cases[i].words), cases[i].option, wanted);
+		assert_refused(parse_words(cases[i].words), cases[i].option, wanted);
 	}
 	assert_int_equal(PARSE("--metric", "wall"), -EINVAL);
 	assert_null(strstr(why, "did you mean"));

@@ -22,7 +22,7 @@ static void use_zone(const char *zone)
 }
 
 /* `seconds` long, starting `start_s` seconds after 1970-01-01; CLOCK_MONOTONIC began BOOT seconds before that. */
-static struct moment_clock recording(int64_t start_s, uint64_t seconds)
+static struct moment_clock make_clock(int64_t start_s, uint64_t seconds)
 {
 	return (struct moment_clock){.start_ns = BOOT * SECOND,
 				     .end_ns = (BOOT + seconds) * SECOND,
@@ -30,7 +30,7 @@ static struct moment_clock recording(int64_t start_s, uint64_t seconds)
 }
 
 /* In milliseconds since the start of the recording. */
-static int64_t resolved(const char *text, struct moment_clock clock)
+static int64_t resolve_moment(const char *text, struct moment_clock clock)
 {
 	struct moment moment;
 
@@ -43,16 +43,16 @@ static int64_t resolved(const char *text, struct moment_clock clock)
 
 static void times_since_the_start_have_units_or_minutes(void **state)
 {
-	struct moment_clock hour = recording(AFTERNOON, 3600);
+	struct moment_clock hour = make_clock(AFTERNOON, 3600);
 
-	assert_int_equal(resolved("0", hour), 0);
-	assert_int_equal(resolved("0s", hour), 0);
-	assert_int_equal(resolved("5", hour), 5000);
-	assert_int_equal(resolved("5s", hour), 5000);
-	assert_int_equal(resolved("500ms", hour), 500);
-	assert_int_equal(resolved("1.5m", hour), 90000);
-	assert_int_equal(resolved("1:30", hour), 90000);
-	assert_int_equal(resolved("90:05.25", hour), 5405250);
+	assert_int_equal(resolve_moment("0", hour), 0);
+	assert_int_equal(resolve_moment("0s", hour), 0);
+	assert_int_equal(resolve_moment("5", hour), 5000);
+	assert_int_equal(resolve_moment("5s", hour), 5000);
+	assert_int_equal(resolve_moment("500ms", hour), 500);
+	assert_int_equal(resolve_moment("1.5m", hour), 90000);
+	assert_int_equal(resolve_moment("1:30", hour), 90000);
+	assert_int_equal(resolve_moment("90:05.25", hour), 5405250);
 }
 
 static void what_is_no_moment_is_refused(void **state)
@@ -89,39 +89,39 @@ static void what_is_no_moment_is_refused(void **state)
 static void dates_are_local_unless_they_say_where(void **state)
 {
 	use_zone("XYZ-2");
-	assert_int_equal(resolved("2026-11-22T14:03:20Z", recording(AFTERNOON, 3600)), 200000);
-	assert_int_equal(resolved("2026-11-22T16:03:20", recording(AFTERNOON, 3600)), 200000);
-	assert_int_equal(resolved("2026-11-22 16:03:20.5", recording(AFTERNOON, 3600)), 200500);
-	assert_int_equal(resolved("2026-11-22T15:03:20+01:00", recording(AFTERNOON, 3600)), 200000);
-	assert_int_equal(resolved("2026-11-22T08:33:20-0530", recording(AFTERNOON, 3600)), 200000);
-	assert_int_equal(resolved("2026-11-22T13:00:00Z", recording(AFTERNOON, 3600)), -3600000);
+	assert_int_equal(resolve_moment("2026-11-22T14:03:20Z", make_clock(AFTERNOON, 3600)), 200000);
+	assert_int_equal(resolve_moment("2026-11-22T16:03:20", make_clock(AFTERNOON, 3600)), 200000);
+	assert_int_equal(resolve_moment("2026-11-22 16:03:20.5", make_clock(AFTERNOON, 3600)), 200500);
+	assert_int_equal(resolve_moment("2026-11-22T15:03:20+01:00", make_clock(AFTERNOON, 3600)), 200000);
+	assert_int_equal(resolve_moment("2026-11-22T08:33:20-0530", make_clock(AFTERNOON, 3600)), 200000);
+	assert_int_equal(resolve_moment("2026-11-22T13:00:00Z", make_clock(AFTERNOON, 3600)), -3600000);
 }
 
 static void a_time_of_day_is_one_of_the_recording(void **state)
 {
 	use_zone("XYZ-2");
-	assert_int_equal(resolved("16:03:20", recording(AFTERNOON, 3600)), 200000);
-	assert_int_equal(resolved("14:03:20Z", recording(AFTERNOON, 3600)), 200000);
+	assert_int_equal(resolve_moment("16:03:20", make_clock(AFTERNOON, 3600)), 200000);
+	assert_int_equal(resolve_moment("14:03:20Z", make_clock(AFTERNOON, 3600)), 200000);
 	use_zone("UTC");
-	assert_int_equal(resolved("14:03:20.25", recording(AFTERNOON, 3600)), 200250);
+	assert_int_equal(resolve_moment("14:03:20.25", make_clock(AFTERNOON, 3600)), 200250);
 }
 
 static void a_time_of_day_beyond_midnight_is_of_the_next_day(void **state)
 {
-	struct moment_clock night = recording(AFTERNOON + 10 * 3600 - 30, 60); /* from 23:59:30 on */
+	struct moment_clock night = make_clock(AFTERNOON + 10 * 3600 - 30, 60); /* from 23:59:30 on */
 
 	use_zone("UTC");
-	assert_int_equal(resolved("23:59:40", night), 10000);
-	assert_int_equal(resolved("00:00:10", night), 40000);
-	assert_int_equal(resolved("13:59:00", recording(AFTERNOON, 24 * 3600)), (24 * 3600 - 60) * 1000ll);
+	assert_int_equal(resolve_moment("23:59:40", night), 10000);
+	assert_int_equal(resolve_moment("00:00:10", night), 40000);
+	assert_int_equal(resolve_moment("13:59:00", make_clock(AFTERNOON, 24 * 3600)), (24 * 3600 - 60) * 1000ll);
 }
 
 static void a_time_of_day_outside_is_the_nearest(void **state)
 {
 	use_zone("UTC");
-	assert_int_equal(resolved("13:50:00", recording(AFTERNOON, 3600)), -600000);
-	assert_int_equal(resolved("15:10:00", recording(AFTERNOON, 3600)), 4200000);
-	assert_int_equal(resolved("23:50:00", recording(AFTERNOON - 14 * 3600, 3600)), -600000);
+	assert_int_equal(resolve_moment("13:50:00", make_clock(AFTERNOON, 3600)), -600000);
+	assert_int_equal(resolve_moment("15:10:00", make_clock(AFTERNOON, 3600)), 4200000);
+	assert_int_equal(resolve_moment("23:50:00", make_clock(AFTERNOON - 14 * 3600, 3600)), -600000);
 }
 
 static void a_clock_that_a_log_made_up_does_no_harm(void **state)

@@ -19,7 +19,7 @@
 
 static void no_argument_traces_the_whole_machine(void **state)
 {
-	assert_int_equal(parse((const char *const[]){NULL}), 0);
+	assert_int_equal(parse_words((const char *const[]){NULL}), 0);
 	assert_int_equal(options.subcommand, SUBCOMMAND_RECORD);
 	assert_int_equal(options.pids.list.count, 0);
 	assert_null(options.command);
@@ -614,7 +614,7 @@ static void without_a_log_the_last_trace_is_read(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof(read_one) / sizeof(read_one[0]); i++) {
-		assert_int_equal(parse(read_one[i]), 0);
+		assert_int_equal(parse_words(read_one[i]), 0);
 		assert_true(options.reads_last);
 		assert_null(options.log);
 	}
@@ -1015,7 +1015,7 @@ static void what_cannot_be_done_is_said_with_what_can(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		assert_refused(parse(cases[i].words), cases[i].named, cases[i].accepted);
+		assert_refused(parse_words(cases[i].words), cases[i].named, cases[i].accepted);
 }
 
 /* An option may have several rows, one for each subcommand that takes it differently. */

@@ -21,7 +21,7 @@
 #define STRANGER 4242 /* a user id that no one has here */
 
 /* The content of the file; "" if there is none. */
-static const char *content(const char *name)
+static const char *content_of(const char *name)
 {
 	static char text[64];
 	char *path = in_folder(name);
@@ -103,9 +103,9 @@ static void a_file_gets_its_name_when_it_is_whole(void **state)
 
 	assert_int_equal(open_in_folder("a.json", &output), 0);
 	assert_int_equal(write(output.fd, "new", 3), 3);
-	assert_string_equal(content("a.json"), "");
+	assert_string_equal(content_of("a.json"), "");
 	assert_int_equal(output_commit(&output), 0);
-	assert_string_equal(content("a.json"), "new");
+	assert_string_equal(content_of("a.json"), "new");
 	output_close(&output);
 	assert_int_equal(count_files(), 1);
 }
@@ -118,7 +118,7 @@ static void an_abandoned_file_leaves_nothing_behind(void **state)
 	assert_int_equal(open_in_folder("a.json", &output), 0);
 	assert_int_equal(write(output.fd, "new", 3), 3);
 	output_close(&output);
-	assert_string_equal(content("a.json"), "old");
+	assert_string_equal(content_of("a.json"), "old");
 	assert_int_equal(count_files(), 1);
 }
 
@@ -126,7 +126,7 @@ static void an_old_file_is_replaced(void **state)
 {
 	make_old("a.json");
 	assert_int_equal(write_new("a.json"), 0);
-	assert_string_equal(content("a.json"), "new");
+	assert_string_equal(content_of("a.json"), "new");
 }
 
 static void files_are_readable_as_the_umask_says(void **state)
@@ -149,7 +149,7 @@ static void a_long_name_is_written_too(void **state)
 	name[255] = 0;
 	memcpy(name + 250, ".json", 5);
 	assert_int_equal(write_new(name), 0);
-	assert_string_equal(content(name), "new");
+	assert_string_equal(content_of(name), "new");
 }
 
 static void a_probe_says_what_opening_would_and_leaves_nothing(void **state)
@@ -185,10 +185,10 @@ static void links_of_our_own_are_followed(void **state)
 	make_link("dir", inner, 0);
 	make_link("chain.json", "dir/b.json", 0);
 	assert_int_equal(write_new("relative.json"), 0);
-	assert_string_equal(content("inner/a.json"), "new");
+	assert_string_equal(content_of("inner/a.json"), "new");
 	assert_true(S_ISLNK(status_of("relative.json").st_mode));
 	assert_int_equal(write_new("chain.json"), 0);
-	assert_string_equal(content("inner/b.json"), "new");
+	assert_string_equal(content_of("inner/b.json"), "new");
 	free(inner);
 }
 
@@ -198,7 +198,7 @@ static void a_link_of_a_stranger_is_not_followed(void **state)
 	make_old("victim");
 	make_link("a.json", "victim", STRANGER);
 	assert_int_equal(write_new("a.json"), -ELOOP);
-	assert_string_equal(content("victim"), "old");
+	assert_string_equal(content_of("victim"), "old");
 	assert_true(S_ISLNK(status_of("a.json").st_mode));
 }
 
@@ -212,7 +212,7 @@ static void a_folder_behind_a_link_of_a_stranger_is_not_entered(void **state)
 	make_link("mine", "dir", 0);
 	assert_int_equal(write_new("dir/a.json"), -ELOOP);
 	assert_int_equal(write_new("mine/a.json"), -ELOOP);
-	assert_string_equal(content("inner/a.json"), "");
+	assert_string_equal(content_of("inner/a.json"), "");
 	free(inner);
 }
 
@@ -240,7 +240,7 @@ static void links_of_the_user_who_called_sudo_are_followed(void **state)
 	setenv("SUDO_GID", "4343", 1);
 	make_link("a.json", "b.json", STRANGER);
 	assert_int_equal(write_new("a.json"), 0);
-	assert_string_equal(content("b.json"), "new");
+	assert_string_equal(content_of("b.json"), "new");
 }
 
 static void nonsense_in_sudo_variables_changes_nothing(void **state)
@@ -274,7 +274,7 @@ static void a_temporary_log_vanishes_or_is_kept_under_a_name(void **state)
 	log_file_close(&file);
 	unsetenv("TMPDIR");
 	assert_int_equal(count_files(), 1);
-	assert_string_equal(content(strrchr(kept, '/') + 1), "new");
+	assert_string_equal(content_of(strrchr(kept, '/') + 1), "new");
 	free(kept);
 }
 
@@ -286,9 +286,9 @@ static void a_log_of_the_user_gets_its_name_when_kept(void **state)
 
 	assert_int_equal(log_file_open(path, &file, &where), 0);
 	assert_int_equal(write(file.fd, "new", 3), 3);
-	assert_string_equal(content("a.gpt"), "");
+	assert_string_equal(content_of("a.gpt"), "");
 	assert_int_equal(log_file_keep(&file), 0);
-	assert_string_equal(content("a.gpt"), "new");
+	assert_string_equal(content_of("a.gpt"), "new");
 	assert_int_equal(log_file_keep(&file), 0);
 	log_file_close(&file);
 	assert_int_equal(count_files(), 1);

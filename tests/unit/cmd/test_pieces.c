@@ -51,7 +51,7 @@ static int write_file(void *context, unsigned number, uint64_t from, uint64_t to
 	return 0;
 }
 
-static int divide(struct disk *disk, uint64_t span)
+static int divide_span(struct disk *disk, uint64_t span)
 {
 	struct pieces pieces = {
 		.start_ns = BEGIN, .end_ns = BEGIN + span, .most = MOST, .write = write_file, .context = disk};
@@ -68,7 +68,7 @@ static void what_fits_is_one_file(void **state)
 {
 	struct disk disk = {.density = 0.001};
 
-	assert_int_equal(divide(&disk, 1000000), 0);
+	assert_int_equal(divide_span(&disk, 1000000), 0);
 	assert_int_equal(disk.files, 1);
 	assert_int_equal(disk.attempts, 1);
 }
@@ -77,7 +77,7 @@ static void files_are_nearly_full_and_few_are_written_twice(void **state)
 {
 	struct disk disk = {.density = 0.001};
 
-	assert_int_equal(divide(&disk, 1000000000), 0);
+	assert_int_equal(divide_span(&disk, 1000000000), 0);
 	assert_in_range(disk.files, 105, 150); /* 105.3 full files would hold all */
 	assert_true(disk.attempts < disk.files + 12);
 }
@@ -86,7 +86,7 @@ static void where_there_is_more_spans_are_shorter(void **state)
 {
 	struct disk disk = {.density = 0.001, .dense = BEGIN + 300000000, .dense_end = BEGIN + 400000000};
 
-	assert_int_equal(divide(&disk, 1000000000), 0);
+	assert_int_equal(divide_span(&disk, 1000000000), 0);
 	assert_in_range(disk.files, 200, 290); /* 1.9 million bytes in all */
 	assert_true(disk.attempts < disk.files + 30);
 }
@@ -95,7 +95,7 @@ static void a_size_that_is_too_small_is_an_error(void **state)
 {
 	struct disk disk = {.density = 100};
 
-	assert_int_equal(divide(&disk, 1000000000), -EFBIG);
+	assert_int_equal(divide_span(&disk, 1000000000), -EFBIG);
 	assert_true(disk.attempts < 100);
 }
 
@@ -103,7 +103,7 @@ static void a_recording_without_length_is_one_file(void **state)
 {
 	struct disk disk = {.density = 0.001};
 
-	assert_int_equal(divide(&disk, 0), 0);
+	assert_int_equal(divide_span(&disk, 0), 0);
 	assert_int_equal(disk.files, 1);
 }
 
@@ -111,7 +111,7 @@ static void another_error_ends_it(void **state)
 {
 	struct disk disk = {.density = 0.001, .error = -ENOSPC};
 
-	assert_int_equal(divide(&disk, 1000000), -ENOSPC);
+	assert_int_equal(divide_span(&disk, 1000000), -ENOSPC);
 	assert_int_equal(disk.attempts, 1);
 }
 

@@ -30,7 +30,7 @@ struct job {
 	collective_list collectives;
 };
 
-static void add(struct job *job, int rank, uint64_t number, const char *name, enum work_state state)
+static void add_work(struct job *job, int rank, uint64_t number, const char *name, enum work_state state)
 {
 	struct dump_group *group = &job->groups[rank];
 	struct dump_work *work = &group->works[group->work_count++];
@@ -43,7 +43,7 @@ static void add(struct job *job, int rank, uint64_t number, const char *name, en
 	}
 }
 
-static void begin(struct job *job)
+static void begin_job(struct job *job)
 {
 	memset(job, 0, sizeof(*job));
 	for (int i = 0; i < RANKS; i++) {
@@ -64,7 +64,7 @@ static void begin(struct job *job)
 	}
 }
 
-static void end(struct job *job)
+static void end_job(struct job *job)
 {
 	collectives_free(&job->collectives);
 	array_free(&job->ranks);
@@ -90,14 +90,14 @@ static void each_rank_is_said_to_have_done_what_it_has_recorded(void **state)
 	struct job job;
 
 	(void)state;
-	begin(&job);
-	add(&job, 0, 4, "nccl:all_reduce", WORK_SCHEDULED);
-	add(&job, 0, 5, "nccl:all_reduce", WORK_SCHEDULED);
-	add(&job, 1, 4, "nccl:all_reduce", WORK_STARTED);
-	add(&job, 2, 4, "nccl:all_reduce", WORK_COMPLETED);
-	add(&job, 2, 5, "nccl:all_reduce", WORK_SCHEDULED);
-	add(&job, 3, 4, "nccl:all_reduce", WORK_GIVEN_UP);
-	add(&job, 4, 9, "nccl:all_reduce", WORK_COMPLETED);
+	begin_job(&job);
+	add_work(&job, 0, 4, "nccl:all_reduce", WORK_SCHEDULED);
+	add_work(&job, 0, 5, "nccl:all_reduce", WORK_SCHEDULED);
+	add_work(&job, 1, 4, "nccl:all_reduce", WORK_STARTED);
+	add_work(&job, 2, 4, "nccl:all_reduce", WORK_COMPLETED);
+	add_work(&job, 2, 5, "nccl:all_reduce", WORK_SCHEDULED);
+	add_work(&job, 3, 4, "nccl:all_reduce", WORK_GIVEN_UP);
+	add_work(&job, 4, 9, "nccl:all_reduce", WORK_COMPLETED);
 	collectives_find(&job.collectives, &job.list, &job.ranks);
 	must_print(
 		&job,
@@ -112,7 +112,7 @@ static void each_rank_is_said_to_have_done_what_it_has_recorded(void **state)
 		"    rank 3 (process 103): PyTorch no longer waits for it (a timeout, or an error)\n"
 		"    rank 4 (process 104): no longer in the recorder\n"
 		"    1 of its ranks was not looked at\n");
-	end(&job);
+	end_job(&job);
 }
 
 /* Operations that are called as a group share one number and one event, which the last entry has. */
@@ -121,15 +121,15 @@ static void of_operations_that_were_called_as_a_group_the_whole_waits(void **sta
 	struct job job;
 
 	(void)state;
-	begin(&job);
-	add(&job, 0, 4, "nccl:_all_gather_base", WORK_UNKNOWN);
-	add(&job, 0, 4, "nccl:_all_gather_base", WORK_UNKNOWN);
-	add(&job, 0, 4, "nccl:coalesced", WORK_SCHEDULED);
+	begin_job(&job);
+	add_work(&job, 0, 4, "nccl:_all_gather_base", WORK_UNKNOWN);
+	add_work(&job, 0, 4, "nccl:_all_gather_base", WORK_UNKNOWN);
+	add_work(&job, 0, 4, "nccl:coalesced", WORK_SCHEDULED);
 	collectives_find(&job.collectives, &job.list, &job.ranks);
 	assert_int_equal(job.collectives.count, 1);
 	assert_int_equal(job.collectives.items[0].ranks.items[0].part, PART_WAITS);
 	assert_string_equal(job.collectives.items[0].name, "nccl:coalesced");
-	end(&job);
+	end_job(&job);
 }
 
 static void what_was_called_just_now_is_on_its_way(void **state)
@@ -137,12 +137,12 @@ static void what_was_called_just_now_is_on_its_way(void **state)
 	struct job job;
 
 	(void)state;
-	begin(&job);
-	add(&job, 0, 1, "nccl:all_reduce", WORK_SCHEDULED);
+	begin_job(&job);
+	add_work(&job, 0, 1, "nccl:all_reduce", WORK_SCHEDULED);
 	job.works[0][0].since_ns = NOW_NS - 100000000;
 	collectives_find(&job.collectives, &job.list, &job.ranks);
 	must_print(&job, "");
-	end(&job);
+	end_job(&job);
 }
 
 static void another_job_s_group_of_the_same_name_is_another_one(void **state)
@@ -150,9 +150,9 @@ static void another_job_s_group_of_the_same_name_is_another_one(void **state)
 	struct job job;
 
 	(void)state;
-	begin(&job);
+	begin_job(&job);
 	for (int i = 0; i < 2; i++)
-		add(&job, i, 4 + (uint64_t)i, "nccl:all_reduce", WORK_SCHEDULED);
+		add_work(&job, i, 4 + (uint64_t)i, "nccl:all_reduce", WORK_SCHEDULED);
 	job.processes[1].job = "localhost:2";
 	for (int i = 0; i < 2; i++) { /* of a group whose members are not known */
 		job.groups[i].rank_count = 0;
@@ -164,7 +164,7 @@ static void another_job_s_group_of_the_same_name_is_another_one(void **state)
 		assert_int_equal(job.collectives.items[i].number, 4 + i);
 		assert_int_equal(job.collectives.items[i].ranks.count, 1);
 	}
-	end(&job);
+	end_job(&job);
 }
 
 /* As with a file as init_method: there is no MASTER_ADDR. */
@@ -200,9 +200,9 @@ static void what_a_forked_child_has_of_its_parent_is_not_its_own(void **state)
 	struct job job;
 
 	(void)state;
-	begin(&job);
+	begin_job(&job);
 	for (int i = 0; i < 2; i++)
-		add(&job, i, 4, "nccl:all_reduce", WORK_SCHEDULED);
+		add_work(&job, i, 4, "nccl:all_reduce", WORK_SCHEDULED);
 	job.processes[1].forked = true;
 	job.processes[1].parent = job.processes[0].pid;
 	job.ranks.items[1].number = -1; /* as ranks_find sets it for a rank's child */
@@ -210,7 +210,7 @@ static void what_a_forked_child_has_of_its_parent_is_not_its_own(void **state)
 	assert_int_equal(job.collectives.count, 1);
 	for (size_t i = 0; i < job.collectives.items[0].ranks.count; i++)
 		assert_ptr_not_equal(job.collectives.items[0].ranks.items[i].process, &job.processes[1]);
-	end(&job);
+	end_job(&job);
 }
 
 static void ranks_without_a_recorder_are_told_how_to_have_one(void **state)
@@ -218,13 +218,13 @@ static void ranks_without_a_recorder_are_told_how_to_have_one(void **state)
 	struct job job;
 
 	(void)state;
-	begin(&job);
+	begin_job(&job);
 	collectives_find(&job.collectives, &job.list, &job.ranks);
 	must_print(&job, "\nPyTorch's Flight Recorder has nothing of these ranks (before PyTorch 2.11 it is off: "
 			 "TORCH_NCCL_TRACE_BUFFER_SIZE=2000 turns it on; that of 2.7 and later can be read)\n");
-	add(&job, 0, 1, "nccl:all_reduce", WORK_COMPLETED);
+	add_work(&job, 0, 1, "nccl:all_reduce", WORK_COMPLETED);
 	must_print(&job, "");
-	end(&job);
+	end_job(&job);
 }
 
 int main(void)

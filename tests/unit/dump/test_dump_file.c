@@ -24,7 +24,7 @@ static int file_of(const char *text, size_t size)
 	return fd;
 }
 
-static char *written(size_t *size)
+static char *write_dump(size_t *size)
 {
 	static const uint64_t members[] = {0, 1};
 	struct dump_frame frame = {.function = "step", .file = "/home/\"me\"/train.py", .line = 7};
@@ -85,7 +85,7 @@ static void what_was_written_is_read(void **state)
 	int fd;
 
 	(void)state;
-	text = written(&size);
+	text = write_dump(&size);
 	fd = file_of(text, size);
 	free(text);
 	assert_true(dump_file_is_one(fd));
@@ -131,7 +131,7 @@ static void one_that_ends_anywhere_is_said_to(void **state)
 	size_t size;
 
 	(void)state;
-	text = written(&size);
+	text = write_dump(&size);
 	for (size_t cut = 0; cut + 2 < size; cut += 7) { /* all but the last bracket and the end of its line */
 		look_list looks = {0};
 		int fd = file_of(text, cut);

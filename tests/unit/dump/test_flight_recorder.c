@@ -105,7 +105,7 @@ struct memory {
 	struct looker looker;
 };
 
-static void *take(struct memory *memory, size_t bytes)
+static void *take_bytes(struct memory *memory, size_t bytes)
 {
 	void *taken = memory->top;
 
@@ -116,7 +116,7 @@ static void *take(struct memory *memory, size_t bytes)
 static void set_string(struct memory *memory, struct string *string, const char *text)
 {
 	string->length = strlen(text);
-	string->data = string->length < sizeof(string->local) ? string->local : take(memory, string->length + 1);
+	string->data = string->length < sizeof(string->local) ? string->local : take_bytes(memory, string->length + 1);
 	if (string->data != string->local)
 		memcpy(string->local, &string->length, sizeof(string->length)); /* the capacity */
 	memcpy(string->data, text, string->length + 1);
@@ -174,10 +174,10 @@ static void free_memory(struct memory *memory)
 /* A recorder that got `count` entries for its ring of RING; the library's data hold its address. */
 #define MAKE(version, recorder_version, count)                                                                         \
 	do {                                                                                                           \
-		struct recorder_##recorder_version *made = take(memory, sizeof(*made));                                \
-		struct entry_##version *ring = take(memory, RING * sizeof(*ring));                                     \
-		struct node *node = take(memory, sizeof(*node));                                                       \
-		uint64_t *ranks = take(memory, 3 * sizeof(*ranks));                                                    \
+		struct recorder_##recorder_version *made = take_bytes(memory, sizeof(*made));                          \
+		struct entry_##version *ring = take_bytes(memory, RING * sizeof(*ring));                               \
+		struct node *node = take_bytes(memory, sizeof(*node));                                                 \
+		uint64_t *ranks = take_bytes(memory, 3 * sizeof(*ranks));                                              \
                                                                                                                        \
 		for (size_t i = 0; i < (count); i++)                                                                   \
 			FILL(&ring[i % RING], i, count);                                                               \
@@ -305,7 +305,7 @@ static void how_each_ended_is_what_is_recorded(void **state)
 }
 
 /* Damages one value.  The reader must follow what a program writes only as far as it is valid. */
-static void lie(struct memory *memory, unsigned which)
+static void damage_value(struct memory *memory, unsigned which)
 {
 	struct recorder_2_10 *recorder = recorder_of(memory);
 	struct entry_2_10 *entry = &entries_of(memory)[2];
@@ -355,7 +355,7 @@ static void what_has_not_its_form_is_no_recorder(void **state)
 		if (which == 9)
 			memset(&entries_of(memory)[2].is_p2p, 7, 1);
 		else
-			lie(memory, which);
+			damage_value(memory, which);
 		flight_recorder_read(&memory->looker);
 		assert_int_equal(memory->process.group_count, 0);
 		free_memory(memory);

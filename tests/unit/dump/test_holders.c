@@ -18,7 +18,7 @@
 #define SUPPORTED_FIRST 8
 #define PROGRAM "tests/unit/dump/holders.py"
 
-static void search(struct holders_look *look, pid_t pid)
+static void search_process(struct holders_look *look, pid_t pid)
 {
 	holders_start(look, pid);
 	while (!holders_are_read(look))
@@ -76,10 +76,10 @@ static void check_python(const struct python *python, const char *layout)
 	size_t size = 0, tensors = 0, places = 0;
 
 	print_message("%s, %s layout\n", python->release, layout);
-	start(&child, argv, NULL, NULL);
+	start_child(&child, argv, NULL, NULL);
 	for (bool searched = false; getline(&line, &size, child.from) > 1; places++) {
 		if (!searched)
-			search(&look, child.pid);
+			search_process(&look, child.pid);
 		searched = true;
 		line[strcspn(line, "\n")] = '\0';
 		assert_null(look.holders->why);
@@ -93,7 +93,7 @@ static void check_python(const struct python *python, const char *layout)
 	assert_false(look.holders->is_cut);
 	holders_free(&look);
 	free(line);
-	end(&child);
+	end_child(&child);
 }
 
 static void what_a_program_says_that_it_holds_is_found(void **state)
@@ -103,7 +103,7 @@ static void what_a_program_says_that_it_holds_is_found(void **state)
 			check_python(&pythons[i], "new");
 }
 
-static const struct python *newest(void)
+static const struct python *newest_python(void)
 {
 	const struct python *found = NULL;
 
@@ -117,16 +117,16 @@ static const struct python *newest(void)
 
 static void so_is_it_in_the_layout_of_older_pytorchs(void **state)
 {
-	check_python(newest(), "old");
+	check_python(newest_python(), "old");
 }
 
-static void begin(struct child *child, const char *objects)
+static void start_program(struct child *child, const char *objects)
 {
-	const char *argv[] = {newest()->path, PROGRAM, "new", objects, NULL};
+	const char *argv[] = {newest_python()->path, PROGRAM, "new", objects, NULL};
 	char *line = NULL;
 	size_t size = 0;
 
-	start(child, argv, NULL, NULL);
+	start_child(child, argv, NULL, NULL);
 	while (getline(&line, &size, child->from) > 1)
 		;
 	free(line);
@@ -137,17 +137,17 @@ static void objects_that_change_all_the_time_are_read_to_an_end(void **state)
 	struct holders_look look;
 	struct child child;
 
-	begin(&child, "1000");
+	start_program(&child, "1000");
 	fputs("churn\n", child.to);
 	fflush(child.to);
 	for (int i = 0; i < 20; i++) {
-		search(&look, child.pid);
+		search_process(&look, child.pid);
 		assert_null(look.holders->why);
 		assert_int_equal(find_place(look.holders, "History.losses")->tensors, 1204);
 		assert_int_equal(kill(child.pid, 0), 0);
 		holders_free(&look);
 	}
-	end(&child);
+	end_child(&child);
 }
 
 static void a_million_objects_take_no_more_than_the_limits(void **state)
@@ -155,15 +155,15 @@ static void a_million_objects_take_no_more_than_the_limits(void **state)
 	struct holders_look look;
 	struct child child;
 
-	begin(&child, "1000000");
-	search(&look, child.pid);
+	start_program(&child, "1000000");
+	search_process(&look, child.pid);
 	assert_null(look.holders->why);
 	assert_true(look.holders->objects <= HOLDERS_OBJECTS_MAX);
 	/* All of them were read, or it says that they were not; what is near was read in any case. */
 	assert_true(look.holders->is_cut || look.holders->objects > 1000000);
 	assert_int_equal(find_place(look.holders, "History.losses")->tensors, 1204);
 	holders_free(&look);
-	end(&child);
+	end_child(&child);
 }
 
 static void a_process_that_has_ended_is_said_to_have(void **state)
@@ -172,14 +172,14 @@ static void a_process_that_has_ended_is_said_to_have(void **state)
 	siginfo_t ended;
 	struct child child;
 
-	begin(&child, "1000");
+	start_program(&child, "1000");
 	kill(child.pid, SIGKILL);
 	assert_int_equal(waitid(P_PID, (id_t)child.pid, &ended, WEXITED | WNOWAIT), 0);
-	search(&look, child.pid);
+	search_process(&look, child.pid);
 	assert_non_null(look.holders->why);
 	assert_int_equal(look.holders->storage_count, 0);
 	holders_free(&look);
-	end(&child);
+	end_child(&child);
 }
 
 static void a_process_may_end_at_any_moment_of_the_search(void **state)
@@ -188,7 +188,7 @@ static void a_process_may_end_at_any_moment_of_the_search(void **state)
 		struct holders_look look;
 		struct child child;
 
-		begin(&child, "1000");
+		start_program(&child, "1000");
 		holders_start(&look, child.pid);
 		usleep(us); /* any moment must do */
 		kill(child.pid, SIGKILL);
@@ -197,7 +197,7 @@ static void a_process_may_end_at_any_moment_of_the_search(void **state)
 		if (!look.holders->why)
 			assert_int_equal(find_place(look.holders, "History.losses")->tensors, 1204);
 		holders_free(&look);
-		end(&child);
+		end_child(&child);
 	}
 }
 
@@ -205,7 +205,7 @@ static void a_process_without_python_is_refused(void **state)
 {
 	struct holders_look look;
 
-	search(&look, getpid());
+	search_process(&look, getpid());
 	assert_string_equal(look.holders->why, "it has no Python that can be read");
 	holders_free(&look);
 }

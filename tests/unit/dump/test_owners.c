@@ -16,7 +16,7 @@
 static char names[MODULES][16];
 
 /* Threads 0, MODULES, 2 * MODULES, ... import module 0, and so on; names are not in the order of threads. */
-static void make(struct owners *owners)
+static void make_owners(struct owners *owners)
 {
 	for (unsigned i = 0; i < MODULES; i++)
 		snprintf(names[i], sizeof(names[i]), "module%u", i * 7919 % MODULES);
@@ -38,7 +38,7 @@ static void of_ten_thousand_threads_each_is_found_by_what_it_owns(void **state)
 	struct owners owners = {0};
 	char copy[sizeof(names[0])];
 
-	make(&owners);
+	make_owners(&owners);
 	assert_true(owners.read);
 	for (unsigned i = 0; i < THREADS; i++) {
 		unsigned first = i % MODULES;

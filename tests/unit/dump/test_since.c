@@ -17,7 +17,7 @@
 #define TID 12
 
 /* A thread in a system call, with a Python stack. */
-static struct dump_thread waiting(void)
+static struct dump_thread make_waiting(void)
 {
 	return (struct dump_thread){.tid = TID,
 				    .state = 'S',
@@ -34,7 +34,7 @@ static struct dump_thread waiting(void)
 
 static void a_thread_that_is_the_same_in_all_has_not_run(void **state)
 {
-	struct dump_thread thread = waiting();
+	struct dump_thread thread = make_waiting();
 	struct thread_runs earlier = runs_of(&thread);
 
 	(void)state;
@@ -43,7 +43,7 @@ static void a_thread_that_is_the_same_in_all_has_not_run(void **state)
 
 static void each_fact_that_differs_says_that_it_may_have_run(void **state)
 {
-	struct dump_thread same = waiting(), others[8];
+	struct dump_thread same = make_waiting(), others[8];
 	struct thread_runs earlier = runs_of(&same);
 
 	(void)state;
@@ -63,7 +63,7 @@ static void each_fact_that_differs_says_that_it_may_have_run(void **state)
 
 static void of_a_thread_that_runs_or_whose_run_time_is_not_counted_nothing_is_known(void **state)
 {
-	struct dump_thread runs = waiting(), uncounted = waiting();
+	struct dump_thread runs = make_waiting(), uncounted = make_waiting();
 	struct thread_runs earlier;
 
 	(void)state;
@@ -76,7 +76,7 @@ static void of_a_thread_that_runs_or_whose_run_time_is_not_counted_nothing_is_kn
 }
 
 /* Takes one look of a watch, which ended at `end_ns`. */
-static void take(struct watch *watch, struct dump_thread *thread, uint64_t begun_ns, uint64_t end_ns)
+static void take_look(struct watch *watch, struct dump_thread *thread, uint64_t begun_ns, uint64_t end_ns)
 {
 	struct dump_process process = {
 		.pid = getpid(), .threads = thread, .thread_count = 1, .begun_ns = begun_ns, .look_ns = 1};
@@ -89,19 +89,19 @@ static void take(struct watch *watch, struct dump_thread *thread, uint64_t begun
 
 static void a_watch_counts_from_the_end_of_the_first_look_to_the_begin_of_the_latest(void **state)
 {
-	struct dump_thread thread = waiting();
+	struct dump_thread thread = make_waiting();
 	struct watch watch = {0};
 
 	(void)state;
-	take(&watch, &thread, 1000 * MS, 1010 * MS);
+	take_look(&watch, &thread, 1000 * MS, 1010 * MS);
 	assert_int_equal(thread.not_run_ns, 0);
 	assert_int_equal(thread.same_frames_ns, 0);
-	thread = waiting();
-	take(&watch, &thread, 2000 * MS, 2010 * MS);
+	thread = make_waiting();
+	take_look(&watch, &thread, 2000 * MS, 2010 * MS);
 	assert_int_equal(thread.not_run_ns, 990 * MS);
-	thread = waiting();
+	thread = make_waiting();
 	thread.not_run_ns = thread.same_frames_ns = 500 * MS;
-	take(&watch, &thread, 31000 * MS, 31010 * MS);
+	take_look(&watch, &thread, 31000 * MS, 31010 * MS);
 	assert_int_equal(thread.not_run_ns, 29990 * MS);
 	assert_int_equal(thread.same_frames_ns, 29990 * MS);
 	watch_free(&watch);
@@ -109,21 +109,21 @@ static void a_watch_counts_from_the_end_of_the_first_look_to_the_begin_of_the_la
 
 static void what_ran_between_two_looks_of_a_watch_has_what_the_last_looks_know(void **state)
 {
-	struct dump_thread thread = waiting();
+	struct dump_thread thread = make_waiting();
 	struct watch watch = {0};
 
 	(void)state;
-	take(&watch, &thread, 1000 * MS, 1010 * MS);
-	thread = waiting();
+	take_look(&watch, &thread, 1000 * MS, 1010 * MS);
+	thread = make_waiting();
 	thread.run_ns++;
 	thread.not_run_ns = 500 * MS;
-	take(&watch, &thread, 2000 * MS, 2010 * MS);
+	take_look(&watch, &thread, 2000 * MS, 2010 * MS);
 	assert_int_equal(thread.not_run_ns, 500 * MS);
 	assert_int_equal(thread.same_frames_ns, 990 * MS);
-	thread = waiting();
+	thread = make_waiting();
 	thread.run_ns++;
 	thread.stack_hash++;
-	take(&watch, &thread, 3000 * MS, 3010 * MS);
+	take_look(&watch, &thread, 3000 * MS, 3010 * MS);
 	assert_int_equal(thread.not_run_ns, 990 * MS);
 	assert_int_equal(thread.same_frames_ns, 0);
 	watch_free(&watch);
@@ -136,9 +136,9 @@ static void frames_that_were_not_read_whole_are_not_the_same(void **state)
 
 	(void)state;
 	for (uint64_t i = 1; i < 4; i++) {
-		thread = waiting();
+		thread = make_waiting();
 		thread.torn = i == 2;
-		take(&watch, &thread, i * 1000 * MS, i * 1000 * MS + 10 * MS);
+		take_look(&watch, &thread, i * 1000 * MS, i * 1000 * MS + 10 * MS);
 		assert_int_equal(thread.same_frames_ns, 0);
 	}
 	watch_free(&watch);
@@ -147,7 +147,7 @@ static void frames_that_were_not_read_whole_are_not_the_same(void **state)
 /* Both stand still, until the child ends. */
 static void the_end_of_a_child_is_progress_of_its_parent(void **state)
 {
-	struct dump_thread threads[] = {waiting(), waiting()};
+	struct dump_thread threads[] = {make_waiting(), make_waiting()};
 	struct dump_process processes[] = {{.pid = getpid(), .threads = &threads[0], .thread_count = 1},
 					   {.parent = getpid(), .threads = &threads[1], .thread_count = 1}};
 	struct look looks[] = {{.process = &processes[0]}, {.process = &processes[1]}};

@@ -18,7 +18,7 @@
 #include "input/gpt/gpt.h"
 
 /* One file as a string, which the caller frees. */
-static char *exported(const struct model *model, export_write_fn *write_format, int process, bool by_launches)
+static char *export_file(const struct model *model, export_write_fn *write_format, int process, bool by_launches)
 {
 	const struct export_options options = {.process = process, .by_launches = by_launches};
 	struct sink sink;
@@ -54,7 +54,7 @@ static void assert_has(const char *text, const char *part)
 static void every_call_and_operation_has_one_row(void **state)
 {
 	struct model *model = sample_model(1, 3);
-	char *text = exported(model, chrome_write, -1, false);
+	char *text = export_file(model, chrome_write, -1, false);
 
 	assert_int_equal(count_of(text, "\"cat\":\"cuda_runtime\""), 15);
 	assert_int_equal(count_of(text, "\"cat\":\"cuda_driver\""), 3);
@@ -72,7 +72,7 @@ static void every_call_and_operation_has_one_row(void **state)
 static void times_count_from_the_start_of_the_trace(void **state)
 {
 	struct model *model = sample_model(1, 1);
-	char *text = exported(model, chrome_write, -1, false);
+	char *text = export_file(model, chrome_write, -1, false);
 
 	assert_has(text, "\"baseTimeNanoseconds\": 1700000001000000000,");
 	assert_has(text, "\"name\":\"cudaLaunchKernel\",\"pid\":41230,\"tid\":41230,\"ts\":1000.000,\"dur\":4.000,");
@@ -84,7 +84,7 @@ static void times_count_from_the_start_of_the_trace(void **state)
 static void a_kernel_row_says_how_full_the_gpu_was(void **state)
 {
 	struct model *model = sample_model(1, 1);
-	char *text = exported(model, chrome_write, -1, false);
+	char *text = export_file(model, chrome_write, -1, false);
 
 	/* 264 blocks of 8 warps on 132 multiprocessors of 2048 threads: 2 on each, of at most 4 (by registers). */
 	assert_has(text, "\"blocks per SM\":2.0,\"warps per SM\":16.0,\"grid\":[264,1,1],\"block\":[256,1,1],"
@@ -92,12 +92,12 @@ static void a_kernel_row_says_how_full_the_gpu_was(void **state)
 	free(text);
 	for (uint32_t i = 0; i < model->gpu_count; i++)
 		model->gpu[i].grid[0] = 132 * 100;
-	text = exported(model, chrome_write, -1, false);
+	text = export_file(model, chrome_write, -1, false);
 	assert_has(text, "\"blocks per SM\":100.0,\"warps per SM\":800.0,\"grid\":[13200,1,1],\"block\":[256,1,1],"
 			 "\"est. achieved occupancy %\":50,");
 	free(text);
 	model->devices[0].multiprocessors = 0;
-	text = exported(model, chrome_write, -1, false);
+	text = export_file(model, chrome_write, -1, false);
 	assert_has(text, "\"blocks per SM\":0.0,\"warps per SM\":0.0,");
 	assert_has(text, "\"est. achieved occupancy %\":0,");
 	free(text);
@@ -119,7 +119,7 @@ static void the_head_names_every_cause_of_loss(void **state)
 #undef MEMBER
 #undef COUNTER
 	model_losses(&model_source(model)->receipt, losses);
-	text = exported(model, chrome_write, -1, false);
+	text = export_file(model, chrome_write, -1, false);
 	for (size_t i = 0; i < MODEL_LOSSES; i++) {
 		char member[80];
 
@@ -133,7 +133,7 @@ static void the_head_names_every_cause_of_loss(void **state)
 static void a_wait_is_drawn_beside_the_stream_as_kineto_does(void **state)
 {
 	struct model *model = sample_model(1, 1);
-	char *text = exported(model, chrome_write, -1, false);
+	char *text = export_file(model, chrome_write, -1, false);
 
 	assert_has(text, "\"cat\":\"cuda_sync\",\"name\":\"Stream Sync\",\"pid\":0,\"tid\":1000007,\"ts\":1041.000,"
 			 "\"dur\":598.000,\"args\":{\"cuda_sync_kind\":\"Stream Sync\",\"stream\":7,\"correlation\":5,"
@@ -145,12 +145,12 @@ static void a_wait_is_drawn_beside_the_stream_as_kineto_does(void **state)
 	model->syncs[0].event = 3;
 	model->syncs[0].recorded_by = 0;
 	model->syncs[0].recorded_on = 7;
-	text = exported(model, chrome_write, -1, false);
+	text = export_file(model, chrome_write, -1, false);
 	assert_has(text, "\"args\":{\"cuda_sync_kind\":\"Event Sync\",\"wait_on_stream\":7,"
 			 "\"wait_on_cuda_event_record_corr_id\":1,\"wait_on_cuda_event_id\":3,\"stream\":-1,");
 	free(text);
 	model->syncs[0].device = NONE;
-	text = exported(model, chrome_write, -1, false);
+	text = export_file(model, chrome_write, -1, false);
 	assert_int_equal(count_of(text, "cuda_sync"), 0);
 	assert_has(text, "\"file_syncs_not_plotted\": 1,");
 	free(text);
@@ -160,7 +160,7 @@ static void a_wait_is_drawn_beside_the_stream_as_kineto_does(void **state)
 static void memory_comes_and_goes_as_kineto_says_it(void **state)
 {
 	struct model *model = sample_model(1, 1);
-	char *text = exported(model, chrome_write, -1, false);
+	char *text = export_file(model, chrome_write, -1, false);
 
 	assert_int_equal(count_of(text, "\"name\":\"[memory]\""), 3);
 	assert_has(text, "{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"[memory]\",\"pid\":41230,"
@@ -170,7 +170,7 @@ static void memory_comes_and_goes_as_kineto_says_it(void **state)
 	assert_has(text, "\"Bytes\":-1000000,\"Total Allocated\":1000000,");
 	free(text);
 	model->memories[2].other = NONE; /* it was allocated before the trace */
-	text = exported(model, chrome_write, -1, false);
+	text = export_file(model, chrome_write, -1, false);
 	assert_has(text, "\"Bytes\":-1000000,\"Total Allocated\":2000000,");
 	free(text);
 	model_free(model);
@@ -179,7 +179,7 @@ static void memory_comes_and_goes_as_kineto_says_it(void **state)
 static void correlations_of_two_processes_do_not_meet(void **state)
 {
 	struct model *model = sample_model(2, 1);
-	char *text = exported(model, chrome_write, -1, false);
+	char *text = export_file(model, chrome_write, -1, false);
 
 	for (unsigned correlation = 1; correlation <= 12; correlation++) {
 		char api[64];
@@ -198,13 +198,13 @@ static void correlations_of_two_processes_do_not_meet(void **state)
 static void one_process_of_two_can_be_exported(void **state)
 {
 	struct model *model = sample_model(2, 2);
-	char *text = exported(model, chrome_write, 1, false);
+	char *text = export_file(model, chrome_write, 1, false);
 
 	assert_int_equal(count_of(text, "\"pid\":41230"), 0);
 	assert_int_equal(count_of(text, "\"cat\":\"kernel\""), 10);
 	assert_int_equal(count_of(text, "cupti correlation"), 0);
 	free(text);
-	text = exported(model, folded_write, 0, true);
+	text = export_file(model, folded_write, 0, true);
 	assert_has(text, "cudaLaunchKernel;void gemm<128>(float const*, float*) 2\n");
 	free(text);
 	model_free(model);
@@ -218,7 +218,7 @@ static void calls_without_correlation_get_a_number_of_their_own(void **state)
 	for (uint32_t i = 0; i < model->call_count; i++)
 		if (model->calls[i].corr == 6)
 			model->calls[i].corr = 0;
-	text = exported(model, chrome_write, -1, false);
+	text = export_file(model, chrome_write, -1, false);
 	assert_int_equal(count_of(text, "\"cbid\":307,\"correlation\":6"), 0);
 	for (unsigned i = 1; i <= 5; i++) {
 		char row[64];
@@ -236,7 +236,7 @@ static void a_call_whose_end_was_not_seen_has_no_length(void **state)
 	char *text;
 
 	model->calls[0].end_ns = 0;
-	text = exported(model, chrome_write, -1, false);
+	text = export_file(model, chrome_write, -1, false);
 	assert_has(text, "\"name\":\"cudaLaunchKernel\",\"pid\":41230,\"tid\":41230,\"ts\":1000.000,\"dur\":0.000,"
 			 "\"args\":{\"External id\":0,\"cbid\":211,\"correlation\":1,\"end\":\"not seen\"");
 	free(text);
@@ -249,7 +249,7 @@ static void a_call_never_reaches_into_the_next_of_its_thread(void **state)
 	char *text;
 
 	model->calls[0].end_ns = model->calls[2].start_ns;
-	text = exported(model, chrome_write, -1, false);
+	text = export_file(model, chrome_write, -1, false);
 	assert_has(text, "\"name\":\"cudaLaunchKernel\",\"pid\":41230,\"tid\":41230,\"ts\":1000.000,\"dur\":10.000,");
 	free(text);
 	model_free(model);
@@ -261,7 +261,7 @@ static void a_failed_call_says_so(void **state)
 	char *text;
 
 	model->calls[0].result = 98;
-	text = exported(model, chrome_write, -1, false);
+	text = export_file(model, chrome_write, -1, false);
 	assert_has(text, "\"correlation\":1,\"result\":98,");
 	free(text);
 	model_free(model);
@@ -273,7 +273,7 @@ static void operations_without_times_are_counted_not_plotted(void **state)
 	char *text;
 
 	model->gpu[0].start_ns = model->gpu[0].end_ns = 0;
-	text = exported(model, chrome_write, -1, false);
+	text = export_file(model, chrome_write, -1, false);
 	assert_int_equal(count_of(text, "\"cat\":\"kernel\""), 4);
 	assert_int_equal(count_of(text, "\"ph\":\"s\""), 6);
 	assert_has(text, "\"file_untimed\": 1,");
@@ -289,7 +289,7 @@ static void an_operation_without_launch_says_so_and_has_no_arrow(void **state)
 	model->calls[model->gpu[0].call].first_gpu = NONE;
 	model->calls[model->gpu[0].call].gpu_count = 0;
 	model->gpu[0].call = NONE;
-	text = exported(model, chrome_write, -1, false);
+	text = export_file(model, chrome_write, -1, false);
 	assert_int_equal(count_of(text, "\"launch\":\"not seen\""), 1);
 	assert_int_equal(count_of(text, "\"ph\":\"s\""), 6);
 	assert_int_equal(count_of(text, "\"ph\":\"f\""), 6);
@@ -307,7 +307,7 @@ static void more_overlap_than_a_gpu_can_have_is_counted(void **state)
 		model->gpu[i].start_ns = model->gpu[0].start_ns;
 		model->gpu[i].end_ns = model->gpu[0].start_ns + 1000000000;
 	}
-	text = exported(model, chrome_write, -1, false);
+	text = export_file(model, chrome_write, -1, false);
 	assert_false(strstr(text, "\"file_not_plotted\": 0,"));
 	assert_has(text, "(overlap 255)");
 	assert_false(strstr(text, "(overlap 256)"));
@@ -323,7 +323,7 @@ static void names_from_a_target_cannot_break_the_file(void **state)
 	model->processes[0].name = "a\"},\n{";
 	model->codes[0].name = "f\"\\\x02;g";
 	model->strings[model->gpu[0].name] = "\xff\"kernel\"";
-	text = exported(model, chrome_write, -1, false);
+	text = export_file(model, chrome_write, -1, false);
 	assert_has(text, "\"name\":\"a\\\"},\\u000a{\"");
 	assert_has(text, "f\\\"\\\\\\u0002_g");
 	assert_has(text, "\"name\":\"\xef\xbf\xbd\\\"kernel\\\"\"");
@@ -334,7 +334,7 @@ static void names_from_a_target_cannot_break_the_file(void **state)
 static void a_python_function_lasts_while_its_caller_stays_on_the_line(void **state)
 {
 	struct model *model = sample_model(1, 3);
-	char *text = exported(model, chrome_write, -1, false);
+	char *text = export_file(model, chrome_write, -1, false);
 
 	/* main and train_step are on the stack of every call; train_step changes its line, so forward is three runs. */
 	assert_int_equal(count_of(text, "\"name\":\"/home/user/train.py(90): main\""), 1);
@@ -354,12 +354,12 @@ static void a_stack_without_its_middle_says_where_and_how_many_frames_are_missin
 
 	stack->gap = 1;
 	stack->missing = 872;
-	text = exported(model, chrome_write, -1, false);
+	text = export_file(model, chrome_write, -1, false);
 	assert_int_equal(count_of(text, "\"Call stack cut\":true"), 1);
 	assert_int_equal(count_of(text, "model.py(42): Block.forward;[872 frames left out];"), 1);
 	assert_int_equal(count_of(text, "\"name\":\"[frames left out]\""), 1);
 	free(text);
-	text = exported(model, folded_write, -1, false);
+	text = export_file(model, folded_write, -1, false);
 	assert_has(text, "python3;main (train.py:97);train_step (train.py:23);[cut];Block.forward (model.py:42);"
 			 "cudaLaunchKernel;void gemm<128>(float const*, float*) 100000\n");
 	free(text);
@@ -374,12 +374,12 @@ static void a_stack_without_its_outer_end_says_so(void **state)
 
 	stack->gap = stack->depth;
 	stack->missing = MODEL_MISSING_UNKNOWN;
-	text = exported(model, chrome_write, -1, false);
+	text = export_file(model, chrome_write, -1, false);
 	assert_int_equal(count_of(text, "\"Call stack cut\":true"), 1);
 	assert_int_equal(count_of(text, "main;[frames left out]\""), 1);
 	assert_int_equal(count_of(text, "\"name\":\"[frames left out]\""), 1);
 	free(text);
-	text = exported(model, folded_write, -1, false);
+	text = export_file(model, folded_write, -1, false);
 	assert_has(text, "python3;[cut];main (train.py:97);train_step (train.py:23);Block.forward (model.py:42);"
 			 "cudaLaunchKernel;void gemm<128>(float const*, float*) 100000\n");
 	free(text);
@@ -390,12 +390,12 @@ static void an_empty_trace_is_still_a_file(void **state)
 {
 	struct model_source source = {.version = "", .host = "", .kernel = "", .target = ""};
 	struct model model = {.sources = &source, .source_count = 1};
-	char *text = exported(&model, chrome_write, -1, false);
+	char *text = export_file(&model, chrome_write, -1, false);
 
 	assert_has(text, "\"traceEvents\": [\n{\"ph\":\"M\"");
 	assert_string_equal(text + strlen(text) - 4, "\n]}\n");
 	free(text);
-	text = exported(&model, folded_write, -1, false);
+	text = export_file(&model, folded_write, -1, false);
 	assert_string_equal(text, "");
 	free(text);
 }
@@ -405,7 +405,7 @@ static void an_empty_trace_is_still_a_file(void **state)
 static void folded_lines_sum_gpu_time_by_stack(void **state)
 {
 	struct model *model = sample_model(1, 2);
-	char *text = exported(model, folded_write, -1, false);
+	char *text = export_file(model, folded_write, -1, false);
 
 	assert_string_equal(
 		text,
@@ -431,7 +431,7 @@ static void a_stack_that_could_not_be_read_is_not_said_to_be_none(void **state)
 	for (uint32_t i = 0; i < model->call_count; i++)
 		if (model->calls[i].stack == NONE)
 			model->calls[i].stack_state = GPT_STACK_AMBIGUOUS;
-	text = exported(model, folded_write, -1, false);
+	text = export_file(model, folded_write, -1, false);
 	assert_has(text, "python3;thread pt_autograd_0 (stack not known);cuLaunchKernel;");
 	free(text);
 	model_free(model);
@@ -440,7 +440,7 @@ static void a_stack_that_could_not_be_read_is_not_said_to_be_none(void **state)
 static void folded_lines_can_count_launches(void **state)
 {
 	struct model *model = sample_model(1, 2);
-	char *text = exported(model, folded_write, -1, true);
+	char *text = export_file(model, folded_write, -1, true);
 
 	assert_string_equal(
 		text,
@@ -466,7 +466,7 @@ static void without_gpu_records_launches_are_counted(void **state)
 		model->calls[i].gpu_count = 0;
 	}
 	model->gpu_count = 0;
-	text = exported(model, folded_write, -1, false);
+	text = export_file(model, folded_write, -1, false);
 	assert_has(text, "Block.forward (model.py:42);cudaLaunchKernel 2\n");
 	free(text);
 	model->gpu_count = gpu_count;
@@ -476,7 +476,7 @@ static void without_gpu_records_launches_are_counted(void **state)
 static void two_processes_of_one_name_share_lines(void **state)
 {
 	struct model *model = sample_model(2, 2);
-	char *text = exported(model, folded_write, -1, false);
+	char *text = export_file(model, folded_write, -1, false);
 
 	assert_int_equal(count_of(text, "\n"), 6);
 	assert_has(text, "(no Python);cuLaunchKernel;void gemm<128>(float const*, float*) 240000\n");
@@ -494,7 +494,7 @@ static void names_cannot_break_a_folded_line(void **state)
 			model->strings[model->gpu[i].name] = "a;b\nc 100";
 	for (uint32_t i = 0; i < model->code_count; i++)
 		model->codes[i].name = "";
-	text = exported(model, folded_write, -1, false);
+	text = export_file(model, folded_write, -1, false);
 	assert_has(text, ";a_b_c_100 ");
 	assert_has(text, "; (train.py:97);");
 	for (const char *line = text; *line; line = strchr(line, '\n') + 1)
@@ -509,7 +509,7 @@ static void operations_without_launch_have_a_root_of_their_own(void **state)
 	char *text;
 
 	model->gpu[0].call = NONE;
-	text = exported(model, folded_write, -1, false);
+	text = export_file(model, folded_write, -1, false);
 	assert_has(text, "python3;[launch not seen];void gemm<128>(float const*, float*) 100000\n");
 	free(text);
 	model_free(model);

@@ -20,20 +20,20 @@
 
 static struct sink sink;
 
-static int begin(void **state)
+static int begin_test(void **state)
 {
 	sink_open_memory(&sink);
 	return 0;
 }
 
-static int end(void **state)
+static int end_test(void **state)
 {
 	sink_close(&sink);
 	return 0;
 }
 
 /* The content of the sink, which is emptied. */
-static const char *taken(void)
+static const char *take_content(void)
 {
 	sink_char(&sink, '\0');
 	sink.used = 0;
@@ -43,49 +43,49 @@ static const char *taken(void)
 static void integers_are_written_in_full(void **state)
 {
 	sink_u64(&sink, 0);
-	assert_string_equal(taken(), "0");
+	assert_string_equal(take_content(), "0");
 	sink_u64(&sink, UINT64_MAX);
-	assert_string_equal(taken(), "18446744073709551615");
+	assert_string_equal(take_content(), "18446744073709551615");
 	sink_u64(&sink, 1203);
-	assert_string_equal(taken(), "1203");
+	assert_string_equal(take_content(), "1203");
 	sink_i64(&sink, INT64_MIN);
-	assert_string_equal(taken(), "-9223372036854775808");
+	assert_string_equal(take_content(), "-9223372036854775808");
 }
 
 static void times_are_microseconds_with_three_decimals(void **state)
 {
 	sink_us(&sink, 0);
-	assert_string_equal(taken(), "0.000");
+	assert_string_equal(take_content(), "0.000");
 	sink_us(&sink, 1);
-	assert_string_equal(taken(), "0.001");
+	assert_string_equal(take_content(), "0.001");
 	sink_us(&sink, 1234567);
-	assert_string_equal(taken(), "1234.567");
+	assert_string_equal(take_content(), "1234.567");
 }
 
 static void fractions_are_always_json_numbers(void **state)
 {
 	sink_fraction(&sink, 2);
-	assert_string_equal(taken(), "2.0");
+	assert_string_equal(take_content(), "2.0");
 	sink_fraction(&sink, 0.181818181);
-	assert_string_equal(taken(), "0.181818");
+	assert_string_equal(take_content(), "0.181818");
 	sink_fraction(&sink, 1.9999999);
-	assert_string_equal(taken(), "2.0");
+	assert_string_equal(take_content(), "2.0");
 	sink_fraction(&sink, NAN);
-	assert_string_equal(taken(), "0.0");
+	assert_string_equal(take_content(), "0.0");
 	sink_fraction(&sink, INFINITY);
-	assert_string_equal(taken(), "1000000000000.0");
+	assert_string_equal(take_content(), "1000000000000.0");
 	sink_fraction(&sink, -1);
-	assert_string_equal(taken(), "0.0");
+	assert_string_equal(take_content(), "0.0");
 }
 
 static void strings_are_escaped_as_json_wants(void **state)
 {
 	sink_json(&sink, "a\"b\\c\nd\x01\x7f;");
-	assert_string_equal(taken(), "\"a\\\"b\\\\c\\u000ad\\u0001\\u007f;\"");
+	assert_string_equal(take_content(), "\"a\\\"b\\\\c\\u000ad\\u0001\\u007f;\"");
 	sink_json_part(&sink, "a;b", true);
-	assert_string_equal(taken(), "a_b");
+	assert_string_equal(take_content(), "a_b");
 	sink_json(&sink, "\xc3\xa4 \xe4\xb8\xad \xf0\x9f\x98\x80");
-	assert_string_equal(taken(), "\"\xc3\xa4 \xe4\xb8\xad \xf0\x9f\x98\x80\"");
+	assert_string_equal(take_content(), "\"\xc3\xa4 \xe4\xb8\xad \xf0\x9f\x98\x80\"");
 }
 
 static void bytes_that_are_not_utf8_are_replaced(void **state)
@@ -95,15 +95,15 @@ static void bytes_that_are_not_utf8_are_replaced(void **state)
 		       "a\xff"
 		       "b",
 		       false);
-	assert_string_equal(taken(), "a" REPLACED "b");
+	assert_string_equal(take_content(), "a" REPLACED "b");
 	sink_json_part(&sink, "\xc0\xaf", false); /* overlong */
-	assert_string_equal(taken(), REPLACED REPLACED);
+	assert_string_equal(take_content(), REPLACED REPLACED);
 	sink_json_part(&sink, "\xed\xa0\x80", false); /* surrogate */
-	assert_string_equal(taken(), REPLACED REPLACED REPLACED);
+	assert_string_equal(take_content(), REPLACED REPLACED REPLACED);
 	sink_json_part(&sink, "\xf4\x90\x80\x80", false); /* beyond U+10FFFF */
-	assert_string_equal(taken(), REPLACED REPLACED REPLACED REPLACED);
+	assert_string_equal(take_content(), REPLACED REPLACED REPLACED REPLACED);
 	sink_json_part(&sink, "cut \xe4\xb8", false);
-	assert_string_equal(taken(), "cut " REPLACED REPLACED);
+	assert_string_equal(take_content(), "cut " REPLACED REPLACED);
 }
 
 /* A text larger than any buffer. */
@@ -209,11 +209,11 @@ static void the_suffix_picks_the_format(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(integers_are_written_in_full, begin, end),
-		cmocka_unit_test_setup_teardown(times_are_microseconds_with_three_decimals, begin, end),
-		cmocka_unit_test_setup_teardown(fractions_are_always_json_numbers, begin, end),
-		cmocka_unit_test_setup_teardown(strings_are_escaped_as_json_wants, begin, end),
-		cmocka_unit_test_setup_teardown(bytes_that_are_not_utf8_are_replaced, begin, end),
+		cmocka_unit_test_setup_teardown(integers_are_written_in_full, begin_test, end_test),
+		cmocka_unit_test_setup_teardown(times_are_microseconds_with_three_decimals, begin_test, end_test),
+		cmocka_unit_test_setup_teardown(fractions_are_always_json_numbers, begin_test, end_test),
+		cmocka_unit_test_setup_teardown(strings_are_escaped_as_json_wants, begin_test, end_test),
+		cmocka_unit_test_setup_teardown(bytes_that_are_not_utf8_are_replaced, begin_test, end_test),
 		cmocka_unit_test(a_large_file_arrives_whole),
 		cmocka_unit_test(gzip_gives_back_what_was_put),
 		cmocka_unit_test(a_full_disk_is_reported_once_at_the_end),

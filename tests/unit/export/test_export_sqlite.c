@@ -16,7 +16,7 @@
 #include "sample_model.h"
 #include "whole_trace.h"
 
-static int written(int fd, const struct cancel *cancel)
+static int write_database(int fd, const struct cancel *cancel)
 {
 	const struct export_options options = {.process = -1, .cancel = cancel};
 	struct model *model = sample_model(1, 3);
@@ -31,7 +31,7 @@ static void a_file_that_cannot_be_written_is_reported(void **state)
 	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
 	assert_true(fd >= 0);
-	assert_int_equal(written(fd, NULL), -EBADF);
+	assert_int_equal(write_database(fd, NULL), -EBADF);
 	close(fd);
 }
 
@@ -40,7 +40,7 @@ static void an_export_can_be_abandoned(void **state)
 	atomic_int flag = 1;
 	int fd = memfd_create("base", MFD_CLOEXEC);
 
-	assert_int_equal(written(fd, &(struct cancel){.flag = &flag, .fd = -1}), -ECANCELED);
+	assert_int_equal(write_database(fd, &(struct cancel){.flag = &flag, .fd = -1}), -ECANCELED);
 	assert_int_equal(lseek(fd, 0, SEEK_END), 0);
 	close(fd);
 }
@@ -49,7 +49,7 @@ static void a_database_can_be_written_after_one_that_failed(void **state)
 {
 	int fd = memfd_create("base", MFD_CLOEXEC);
 
-	assert_int_equal(written(fd, NULL), 0);
+	assert_int_equal(write_database(fd, NULL), 0);
 	assert_true(lseek(fd, 0, SEEK_END) > 10000);
 	close(fd);
 }

@@ -7,7 +7,7 @@
 
 #define HIGH (uint32_t) - 5
 
-static void begin(struct log_builder *log)
+static void begin_log(struct log_builder *log)
 {
 	log_begin(log, 10, 0);
 	log_process(log, PID, 1, 20, 15, 0x30c, "python3", "", "", "");
@@ -15,8 +15,8 @@ static void begin(struct log_builder *log)
 	log_agent_name(log, 1, "gemm");
 }
 
-static void kernel(struct log_builder *log, uint32_t corr, uint32_t context, uint32_t stream, int32_t priority,
-		   const uint32_t cluster[3])
+static void add_kernel(struct log_builder *log, uint32_t corr, uint32_t context, uint32_t stream, int32_t priority,
+		       const uint32_t cluster[3])
 {
 	struct gpt_agent_kernel kernel = {.start_wall_ns = 1000 * corr,
 					  .end_wall_ns = 1000 * corr + 500,
@@ -66,17 +66,17 @@ static void a_stream_says_what_is_particular_about_it(void **state)
 	struct model *model;
 	char *text;
 
-	begin(&log);
+	begin_log(&log);
 	log_agent_stream(&log, (struct gpt_agent_stream){.context = 1, .stream = 7, .flags = GPT_AGENT_STREAM_NULL});
-	kernel(&log, 1, 1, 7, 0, no_cluster);
-	kernel(&log, 2, 1, 13, 0, no_cluster);
-	kernel(&log, 3, 1, 14, 0, no_cluster);
+	add_kernel(&log, 1, 1, 7, 0, no_cluster);
+	add_kernel(&log, 2, 1, 13, 0, no_cluster);
+	add_kernel(&log, 3, 1, 14, 0, no_cluster);
 	log_agent_stream(&log, (struct gpt_agent_stream){.context = 1, .stream = 13, .priority = HIGH, .flags = 2});
 	log_agent_stream(&log, (struct gpt_agent_stream){.context = 1, .stream = 14, .flags = 1});
 	log_agent_stream(&log, (struct gpt_agent_stream){.context = 2, .stream = 13, .priority = 3}); /* another 13 */
 	log_agent_stream(&log, (struct gpt_agent_stream){
 				       .context = 3, .stream = 15, .priority = HIGH, .flags = GPT_AGENT_STREAM_NULL});
-	kernel(&log, 4, 3, 15, 0, no_cluster);
+	add_kernel(&log, 4, 3, 15, 0, no_cluster);
 	log_end(&log, 1000000);
 	model = model_of(&log);
 	text = chrome_of(model);
@@ -94,11 +94,11 @@ static void a_kernel_has_its_priority_cluster_and_channel(void **state)
 	struct model *model;
 	char *text;
 
-	begin(&log);
+	begin_log(&log);
 	log_agent_stream(&log, (struct gpt_agent_stream){.context = 1, .stream = 7, .priority = HIGH});
-	kernel(&log, 1, 1, 7, -2, (uint32_t[]){2, 4, 1}); /* the value that CUPTI reports */
-	kernel(&log, 2, 1, 7, 0, no_cluster);
-	kernel(&log, 3, 1, 7, INT32_MIN, (uint32_t[]){300, 0, 0});
+	add_kernel(&log, 1, 1, 7, -2, (uint32_t[]){2, 4, 1}); /* the value that CUPTI reports */
+	add_kernel(&log, 2, 1, 7, 0, no_cluster);
+	add_kernel(&log, 3, 1, 7, INT32_MIN, (uint32_t[]){300, 0, 0});
 	log_end(&log, 1000000);
 	model = model_of(&log);
 	text = chrome_of(model);
@@ -118,7 +118,7 @@ static void a_process_behind_an_mps_server_says_so(void **state)
 	struct model *model;
 	char *text;
 
-	begin(&log);
+	begin_log(&log);
 	log_agent_context(&log, (struct gpt_agent_context){.context = 1, .compute_api = 1});
 	log_batch(&log, PID + 1, PID + 1, 900000);
 	log_agent_context(&log, (struct gpt_agent_context){.context = 1, .compute_api = GPT_AGENT_COMPUTE_API_MPS});
@@ -132,7 +132,7 @@ static void a_process_behind_an_mps_server_says_so(void **state)
 	model_free(model);
 }
 
-static void jit(struct log_builder *log, uint32_t corr, uint32_t operation, uint64_t start_ns, uint64_t end_ns)
+static void add_jit(struct log_builder *log, uint32_t corr, uint32_t operation, uint64_t start_ns, uint64_t end_ns)
 {
 	log_agent_jit(log, (struct gpt_agent_jit){.start_wall_ns = start_ns,
 						  .end_wall_ns = end_ns,
@@ -147,12 +147,12 @@ static void a_compilation_meets_its_call_in_any_order(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
-	jit(&log, 2, GPT_AGENT_JIT_COMPILE, 600, 700);
-	jit(&log, 9, GPT_AGENT_JIT_CACHE_LOAD, 500, 550); /* its call is not in the log */
-	jit(&log, 2, 4, 700, 710);			  /* a kind newer than this reader */
-	jit(&log, 2, GPT_AGENT_JIT_COMPILE, 0, 0);	  /* without times */
-	jit(&log, 2, GPT_AGENT_JIT_COMPILE, 700, 600);
+	begin_log(&log);
+	add_jit(&log, 2, GPT_AGENT_JIT_COMPILE, 600, 700);
+	add_jit(&log, 9, GPT_AGENT_JIT_CACHE_LOAD, 500, 550); /* its call is not in the log */
+	add_jit(&log, 2, 4, 700, 710);			      /* a kind newer than this reader */
+	add_jit(&log, 2, GPT_AGENT_JIT_COMPILE, 0, 0);	      /* without times */
+	add_jit(&log, 2, GPT_AGENT_JIT_COMPILE, 700, 600);
 	log_launch(&log, PID, TID, 300, 0, 1);
 	log_launch(&log, PID, TID, 200, 0, 2);
 	log_end(&log, 1000000);

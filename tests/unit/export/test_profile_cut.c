@@ -11,7 +11,8 @@
 
 #include "export/profiles/cut.h"
 
-static uint32_t add(struct profile *profile, uint32_t parent, const char *name, uint64_t gpu_ns, uint64_t launches)
+static uint32_t add_frame(struct profile *profile, uint32_t parent, const char *name, uint64_t gpu_ns,
+			  uint64_t launches)
 {
 	struct profile_frame frame = {.kind = STACK_FRAME_PYTHON,
 				      .name = texts_id(&profile->texts, "", name),
@@ -25,7 +26,7 @@ static uint32_t add(struct profile *profile, uint32_t parent, const char *name, 
 	return (uint32_t)profile->nodes.count - 1;
 }
 
-static void end(struct profile *profile)
+static void end_profile(struct profile *profile)
 {
 	array_free(&profile->frames);
 	array_free(&profile->nodes);
@@ -52,12 +53,12 @@ static void what_is_small_is_counted_above(void **state)
 	uint32_t process, main, small;
 
 	texts_begin(&profile.texts);
-	process = add(&profile, PROFILE_ROOT, "process", 0, 0);
-	small = add(&profile, process, "small", 1, 1);
-	add(&profile, small, "smaller", 1, 1);
-	main = add(&profile, process, "main", 1000, 5);
-	add(&profile, main, "many launches", 1, 1000);
-	add(&profile, PROFILE_ROOT, "other process", 3, 1);
+	process = add_frame(&profile, PROFILE_ROOT, "process", 0, 0);
+	small = add_frame(&profile, process, "small", 1, 1);
+	add_frame(&profile, small, "smaller", 1, 1);
+	main = add_frame(&profile, process, "main", 1000, 5);
+	add_frame(&profile, main, "many launches", 1, 1000);
+	add_frame(&profile, PROFILE_ROOT, "other process", 3, 1);
 	assert_int_equal(profile_cut(&profile, 6), 0);
 	assert_int_equal(profile_cut(&profile, 3), 3);
 	assert_int_equal(profile.nodes.count, 4);
@@ -71,7 +72,7 @@ static void what_is_small_is_counted_above(void **state)
 	assert_int_equal(profile.nodes.items[3].parent, PROFILE_ROOT);
 	assert_int_equal(profile.nodes.items[3].values[PROFILE_GPU_NS], 3);
 	assert_int_equal(profile.texts.at.count, 6);
-	end(&profile);
+	end_profile(&profile);
 }
 
 static void any_number_of_stacks_becomes_as_many_as_are_wanted(void **state)
@@ -86,8 +87,8 @@ static void any_number_of_stacks_becomes_as_many_as_are_wanted(void **state)
 		texts_begin(&profile.texts);
 		for (uint32_t k = 0; k < 20000; k++) {
 			snprintf(name, sizeof(name), "f%u", k);
-			add(&profile, k % 7 ? (uint32_t)rand() % k : PROFILE_ROOT, name, (uint64_t)rand() % 1000,
-			    k % 3);
+			add_frame(&profile, k % 7 ? (uint32_t)rand() % k : PROFILE_ROOT, name, (uint64_t)rand() % 1000,
+				  k % 3);
 		}
 		gpu_ns = sum_of(&profile, PROFILE_GPU_NS);
 		launches = sum_of(&profile, PROFILE_LAUNCHES);
@@ -97,7 +98,7 @@ static void any_number_of_stacks_becomes_as_many_as_are_wanted(void **state)
 		assert_int_equal(sum_of(&profile, PROFILE_LAUNCHES), launches);
 		for (uint32_t k = 0; k < profile.nodes.count; k++)
 			assert_true(profile.nodes.items[k].parent == PROFILE_ROOT || profile.nodes.items[k].parent < k);
-		end(&profile);
+		end_profile(&profile);
 	}
 }
 

@@ -217,7 +217,7 @@ static void a_collective_says_what_torch_profiler_says_of_it(void **state)
 	two_pass_trace_close(trace);
 }
 
-static char *printed(const void *bytes, size_t size, const struct trace_division *division)
+static char *print_trace(const void *bytes, size_t size, const struct trace_division *division)
 {
 	struct trace *trace = open_bytes(bytes, size, division);
 	char *text;
@@ -233,7 +233,8 @@ static char *printed(const void *bytes, size_t size, const struct trace_division
 
 static void in_parts_it_says_the_same(void **state)
 {
-	char *one = printed(document, strlen(document), &whole), *many = printed(document, strlen(document), &parts);
+	char *one = print_trace(document, strlen(document), &whole),
+	     *many = print_trace(document, strlen(document), &parts);
 
 	assert_string_equal(many, one);
 	free(one);
@@ -247,11 +248,11 @@ static void packed_it_says_the_same(void **state)
 			   .avail_in = (unsigned)strlen(document),
 			   .next_out = packed,
 			   .avail_out = sizeof(packed)};
-	char *plain = printed(document, strlen(document), &whole), *unpacked;
+	char *plain = print_trace(document, strlen(document), &whole), *unpacked;
 
 	assert_int_equal(deflateInit2(&stream, 6, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY), Z_OK);
 	assert_int_equal(deflate(&stream, Z_FINISH), Z_STREAM_END);
-	unpacked = printed(packed, stream.total_out, &whole);
+	unpacked = print_trace(packed, stream.total_out, &whole);
 	assert_string_equal(unpacked, plain);
 	deflateEnd(&stream);
 	free(unpacked);
@@ -302,7 +303,7 @@ static void where_a_document_is_no_json_any_more_or_a_value_is_too_long_it_says_
 	free(large);
 }
 
-static char *refused(const char *text, int error)
+static char *refuse_text(const char *text, int error)
 {
 	struct trace *trace;
 	char *why = NULL;
@@ -315,11 +316,11 @@ static char *refused(const char *text, int error)
 
 static void a_document_that_is_no_trace_is_refused_with_what_it_is(void **state)
 {
-	char *why = refused("{\"rows\": [1, 2, 3]}", -EPROTO);
+	char *why = refuse_text("{\"rows\": [1, 2, 3]}", -EPROTO);
 
 	assert_non_null(strstr(why, "no \"traceEvents\""));
 	free(why);
-	why = refused("{\"rows\"; 3}", -EPROTO);
+	why = refuse_text("{\"rows\"; 3}", -EPROTO);
 	assert_non_null(strstr(why, "neither a log of gputrace nor a trace"));
 	free(why);
 }

@@ -36,7 +36,7 @@ static struct trace *open_text(const char *text)
 }
 
 /* "/b.py:22 second" for the innermost frame, "" without a stack; the caller frees it. */
-static char *innermost(const struct model *model, uint32_t stack)
+static char *print_innermost(const struct model *model, uint32_t stack)
 {
 	const struct model_frame *frame;
 	char *text = NULL;
@@ -51,7 +51,7 @@ static char *innermost(const struct model *model, uint32_t stack)
 
 static void assert_innermost(const struct model *model, uint32_t stack, const char *expected)
 {
-	char *text = innermost(model, stack);
+	char *text = print_innermost(model, stack);
 
 	assert_string_equal(text, expected);
 	free(text);

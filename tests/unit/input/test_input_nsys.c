@@ -300,7 +300,7 @@ static void ranges_in_parts_are_the_same(void **state)
 
 /* ---- gputrace's own ---------------------------------------------------------------------------------------------- */
 
-static struct trace *exported(const struct model *model)
+static struct trace *export_and_open(const struct model *model)
 {
 	const struct export_options options = {.process = -1};
 	int fd = memfd_create("own", MFD_CLOEXEC);
@@ -325,7 +325,7 @@ static void assert_same_frames(const struct model *one, uint32_t stack, const st
 static void calls_of_gputraces_own_file_are_those_of_the_log(void **state)
 {
 	struct model *model = sample_model(1, 4);
-	struct trace *trace = exported(model);
+	struct trace *trace = export_and_open(model);
 	const struct model *read = trace_first(trace);
 
 	assert_int_equal(read->call_count, model->call_count);
@@ -351,7 +351,7 @@ static void calls_of_gputraces_own_file_are_those_of_the_log(void **state)
 static void gpu_work_of_gputraces_own_file_is_that_of_the_log(void **state)
 {
 	struct model *model = sample_model(1, 4);
-	struct trace *trace = exported(model);
+	struct trace *trace = export_and_open(model);
 	const struct model *read = trace_first(trace);
 
 	assert_null(model_check(read));

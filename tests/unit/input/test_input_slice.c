@@ -11,7 +11,7 @@
 #define LAUNCHES 3
 
 /* Each segment has launches, the last also the end. Makes all segments unreadable that are not in `readable`. */
-static void make(struct log_file *file, unsigned readable)
+static void make_log(struct log_file *file, unsigned readable)
 {
 	memset(file, 0, sizeof(*file));
 	log_file_begin(file, 500, 7);
@@ -43,7 +43,7 @@ static void assert_calls(uint64_t from_ns, uint64_t to_ns, unsigned readable, ui
 	const char *why;
 	int fd;
 
-	make(&file, readable);
+	make_log(&file, readable);
 	fd = log_file_fd(&file);
 	assert_true(gpt_find_span(fd, &span));
 	assert_int_equal(span.start_ns, 500);

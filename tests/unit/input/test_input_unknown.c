@@ -41,7 +41,7 @@ static const char *const of_nsys[] = {
 };
 
 /* The text of a list or a table; the caller frees it. Closes the trace. */
-static char *said(struct trace *trace, const struct table_format *format, const char *table)
+static char *print_said(struct trace *trace, const struct table_format *format, const char *table)
 {
 	struct report_options options = {.format = format, .table = table};
 	char *text = NULL;
@@ -58,7 +58,7 @@ static char *said(struct trace *trace, const struct table_format *format, const 
 
 static void assert_said(struct trace *trace, const struct table_format *format, const char *table, const char *expected)
 {
-	char *text = said(trace, format, table);
+	char *text = print_said(trace, format, table);
 
 	if (!strstr(text, expected))
 		fail_msg("%s\nis not in\n%s", expected, text);

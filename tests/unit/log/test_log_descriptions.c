@@ -35,14 +35,14 @@ static void begin_chunk(struct fixture *f)
 	log_raw(&f->chunk, head, sizeof(head));
 }
 
-static void begin(struct fixture *f, size_t bytes_max, size_t repeated_max)
+static void begin_fixture(struct fixture *f, size_t bytes_max, size_t repeated_max)
 {
 	memset(f, 0, sizeof(*f));
 	f->descriptions = descriptions_new(bytes_max, repeated_max);
 	begin_chunk(f);
 }
 
-static void end(struct fixture *f)
+static void end_fixture(struct fixture *f)
 {
 	descriptions_free(f->descriptions);
 	log_free(&f->chunk);
@@ -50,7 +50,7 @@ static void end(struct fixture *f)
 }
 
 /* Ends the chunk. */
-static void look(struct fixture *f)
+static void end_chunk(struct fixture *f)
 {
 	log_batch_end(&f->chunk);
 	descriptions_look(f->descriptions, f->chunk.data + CHUNK_HEAD, f->chunk.size - CHUNK_HEAD, &f->repeated);
@@ -104,7 +104,7 @@ static const char *name_of_code(const struct gpt_record *record)
 
 static void begin_python_with(struct fixture *f, size_t bytes_max)
 {
-	begin(f, bytes_max, 1 << 20);
+	begin_fixture(f, bytes_max, 1 << 20);
 	log_process(&f->chunk, 7, 1, 10, 5, 0x30c, "python", "/usr/bin/python", "python x.py", "");
 	log_thread(&f->chunk, 7, 8, 20, "worker");
 	log_function(&f->chunk, 7, 0xa0, "train", "/x.py", 10);
@@ -124,10 +124,10 @@ static void what_a_chunk_describes_itself_is_not_repeated(void **state)
 	struct fixture f;
 
 	begin_python(&f);
-	look(&f);
+	end_chunk(&f);
 	EXPECT_TYPES(&f);
 	assert_true(f.repeated.complete);
-	end(&f);
+	end_fixture(&f);
 }
 
 static void a_call_brings_its_process_thread_stack_and_code_objects_and_nothing_else(void **state)
@@ -135,13 +135,13 @@ static void a_call_brings_its_process_thread_stack_and_code_objects_and_nothing_
 	struct fixture f;
 
 	begin_python(&f);
-	look(&f);
+	end_chunk(&f);
 	log_launch(&f.chunk, 7, 8, 200, 1, 2);
-	look(&f);
+	end_chunk(&f);
 	EXPECT_TYPES(&f, GPT_PROCESS, GPT_THREAD, GPT_CODE, GPT_CODE_LINES, GPT_PYSTACK);
 	assert_string_equal(name_of_code(front_record(&f, 2)), "train");
 	assert_true(f.repeated.complete);
-	end(&f);
+	end_fixture(&f);
 }
 
 static void a_chunk_is_given_each_description_once(void **state)
@@ -149,30 +149,30 @@ static void a_chunk_is_given_each_description_once(void **state)
 	struct fixture f;
 
 	begin_python(&f);
-	look(&f);
+	end_chunk(&f);
 	for (uint32_t i = 0; i < 100; i++)
 		log_launch(&f.chunk, 7, 8, 200 + i, 1 + i % 2, 2 + i);
-	look(&f);
+	end_chunk(&f);
 	EXPECT_TYPES(&f, GPT_PROCESS, GPT_THREAD, GPT_CODE, GPT_CODE_LINES, GPT_CODE, GPT_CODE_LINES, GPT_PYSTACK,
 		     GPT_PYSTACK);
-	end(&f);
+	end_fixture(&f);
 }
 
 static void every_chunk_has_the_session_and_the_last_two_clocks(void **state)
 {
 	struct fixture f;
 
-	begin(&f, 1 << 20, 1 << 20);
+	begin_fixture(&f, 1 << 20, 1 << 20);
 	log_session(&f.chunk, "1", "host", "6.18", "pid 7", 2, 0, 0);
 	for (uint64_t i = 1; i <= 5; i++)
 		log_clock(&f.chunk, (struct gpt_clock){.mono_ns = i});
-	look(&f);
+	end_chunk(&f);
 	log_text(&f.chunk, GPT_NOTE, 0, "a note");
-	look(&f);
+	end_chunk(&f);
 	EXPECT_TYPES(&f, GPT_SESSION, GPT_CLOCK, GPT_CLOCK);
 	assert_int_equal(((const struct gpt_clock *)front_record(&f, 1))->mono_ns, 4);
 	assert_int_equal(((const struct gpt_clock *)front_record(&f, 2))->mono_ns, 5);
-	end(&f);
+	end_fixture(&f);
 }
 
 static void a_stack_keeps_the_code_objects_that_its_addresses_had_when_it_was_described(void **state)
@@ -180,18 +180,18 @@ static void a_stack_keeps_the_code_objects_that_its_addresses_had_when_it_was_de
 	struct fixture f;
 
 	begin_python(&f);
-	look(&f);
+	end_chunk(&f);
 	log_function(&f.chunk, 7, 0xa0, "second", "/x.py", 20);
 	stack_of(&f, 7, 3, 0xa0);
-	look(&f);
+	end_chunk(&f);
 	log_launch(&f.chunk, 7, 8, 300, 3, 3);
 	log_launch(&f.chunk, 7, 8, 300, 1, 4);
-	look(&f);
+	end_chunk(&f);
 	EXPECT_TYPES(&f, GPT_PROCESS, GPT_THREAD, GPT_CODE, GPT_CODE_LINES, GPT_PYSTACK, GPT_CODE, GPT_CODE_LINES,
 		     GPT_PYSTACK);
 	assert_string_equal(name_of_code(front_record(&f, 2)), "train");
 	assert_string_equal(name_of_code(front_record(&f, 5)), "second");
-	end(&f);
+	end_fixture(&f);
 }
 
 static void a_code_object_that_is_replaced_in_a_chunk_is_repeated_for_what_came_before(void **state)
@@ -199,14 +199,14 @@ static void a_code_object_that_is_replaced_in_a_chunk_is_repeated_for_what_came_
 	struct fixture f;
 
 	begin_python(&f);
-	look(&f);
+	end_chunk(&f);
 	stack_of(&f, 7, 4, 0xa0);
 	log_function(&f.chunk, 7, 0xa0, "second", "/x.py", 20);
 	stack_of(&f, 7, 5, 0xa0);
-	look(&f);
+	end_chunk(&f);
 	EXPECT_TYPES(&f, GPT_PROCESS, GPT_CODE, GPT_CODE_LINES);
 	assert_string_equal(name_of_code(front_record(&f, 1)), "train");
-	end(&f);
+	end_fixture(&f);
 }
 
 static void a_dead_code_object_stays_dead_for_later_stacks(void **state)
@@ -214,15 +214,15 @@ static void a_dead_code_object_stays_dead_for_later_stacks(void **state)
 	struct fixture f;
 
 	begin_python(&f);
-	look(&f);
+	end_chunk(&f);
 	log_code_dead(&f.chunk, (struct gpt_code_dead){.code = 0xa0, .pid = 7, .time_ns = 150});
 	stack_of(&f, 7, 3, 0xa0);
-	look(&f);
+	end_chunk(&f);
 	log_launch(&f.chunk, 7, 8, 300, 3, 3);
 	log_launch(&f.chunk, 7, 8, 300, 1, 4);
-	look(&f);
+	end_chunk(&f);
 	EXPECT_TYPES(&f, GPT_PROCESS, GPT_THREAD, GPT_CODE, GPT_CODE_LINES, GPT_PYSTACK, GPT_CODE_DEAD, GPT_PYSTACK);
-	end(&f);
+	end_fixture(&f);
 }
 
 static void lines_that_come_with_the_chunk_are_not_repeated(void **state)
@@ -231,14 +231,14 @@ static void lines_that_come_with_the_chunk_are_not_repeated(void **state)
 	struct fixture f;
 
 	begin_python(&f);
-	look(&f);
+	end_chunk(&f);
 	log_put(&f.chunk, GPT_CODE_LINES, &lines, sizeof(lines), "abcd", 4);
-	look(&f);
+	end_chunk(&f);
 	EXPECT_TYPES(&f, GPT_PROCESS, GPT_CODE, GPT_CODE_LINES);
 	stack_of(&f, 7, 3, 0xa0);
-	look(&f);
+	end_chunk(&f);
 	EXPECT_TYPES(&f, GPT_PROCESS, GPT_CODE, GPT_CODE_LINES, GPT_CODE_LINES);
-	end(&f);
+	end_fixture(&f);
 }
 
 static void an_exec_restarts_all_numbers_and_is_repeated_itself(void **state)
@@ -246,16 +246,16 @@ static void an_exec_restarts_all_numbers_and_is_repeated_itself(void **state)
 	struct fixture f;
 
 	begin_python(&f);
-	look(&f);
+	end_chunk(&f);
 	log_process_event(&f.chunk, GPT_EXEC, 7, 0, 400, "second");
 	log_process(&f.chunk, 7, 1, 390, 5, 0, "before", "/b", "b", "");
 	log_process(&f.chunk, 7, 1, 410, 5, 0, "after", "/a", "a", "");
-	look(&f);
+	end_chunk(&f);
 	log_launch(&f.chunk, 7, 8, 500, 1, 2);
-	look(&f);
+	end_chunk(&f);
 	EXPECT_TYPES(&f, GPT_EXEC, GPT_PROCESS);
 	assert_string_equal(((const struct gpt_process *)front_record(&f, 1))->text, "after");
-	end(&f);
+	end_fixture(&f);
 }
 
 static void what_came_before_an_exec_of_the_same_chunk_has_its_descriptions(void **state)
@@ -263,12 +263,12 @@ static void what_came_before_an_exec_of_the_same_chunk_has_its_descriptions(void
 	struct fixture f;
 
 	begin_python(&f);
-	look(&f);
+	end_chunk(&f);
 	log_launch(&f.chunk, 7, 8, 200, 1, 2);
 	log_process_event(&f.chunk, GPT_EXEC, 7, 0, 400, "second");
-	look(&f);
+	end_chunk(&f);
 	EXPECT_TYPES(&f, GPT_PROCESS, GPT_THREAD, GPT_CODE, GPT_CODE_LINES, GPT_PYSTACK);
-	end(&f);
+	end_fixture(&f);
 }
 
 static void a_pid_that_another_process_gets_means_that_one(void **state)
@@ -276,14 +276,14 @@ static void a_pid_that_another_process_gets_means_that_one(void **state)
 	struct fixture f;
 
 	begin_python(&f);
-	look(&f);
+	end_chunk(&f);
 	log_process_event(&f.chunk, GPT_EXIT, 7, 0, 400, "python");
 	log_process_event(&f.chunk, GPT_FORK, 7, 1, 900000000, "sh");
-	look(&f);
+	end_chunk(&f);
 	log_launch(&f.chunk, 7, 8, 1000000000, 1, 2);
-	look(&f);
+	end_chunk(&f);
 	EXPECT_TYPES(&f, GPT_FORK);
-	end(&f);
+	end_fixture(&f);
 }
 
 static void a_process_that_has_ended_is_still_described(void **state)
@@ -292,11 +292,11 @@ static void a_process_that_has_ended_is_still_described(void **state)
 
 	begin_python(&f);
 	log_process_event(&f.chunk, GPT_EXIT, 7, 0, 400, "python");
-	look(&f);
+	end_chunk(&f);
 	log_batch(&f.chunk, 7, 8, 500);
-	look(&f);
+	end_chunk(&f);
 	EXPECT_TYPES(&f, GPT_PROCESS);
-	end(&f);
+	end_fixture(&f);
 }
 
 static void native_frames_have_their_symbols_also_those_that_came_later(void **state)
@@ -306,14 +306,14 @@ static void native_frames_have_their_symbols_also_those_that_came_later(void **s
 	begin_python(&f);
 	log_native_stack(&f.chunk, 7, 9, 2, (uint64_t[]){0x1000, 0x2000});
 	log_native_sym(&f.chunk, 7, 0x3000, "elsewhere", "libx");
-	look(&f);
+	end_chunk(&f);
 	log_native_sym(&f.chunk, 7, 0x2000, "main", "a.out");
-	look(&f);
+	end_chunk(&f);
 	log_call(&f.chunk, (struct gpt_call){.pid = 7, .tid = 8, .native_id = 9});
-	look(&f);
+	end_chunk(&f);
 	EXPECT_TYPES(&f, GPT_PROCESS, GPT_THREAD, GPT_NATIVE_STACK, GPT_NATIVE_SYM);
 	assert_int_equal(((const struct gpt_native_sym *)front_record(&f, 3))->ip, 0x2000);
-	end(&f);
+	end_fixture(&f);
 }
 
 static void gpu_work_brings_name_stream_context_and_device_each_in_a_batch(void **state)
@@ -329,10 +329,10 @@ static void gpu_work_brings_name_stream_context_and_device_each_in_a_batch(void 
 	log_agent_stream(&f.chunk, (struct gpt_agent_stream){.context = 3, .stream = 5});
 	log_agent_name(&f.chunk, 1, "gemm");
 	log_agent_name(&f.chunk, 2, "other");
-	look(&f);
+	end_chunk(&f);
 	log_batch(&f.chunk, 7, 9, 250);
 	log_agent_kernel(&f.chunk, (struct gpt_agent_kernel){.device = 2, .context = 3, .stream = 5, .name = 1});
-	look(&f);
+	end_chunk(&f);
 	EXPECT_TYPES(&f, GPT_PROCESS, GPT_AGENT_HELLO, GPT_AGENT_DEVICE, GPT_AGENT_CONTEXT, GPT_AGENT_STREAM,
 		     GPT_AGENT_NAME);
 	for (unsigned i = 1; i < 6; i++) {
@@ -343,7 +343,7 @@ static void gpu_work_brings_name_stream_context_and_device_each_in_a_batch(void 
 		assert_int_equal(batch->time_ns, 150);
 		assert_int_equal(batch->hdr.size, sizeof(*batch) + batch->bytes);
 	}
-	end(&f);
+	end_fixture(&f);
 }
 
 static void numbers_of_a_collectors_batch_keep_its_flags(void **state)
@@ -353,14 +353,14 @@ static void numbers_of_a_collectors_batch_keep_its_flags(void **state)
 	begin_python(&f);
 	log_batch_foreign(&f.chunk, 7, 150, GPT_BATCH_MONOTONIC, 77);
 	log_agent_name(&f.chunk, 0x80000001, "gemm");
-	look(&f);
+	end_chunk(&f);
 	log_batch_foreign(&f.chunk, 7, 250, GPT_BATCH_MONOTONIC, 5);
 	log_agent_kernel(&f.chunk, (struct gpt_agent_kernel){.name = 0x80000001});
-	look(&f);
+	end_chunk(&f);
 	EXPECT_TYPES(&f, GPT_PROCESS, GPT_AGENT_NAME);
 	assert_int_equal(front_record(&f, 1)->flags, GPT_BATCH_FOREIGN | GPT_BATCH_MONOTONIC);
 	assert_int_equal(((const struct gpt_agent_batch *)front_record(&f, 1))->error_ns, 77);
-	end(&f);
+	end_fixture(&f);
 }
 
 static void a_range_brings_the_thread_that_its_own_namespace_calls_so(void **state)
@@ -368,16 +368,16 @@ static void a_range_brings_the_thread_that_its_own_namespace_calls_so(void **sta
 	struct gpt_agent_range range = {.tid = 44, .what = GPT_AGENT_RANGE_PUSHED};
 	struct fixture f;
 
-	begin(&f, 1 << 20, 1 << 20);
+	begin_fixture(&f, 1 << 20, 1 << 20);
 	log_thread_record(&f.chunk, (struct gpt_thread){.pid = 7, .tid = 8, .own_tid = 44, .comm = "inside"});
 	log_thread_record(&f.chunk, (struct gpt_thread){.pid = 7, .tid = 9, .own_tid = 45, .comm = "beside"});
-	look(&f);
+	end_chunk(&f);
 	log_batch(&f.chunk, 7, 9, 250);
 	log_agent_range(&f.chunk, &range, "step", "");
-	look(&f);
+	end_chunk(&f);
 	EXPECT_TYPES(&f, GPT_THREAD);
 	assert_string_equal(((const struct gpt_thread *)front_record(&f, 0))->comm, "inside");
-	end(&f);
+	end_fixture(&f);
 }
 
 static void of_many_hellos_the_first_and_the_last_are_kept(void **state)
@@ -385,20 +385,20 @@ static void of_many_hellos_the_first_and_the_last_are_kept(void **state)
 	struct fixture f;
 	uint32_t versions[8] = {1, 2, 3, 4, 97, 98, 99, 100};
 
-	begin(&f, 1 << 20, 1 << 20);
+	begin_fixture(&f, 1 << 20, 1 << 20);
 	log_batch(&f.chunk, 7, 9, 150);
 	for (uint32_t i = 1; i <= 100; i++)
 		log_agent_hello(&f.chunk, GPT_AGENT_READY, GPT_AGENT_OK, i, "", "");
-	look(&f);
+	end_chunk(&f);
 	log_batch(&f.chunk, 7, 9, 250);
-	look(&f);
+	end_chunk(&f);
 	assert_int_equal(f.repeated.records, 8);
 	for (unsigned i = 0; i < 8; i++) {
 		const struct gpt_agent_batch *batch = (const struct gpt_agent_batch *)front_record(&f, i);
 
 		assert_int_equal(((const struct gpt_agent_hello *)batch->data)->cupti_version, versions[i]);
 	}
-	end(&f);
+	end_fixture(&f);
 }
 
 static void every_segment_with_a_process_has_the_state_of_its_ops_and_its_schedule(void **state)
@@ -407,39 +407,39 @@ static void every_segment_with_a_process_has_the_state_of_its_ops_and_its_schedu
 	struct fixture f;
 
 	(void)state;
-	begin(&f, 1 << 20, 1 << 20);
+	begin_fixture(&f, 1 << 20, 1 << 20);
 	log_batch(&f.chunk, 7, 9, 150);
 	log_agent_ops(&f.chunk, GPT_AGENT_OPS_OBSERVING, 0, "");
 	log_batch(&f.chunk, 7, 9, 160);
 	log_put(&f.chunk, GPT_AGENT_SCHEDULE, &schedule, sizeof(schedule), NULL, 0);
-	look(&f);
+	end_chunk(&f);
 	log_launch(&f.chunk, 7, 8, 200, 1, 2);
-	look(&f);
+	end_chunk(&f);
 	EXPECT_TYPES(&f, GPT_AGENT_OPS, GPT_AGENT_SCHEDULE);
-	end(&f);
+	end_fixture(&f);
 }
 
 static void what_was_not_needed_for_longest_is_forgotten_and_that_is_said(void **state)
 {
 	struct fixture f;
 
-	begin(&f, 256 << 10, 1 << 20);
+	begin_fixture(&f, 256 << 10, 1 << 20);
 	for (uint64_t i = 1; i <= 4000; i++) {
 		log_launch(&f.chunk, 7, 8, i, 1, (uint32_t)i);
 		stack_of(&f, 7, i, 0xa0);
 		if (i % 10 == 0)
-			look(&f);
+			end_chunk(&f);
 	}
 	assert_true(f.descriptions->store.forgotten > 1000);
 	log_launch(&f.chunk, 7, 8, 5000, 1, 5000);
 	log_launch(&f.chunk, 7, 8, 5000, 3990, 5001);
-	look(&f);
+	end_chunk(&f);
 	EXPECT_TYPES(&f, GPT_PYSTACK, GPT_PYSTACK);
 	log_launch(&f.chunk, 7, 8, 5000, 2, 5000);
-	look(&f);
+	end_chunk(&f);
 	EXPECT_TYPES(&f);
 	assert_false(f.repeated.complete);
-	end(&f);
+	end_fixture(&f);
 }
 
 /* Each time a child that comes and goes, and new code, which dies. */
@@ -466,11 +466,11 @@ static void what_is_over_takes_no_memory_and_what_lives_is_described_for_ever(vo
 	struct fixture f;
 
 	begin_python_with(&f, DESCRIPTIONS_BYTES_MAX);
-	look(&f);
+	end_chunk(&f);
 	for (uint32_t i = 1; i <= 20000; i++) {
 		put_what_is_over_soon(&f, i);
 		if (i % 20 == 0)
-			look(&f);
+			end_chunk(&f);
 		most = f.descriptions->store.bytes > most ? f.descriptions->store.bytes : most;
 	}
 	assert_in_range(most, 1, 8 << 20);
@@ -478,10 +478,10 @@ static void what_is_over_takes_no_memory_and_what_lives_is_described_for_ever(vo
 	/* of a code object that lives, and was not needed all the time */
 	stack_of(&f, 7, 9, 0xa0);
 	log_launch(&f.chunk, 7, 8, 5000, 9, 5000);
-	look(&f);
+	end_chunk(&f);
 	EXPECT_TYPES(&f, GPT_PROCESS, GPT_THREAD, GPT_CODE, GPT_CODE_LINES);
 	assert_true(f.repeated.complete);
-	end(&f);
+	end_fixture(&f);
 }
 
 static void of_very_many_threads_those_that_were_not_needed_for_long_are_forgotten(void **state)
@@ -492,41 +492,41 @@ static void of_very_many_threads_those_that_were_not_needed_for_long_are_forgott
 	for (uint32_t i = 0; i < 200000; i++) {
 		log_thread(&f.chunk, 7, 1000 + i, 0, "thread");
 		if (i % 200 == 0)
-			look(&f);
+			end_chunk(&f);
 	}
 	assert_in_range(f.descriptions->store.all.count, 1, 50000);
 	log_launch(&f.chunk, 7, 1000, 5000, 0, 5000);
-	look(&f);
+	end_chunk(&f);
 	assert_false(f.repeated.complete);
-	end(&f);
+	end_fixture(&f);
 }
 
 static void a_chunk_alone_may_not_take_more_memory_than_there_is(void **state)
 {
 	struct fixture f;
 
-	begin(&f, 64 << 10, 1 << 20);
+	begin_fixture(&f, 64 << 10, 1 << 20);
 	for (uint64_t i = 1; i <= 4000; i++)
 		stack_of(&f, 7, i, 0xa0);
-	look(&f);
+	end_chunk(&f);
 	assert_true(f.descriptions->store.forgotten > 3000);
-	end(&f);
+	end_fixture(&f);
 }
 
 static void more_than_a_segment_holds_is_left_out_and_that_is_said(void **state)
 {
 	struct fixture f;
 
-	begin(&f, 1 << 20, 4096);
+	begin_fixture(&f, 1 << 20, 4096);
 	for (uint64_t i = 1; i <= 1000; i++)
 		stack_of(&f, 7, i, 0xa0);
-	look(&f);
+	end_chunk(&f);
 	for (uint64_t i = 1; i <= 1000; i++)
 		log_launch(&f.chunk, 7, 8, i, i, (uint32_t)i);
-	look(&f);
+	end_chunk(&f);
 	assert_true(f.repeated.bytes <= 4096 && f.repeated.bytes > 4000);
 	assert_false(f.repeated.complete);
-	end(&f);
+	end_fixture(&f);
 }
 
 static void records_that_lie_of_their_lengths_are_taken_for_what_is_there(void **state)
@@ -539,17 +539,17 @@ static void records_that_lie_of_their_lengths_are_taken_for_what_is_there(void *
 	uint64_t ip = 0x1000;
 	struct fixture f;
 
-	begin(&f, 1 << 20, 1 << 20);
+	begin_fixture(&f, 1 << 20, 1 << 20);
 	for (int i = 0; i < 2; i++) {
 		log_put(&f.chunk, GPT_PYSTACK, &stack, sizeof(stack), &frame, sizeof(frame));
 		log_put(&f.chunk, GPT_NATIVE_STACK, &native, sizeof(native), &ip, sizeof(ip));
 		log_put(&f.chunk, GPT_AGENT_BATCH, &batch, sizeof(batch), &inside, sizeof(inside));
 		for (uint16_t type = 1; type < 64; type++)
 			log_put(&f.chunk, type, &(struct gpt_record){0}, sizeof(struct gpt_record), NULL, 0);
-		look(&f);
+		end_chunk(&f);
 	}
 	assert_int_equal(f.repeated.records, 0);
-	end(&f);
+	end_fixture(&f);
 }
 
 /* ---- any order of events: a chunk alone means what it means in the whole log ------------------------------------ */
@@ -659,7 +659,7 @@ static void a_chunk_alone_means_what_it_means_in_the_whole_log(void **state)
 	struct fixture f;
 
 	srand(4711);
-	begin(&f, 1 << 20, 1 << 20);
+	begin_fixture(&f, 1 << 20, 1 << 20);
 	for (unsigned chunk = 0; chunk < 3000; chunk++) {
 		struct log_builder copy = {0};
 		size_t at = 0;
@@ -667,7 +667,7 @@ static void a_chunk_alone_means_what_it_means_in_the_whole_log(void **state)
 		for (unsigned i = 0; i < 20; i++)
 			put_anything(&f.chunk, chunk * 20 + i);
 		log_raw(&copy, f.chunk.data + CHUNK_HEAD, f.chunk.size - CHUNK_HEAD);
-		look(&f);
+		end_chunk(&f);
 		memset(&alone, 0, sizeof(alone));
 		for (unsigned i = 0; i < f.repeated.records; i++)
 			read_record(&alone, front_record(&f, i));
@@ -683,7 +683,7 @@ static void a_chunk_alone_means_what_it_means_in_the_whole_log(void **state)
 		log_free(&copy);
 	}
 	assert_true(calls > 30000);
-	end(&f);
+	end_fixture(&f);
 }
 
 int main(void)

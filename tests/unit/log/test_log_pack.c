@@ -22,7 +22,7 @@ struct records {
 	size_t count, capacity;
 };
 
-static uint8_t *add(struct records *records, uint16_t type, uint32_t size)
+static uint8_t *add_record(struct records *records, uint16_t type, uint32_t size)
 {
 	struct gpt_record header = {.size = size, .type = type};
 	uint8_t *at;
@@ -41,7 +41,7 @@ static uint8_t *add(struct records *records, uint16_t type, uint32_t size)
 
 /* Adds a struct as a record; fills in hdr. */
 #define ADD(records, type_, value)                                                                                     \
-	memcpy(add(records, type_, sizeof(value)) + 8, (const uint8_t *)&(value) + 8, sizeof(value) - 8)
+	memcpy(add_record(records, type_, sizeof(value)) + 8, (const uint8_t *)&(value) + 8, sizeof(value) - 8)
 
 static uint64_t random_next(uint64_t *seed)
 {
@@ -49,7 +49,7 @@ static uint64_t random_next(uint64_t *seed)
 	return *seed >> 16;
 }
 
-static void fill(uint8_t *record, uint64_t *seed)
+static void fill_record(uint8_t *record, uint64_t *seed)
 {
 	struct gpt_record header;
 
@@ -61,7 +61,7 @@ static void fill(uint8_t *record, uint64_t *seed)
 /* Appends a batch with these records, and `rest` bytes that are no record. */
 static struct gpt_agent_batch *add_batch(struct records *records, const struct records *inside, uint32_t rest)
 {
-	uint8_t *batch = add(records, GPT_AGENT_BATCH, sizeof(struct gpt_agent_batch) + inside->count + rest);
+	uint8_t *batch = add_record(records, GPT_AGENT_BATCH, sizeof(struct gpt_agent_batch) + inside->count + rest);
 
 	((struct gpt_agent_batch *)batch)->bytes = inside->count;
 	if (inside->count)
@@ -97,7 +97,7 @@ static size_t check_schema(const struct schema *schema, const struct records *re
 	return out.packed_bytes;
 }
 
-static size_t check(const struct records *records)
+static size_t check_records(const struct records *records)
 {
 	struct schema *schema = schema_own();
 	size_t bytes = check_schema(schema, records);
@@ -110,7 +110,7 @@ static size_t check(const struct records *records)
 
 static void no_record_round_trips(void **state)
 {
-	assert_in_range(check(&(struct records){0}), 1, 8);
+	assert_in_range(check_records(&(struct records){0}), 1, 8);
 }
 
 static void every_type_round_trips(void **state)
@@ -122,7 +122,8 @@ static void every_type_round_trips(void **state)
 	for (int turn = 0; turn < 20; turn++)
 		for (size_t i = 0; i < schema->count; i++)
 			if (schema->types[i].tail != SCHEMA_RECORDS)
-				fill(add(&records, schema->types[i].type, schema->types[i].fixed.bytes), &seed);
+				fill_record(add_record(&records, schema->types[i].type, schema->types[i].fixed.bytes),
+					    &seed);
 	check_schema(schema, &records);
 	free(records.bytes);
 	schema_free(schema);
@@ -136,7 +137,7 @@ static void records_longer_and_shorter_than_their_struct_round_trip(void **state
 
 	for (size_t i = 0; i < schema->count; i++)
 		for (uint32_t size = 8; size < schema->types[i].fixed.bytes + 64; size += 8)
-			fill(add(&records, schema->types[i].type, size), &seed);
+			fill_record(add_record(&records, schema->types[i].type, size), &seed);
 	check_schema(schema, &records);
 	free(records.bytes);
 	schema_free(schema);
@@ -148,8 +149,8 @@ static void types_that_the_schema_has_not_round_trip(void **state)
 	uint64_t seed = 3;
 
 	for (unsigned type = 0; type <= UINT16_MAX; type += 13)
-		fill(add(&records, (uint16_t)type, 8 + 8 * (type % 5)), &seed);
-	check(&records);
+		fill_record(add_record(&records, (uint16_t)type, 8 + 8 * (type % 5)), &seed);
+	check_records(&records);
 	free(records.bytes);
 }
 
@@ -172,7 +173,7 @@ static void extreme_values_round_trip(void **state)
 			ADD(&records, GPT_CALL, call);
 			ADD(&records, GPT_AGENT_API, api);
 		}
-	check(&records);
+	check_records(&records);
 	free(records.bytes);
 }
 
@@ -188,7 +189,7 @@ static void more_values_than_a_list_remembers_round_trip(void **state)
 
 			ADD(&records, GPT_CALL, call);
 		}
-	check(&records);
+	check_records(&records);
 	free(records.bytes);
 }
 
@@ -207,7 +208,7 @@ static void values_of_a_list_repeat_and_change(void **state)
 			ADD(&records, GPT_CALL, call);
 		}
 	}
-	check(&records);
+	check_records(&records);
 	free(records.bytes);
 }
 
@@ -226,8 +227,9 @@ static void random_records_round_trip(void **state)
 			add_batch(&records, &inside, (uint32_t)(choice / 8192 % 3) * 8);
 			inside.count = 0;
 		} else {
-			fill(add(choice % 16 < 9 ? &records : &inside, choice % 32 == 2 ? 999 : type->type, size & ~7u),
-			     &seed);
+			fill_record(add_record(choice % 16 < 9 ? &records : &inside,
+					       choice % 32 == 2 ? 999 : type->type, size & ~7u),
+				    &seed);
 		}
 	}
 	check_schema(schema, &records);
@@ -241,11 +243,13 @@ static void arrays_longer_than_a_window_round_trip(void **state)
 	struct records records = {0};
 	uint64_t seed = 6;
 
-	fill(add(&records, GPT_PYSTACK, sizeof(struct gpt_pystack) + 8), &seed); /* half an element */
-	fill(add(&records, GPT_PYSTACK, sizeof(struct gpt_pystack) + 9001 * sizeof(struct gpt_pyframe)), &seed);
-	fill(add(&records, GPT_PYSTACK, sizeof(struct gpt_pystack) + 3 * sizeof(struct gpt_pyframe) + 8), &seed);
-	fill(add(&records, GPT_NATIVE_STACK, sizeof(struct gpt_native_stack) + 8 * 12288), &seed);
-	check(&records);
+	fill_record(add_record(&records, GPT_PYSTACK, sizeof(struct gpt_pystack) + 8), &seed); /* half an element */
+	fill_record(add_record(&records, GPT_PYSTACK, sizeof(struct gpt_pystack) + 9001 * sizeof(struct gpt_pyframe)),
+		    &seed);
+	fill_record(add_record(&records, GPT_PYSTACK, sizeof(struct gpt_pystack) + 3 * sizeof(struct gpt_pyframe) + 8),
+		    &seed);
+	fill_record(add_record(&records, GPT_NATIVE_STACK, sizeof(struct gpt_native_stack) + 8 * 12288), &seed);
+	check_records(&records);
 	free(records.bytes);
 }
 
@@ -257,9 +261,9 @@ static void batches_round_trip_whatever_is_in_them(void **state)
 
 	add_batch(&records, &inside, 0);
 	add_batch(&records, &inside, 8);
-	fill(add(&inside, GPT_AGENT_KERNEL, sizeof(struct gpt_agent_kernel)), &seed);
-	fill(add(&inside, GPT_AGENT_STATS, GPT_AGENT_STATS_FIRST), &seed); /* of an older agent */
-	fill(add(&inside, 9999, 24), &seed);
+	fill_record(add_record(&inside, GPT_AGENT_KERNEL, sizeof(struct gpt_agent_kernel)), &seed);
+	fill_record(add_record(&inside, GPT_AGENT_STATS, GPT_AGENT_STATS_FIRST), &seed); /* of an older agent */
+	fill_record(add_record(&inside, 9999, 24), &seed);
 	add_batch(&records, &inside, 0);
 	batch = add_batch(&records, &inside, 16); /* two headers that say size 0 */
 	batch->bytes = UINT32_MAX;
@@ -267,13 +271,13 @@ static void batches_round_trip_whatever_is_in_them(void **state)
 	batch->bytes = 3;
 	add_batch(&deeper, &inside, 0); /* a batch in a batch in a batch */
 	add_batch(&inside, &deeper, 0);
-	fill(add(&inside, GPT_AGENT_KERNEL, sizeof(struct gpt_agent_kernel)), &seed);
+	fill_record(add_record(&inside, GPT_AGENT_KERNEL, sizeof(struct gpt_agent_kernel)), &seed);
 	add_batch(&records, &inside, 0);
-	memcpy(add(&records, GPT_AGENT_BATCH, 48) + 32, &(struct gpt_record){.size = 24, .type = GPT_CALL}, 8);
-	memcpy(add(&records, GPT_AGENT_BATCH, 48) + 32, &(struct gpt_record){.size = 12, .type = GPT_CALL}, 8);
-	add(&records, GPT_AGENT_BATCH, 24);					       /* shorter than a batch */
-	fill(add(&records, GPT_AGENT_KERNEL, sizeof(struct gpt_agent_kernel)), &seed); /* in no batch */
-	check(&records);
+	memcpy(add_record(&records, GPT_AGENT_BATCH, 48) + 32, &(struct gpt_record){.size = 24, .type = GPT_CALL}, 8);
+	memcpy(add_record(&records, GPT_AGENT_BATCH, 48) + 32, &(struct gpt_record){.size = 12, .type = GPT_CALL}, 8);
+	add_record(&records, GPT_AGENT_BATCH, 24); /* shorter than a batch */
+	fill_record(add_record(&records, GPT_AGENT_KERNEL, sizeof(struct gpt_agent_kernel)), &seed); /* in no batch */
+	check_records(&records);
 	free(records.bytes);
 	free(inside.bytes);
 	free(deeper.bytes);
@@ -286,11 +290,11 @@ static void a_batch_longer_than_a_window_round_trips(void **state)
 	uint64_t seed = 8;
 
 	for (unsigned i = 0; i < 9000; i++)
-		fill(add(&inside, i % 2 ? GPT_AGENT_API : 777, 40), &seed);
+		fill_record(add_record(&inside, i % 2 ? GPT_AGENT_API : 777, 40), &seed);
 	ADD(&records, GPT_CALL, call);
 	add_batch(&records, &inside, 8);
 	ADD(&records, GPT_CALL, call);
-	check(&records);
+	check_records(&records);
 	free(records.bytes);
 	free(inside.bytes);
 }
@@ -324,7 +328,7 @@ static void a_record_that_grew_round_trips(void **state)
 	uint64_t seed = 9;
 
 	for (unsigned i = 0; i < 100; i++)
-		fill(add(&records, GPT_CALL, i % 10 ? 56 : 48), &seed);
+		fill_record(add_record(&records, GPT_CALL, i % 10 ? 56 : 48), &seed);
 	check_schema(schema, &records);
 	free(records.bytes);
 	schema_free(schema);
@@ -339,7 +343,7 @@ static void a_record_that_grew_in_a_batch_round_trips(void **state)
 	uint64_t seed = 10;
 
 	for (unsigned i = 0; i < 100; i++)
-		fill(add(&inside, GPT_AGENT_MEMSET, i % 10 ? 88 : 72), &seed);
+		fill_record(add_record(&inside, GPT_AGENT_MEMSET, i % 10 ? 88 : 72), &seed);
 	add_batch(&records, &inside, 0);
 	check_schema(schema, &records);
 	free(records.bytes);
@@ -355,7 +359,7 @@ static void an_element_of_an_array_that_grew_round_trips(void **state)
 	uint64_t seed = 11;
 
 	for (unsigned i = 0; i < 100; i++)
-		fill(add(&records, GPT_PYSTACK, (24 + 19 * i + 7) & ~7u), &seed);
+		fill_record(add_record(&records, GPT_PYSTACK, (24 + 19 * i + 7) & ~7u), &seed);
 	check_schema(schema, &records);
 	free(records.bytes);
 	schema_free(schema);
@@ -392,8 +396,8 @@ static void add_session(struct records *records)
 	*add_batch(records, &inside, 0) = (struct gpt_agent_batch){
 		.hdr = {.size = 32 + inside.count, .type = GPT_AGENT_BATCH}, .time_ns = 350, .pid = 8};
 	ADD(records, GPT_CALL, call);
-	add(records, GPT_CALL, 16);
-	add(records, 999, 16);
+	add_record(records, GPT_CALL, 16);
+	add_record(records, 999, 16);
 	free(inside.bytes);
 }
 
@@ -518,8 +522,8 @@ static void records_that_are_not_whole_are_not_packed(void **state)
 	struct records records = {0};
 	struct pack_out out;
 
-	add(&records, GPT_CALL, 48);
-	add(&records, GPT_CALL, 48);
+	add_record(&records, GPT_CALL, 48);
+	add_record(&records, GPT_CALL, 48);
 	assert_int_equal(pack(packer, records.bytes, 95, 0, &out), -EINVAL);
 	assert_int_equal(pack(packer, records.bytes, 52, 0, &out), -EINVAL);
 	assert_int_equal(pack(packer, records.bytes, 4, 0, &out), -EINVAL);
@@ -691,7 +695,7 @@ static void a_launch_is_some_bytes(void **state)
 		ADD(&records, GPT_CALL, call);
 	}
 	/* type, time 2, process, thread, stack, correlation, call, origin */
-	assert_in_range(check(&records), 100000 * 8, 100000 * 9 + 500);
+	assert_in_range(check_records(&records), 100000 * 8, 100000 * 9 + 500);
 	free(records.bytes);
 }
 

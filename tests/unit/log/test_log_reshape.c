@@ -32,7 +32,7 @@ struct fixture {
 	size_t out_bytes;
 };
 
-static struct schema *parsed(const char *text)
+static struct schema *parse_schema(const char *text)
 {
 	struct schema *schema;
 
@@ -41,7 +41,7 @@ static struct schema *parsed(const char *text)
 }
 
 /* The log's schema is that of the structs with one line replaced. */
-static void begin(struct fixture *fixture, const char *old, const char *new)
+static void begin_fixture(struct fixture *fixture, const char *old, const char *new)
 {
 	char text[2048], *found;
 
@@ -52,19 +52,19 @@ static void begin(struct fixture *fixture, const char *old, const char *new)
 	strcat(text, new);
 	strcat(text, strstr(OWN, old) + strlen(old));
 	memset(fixture, 0, sizeof(*fixture));
-	fixture->from = parsed(text);
-	fixture->reshaper = reshaper_new(fixture->from, parsed(OWN));
+	fixture->from = parse_schema(text);
+	fixture->reshaper = reshaper_new(fixture->from, parse_schema(OWN));
 	assert_non_null(fixture->reshaper);
 }
 
-static void end(struct fixture *fixture)
+static void end_fixture(struct fixture *fixture)
 {
 	reshaper_free(fixture->reshaper);
 	schema_free(fixture->from);
 }
 
 /* Appends a record with these 32-bit words after its header. */
-static void add(struct fixture *fixture, uint16_t type, const uint32_t *words, size_t count)
+static void add_record(struct fixture *fixture, uint16_t type, const uint32_t *words, size_t count)
 {
 	struct gpt_record record = {.size = (uint32_t)(8 + 4 * count), .type = type, .flags = 5};
 
@@ -74,9 +74,9 @@ static void add(struct fixture *fixture, uint16_t type, const uint32_t *words, s
 }
 
 #define ADD(fixture, type, ...)                                                                                        \
-	add(fixture, type, (const uint32_t[]){__VA_ARGS__}, sizeof((const uint32_t[]){__VA_ARGS__}) / 4)
+	add_record(fixture, type, (const uint32_t[]){__VA_ARGS__}, sizeof((const uint32_t[]){__VA_ARGS__}) / 4)
 
-static void check(struct fixture *fixture, uint16_t type, const uint32_t *words, size_t count)
+static void check_record(struct fixture *fixture, uint16_t type, const uint32_t *words, size_t count)
 {
 	struct gpt_record record;
 
@@ -91,16 +91,16 @@ static void check(struct fixture *fixture, uint16_t type, const uint32_t *words,
 }
 
 #define CHECK(fixture, type, ...)                                                                                      \
-	check(fixture, type, (const uint32_t[]){__VA_ARGS__}, sizeof((const uint32_t[]){__VA_ARGS__}) / 4)
+	check_record(fixture, type, (const uint32_t[]){__VA_ARGS__}, sizeof((const uint32_t[]){__VA_ARGS__}) / 4)
 
 static void records_of_the_same_schema_stay(void **state)
 {
-	struct schema *own = schema_own(), *one = parsed("1 call 16 a:64:raw\n"),
-		      *coded = parsed("1 call 16 a:64:id\n");
+	struct schema *own = schema_own(), *one = parse_schema("1 call 16 a:64:raw\n"),
+		      *coded = parse_schema("1 call 16 a:64:id\n");
 
 	assert_null(reshaper_new(own, schema_own()));
 	assert_null(reshaper_new(one, coded));
-	assert_null(reshaper_new(one, parsed("2 other 8\n")));
+	assert_null(reshaper_new(one, parse_schema("2 other 8\n")));
 	schema_free(own);
 	schema_free(one);
 }
@@ -109,30 +109,31 @@ static void a_field_that_was_added_is_left_out(void **state)
 {
 	struct fixture fixture;
 
-	begin(&fixture, "1 call 24 time:64:time pid:32:pid", "1 call 28 time:64:time op:32:id pid:32:pid");
+	begin_fixture(&fixture, "1 call 24 time:64:time pid:32:pid", "1 call 28 time:64:time op:32:id pid:32:pid");
 	ADD(&fixture, 1, 10, 11, 99, 7, 8, 0); /* 4 bytes of padding, as records are multiples of 8 */
 	CHECK(&fixture, 1, 10, 11, 7, 8, 0, 0);
-	end(&fixture);
+	end_fixture(&fixture);
 }
 
 static void text_stays_after_a_record_that_grew(void **state)
 {
 	struct fixture fixture;
 
-	begin(&fixture, "2 text 16 pid:32:pid bytes:32:delta", "2 text 24 pid:32:pid bytes:32:delta more:64:id");
+	begin_fixture(&fixture, "2 text 16 pid:32:pid bytes:32:delta",
+		      "2 text 24 pid:32:pid bytes:32:delta more:64:id");
 	ADD(&fixture, 2, 7, 8, 99, 99, 0x61626364, 0x65666768);
 	CHECK(&fixture, 2, 7, 8, 0x61626364, 0x65666768);
-	end(&fixture);
+	end_fixture(&fixture);
 }
 
 static void a_field_that_the_log_has_not_is_0_before_text(void **state)
 {
 	struct fixture fixture;
 
-	begin(&fixture, "2 text 16 pid:32:pid bytes:32:delta", "2 text 12 bytes:32:delta");
+	begin_fixture(&fixture, "2 text 16 pid:32:pid bytes:32:delta", "2 text 12 bytes:32:delta");
 	ADD(&fixture, 2, 4, 0x61626364);
 	CHECK(&fixture, 2, 0, 4, 0x61626364, 0);
-	end(&fixture);
+	end_fixture(&fixture);
 }
 
 /* The record's size says whether its last field is there. */
@@ -140,68 +141,68 @@ static void a_last_field_that_the_log_has_not_is_not_there(void **state)
 {
 	struct fixture fixture;
 
-	begin(&fixture, "1 call 24 time:64:time pid:32:pid api:32:id", "1 call 16 time:64:time");
+	begin_fixture(&fixture, "1 call 24 time:64:time pid:32:pid api:32:id", "1 call 16 time:64:time");
 	ADD(&fixture, 1, 10, 11);
 	CHECK(&fixture, 1, 10, 11);
-	end(&fixture);
+	end_fixture(&fixture);
 }
 
 static void elements_that_grew_are_as_wide_as_ours(void **state)
 {
 	struct fixture fixture;
 
-	begin(&fixture, "array:16 code:64:id lasti:32:delta pad:32:raw",
-	      "array:24 code:64:id line:64:delta lasti:32:delta pad:32:raw");
+	begin_fixture(&fixture, "array:16 code:64:id lasti:32:delta pad:32:raw",
+		      "array:24 code:64:id line:64:delta lasti:32:delta pad:32:raw");
 	ADD(&fixture, 3, 1, 0, /**/ 10, 0, 99, 0, 11, 1, /**/ 20, 0, 99, 0, 21, 1);
 	CHECK(&fixture, 3, 1, 0, /**/ 10, 0, 11, 1, /**/ 20, 0, 21, 1);
-	end(&fixture);
+	end_fixture(&fixture);
 }
 
 static void a_batch_is_as_long_as_what_its_records_become(void **state)
 {
 	struct fixture fixture;
 
-	begin(&fixture, "66 kernel 16 corr:32:delta name:32:id",
-	      "66 kernel 24 corr:32:delta queued:32:delta name:32:id pad:32:raw");
+	begin_fixture(&fixture, "66 kernel 16 corr:32:delta name:32:id",
+		      "66 kernel 24 corr:32:delta queued:32:delta name:32:id pad:32:raw");
 	ADD(&fixture, 13, 1, 0, 56, 0, /**/ 24, 66, 10, 99, 11, 0, /**/ 24, 66, 20, 99, 21, 0, /**/ 8, 500);
 	CHECK(&fixture, 13, 1, 0, 40, 0, /**/ 16, 66, 10, 11, /**/ 16, 66, 20, 21, /**/ 8, 500);
-	end(&fixture);
+	end_fixture(&fixture);
 }
 
 static void what_a_batch_does_not_count_is_left_out(void **state)
 {
 	struct fixture fixture;
 
-	begin(&fixture, "66 kernel 16 corr:32:delta name:32:id",
-	      "66 kernel 24 corr:32:delta queued:32:delta name:32:id pad:32:raw");
+	begin_fixture(&fixture, "66 kernel 16 corr:32:delta name:32:id",
+		      "66 kernel 24 corr:32:delta queued:32:delta name:32:id pad:32:raw");
 	ADD(&fixture, 13, 1, 0, 28, 0, /**/ 24, 66, 10, 99, 11, 0, /**/ 24, 66, 20, 99, 21, 0);
 	CHECK(&fixture, 13, 1, 0, 20, 0, /**/ 16, 66, 10, 11, /**/ 24, 0);
-	end(&fixture);
+	end_fixture(&fixture);
 }
 
 static void records_that_are_short_or_unknown_stay(void **state)
 {
 	struct fixture fixture;
 
-	begin(&fixture, "1 call 24 time:64:time pid:32:pid api:32:id",
-	      "1 call 32 op:64:id time:64:time pid:32:pid api:32:id");
+	begin_fixture(&fixture, "1 call 24 time:64:time pid:32:pid api:32:id",
+		      "1 call 32 op:64:id time:64:time pid:32:pid api:32:id");
 	ADD(&fixture, 1, 10, 11);
 	CHECK(&fixture, 1, 10, 11);
 	fixture.in_bytes = 0;
 	ADD(&fixture, 900, 10, 11, 12, 13);
 	CHECK(&fixture, 900, 10, 11, 12, 13);
-	end(&fixture);
+	end_fixture(&fixture);
 }
 
 static void records_that_are_not_whole_are_refused(void **state)
 {
 	struct fixture fixture;
 
-	begin(&fixture, "1 call 24 time:64:time pid:32:pid api:32:id",
-	      "1 call 32 op:64:id time:64:time pid:32:pid api:32:id");
+	begin_fixture(&fixture, "1 call 24 time:64:time pid:32:pid api:32:id",
+		      "1 call 32 op:64:id time:64:time pid:32:pid api:32:id");
 	ADD(&fixture, 1, 10, 11);
 	assert_int_equal(reshape(fixture.reshaper, fixture.in, 12, &fixture.out, &fixture.out_bytes), -EPROTO);
-	end(&fixture);
+	end_fixture(&fixture);
 }
 
 static void records_that_would_become_too_much_are_refused(void **state)
@@ -210,11 +211,11 @@ static void records_that_would_become_too_much_are_refused(void **state)
 	uint8_t *bytes = calloc(1, record.size);
 	struct fixture fixture;
 
-	begin(&fixture, "array:16 code:64:id lasti:32:delta pad:32:raw", "array:1 x:8:raw");
+	begin_fixture(&fixture, "array:16 code:64:id lasti:32:delta pad:32:raw", "array:1 x:8:raw");
 	memcpy(bytes, &record, sizeof(record));
 	assert_int_equal(reshape(fixture.reshaper, bytes, record.size, &fixture.out, &fixture.out_bytes), -EPROTO);
 	free(bytes);
-	end(&fixture);
+	end_fixture(&fixture);
 }
 
 /* gputrace's schema text with one piece replaced; free it. */

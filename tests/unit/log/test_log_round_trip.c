@@ -12,7 +12,7 @@
 #include "whole_trace.h"
 
 /* The records of a run of several processes, in the order in which the ring and the collector produced them. */
-static struct given recorded(void)
+static struct given read_recorded(void)
 {
 	int fd = sample_log(2, 40);
 	struct given given = given_by_fd(fd, plain);
@@ -25,7 +25,7 @@ static struct given recorded(void)
 }
 
 /* Writes the records with a segment after every N; 0: as few segments as possible. */
-static int written(const struct given *recorded, uint32_t every)
+static int write_records(const struct given *recorded, uint32_t every)
 {
 	int fd = memfd_create("log", MFD_CLOEXEC);
 	struct log_writer *writer = log_writer_open(fd);
@@ -48,7 +48,7 @@ static int written(const struct given *recorded, uint32_t every)
 }
 
 /* All outputs of a log: the report, then every export. */
-static char *outputs(int fd, size_t *size)
+static char *make_outputs(int fd, size_t *size)
 {
 	const struct report_options options = {.width = 100};
 	const struct export_options whole = {.process = -1};
@@ -81,10 +81,10 @@ static const uint32_t everies[] = {0, 1, 2, 7, 50};
 
 static void records_come_out_as_they_went_in_wherever_segments_end(void **state)
 {
-	struct given before = recorded();
+	struct given before = read_recorded();
 
 	for (size_t i = 0; i < sizeof(everies) / sizeof(everies[0]); i++) {
-		int fd = written(&before, everies[i]);
+		int fd = write_records(&before, everies[i]);
 		struct given after = given_by_fd(fd, plain);
 
 		assert_true(given_is(&after, &before.records));
@@ -98,17 +98,17 @@ static void records_come_out_as_they_went_in_wherever_segments_end(void **state)
 
 static void outputs_are_the_same_bytes_wherever_segments_end(void **state)
 {
-	struct given before = recorded();
-	int fd = written(&before, 0);
+	struct given before = read_recorded();
+	int fd = write_records(&before, 0);
 	size_t size, cut_size;
-	char *text = outputs(fd, &size);
+	char *text = make_outputs(fd, &size);
 
 	close(fd);
 	for (size_t i = 1; i < sizeof(everies) / sizeof(everies[0]); i++) {
 		char *cut;
 
-		fd = written(&before, everies[i]);
-		cut = outputs(fd, &cut_size);
+		fd = write_records(&before, everies[i]);
+		cut = make_outputs(fd, &cut_size);
 		assert_int_equal(cut_size, size);
 		assert_memory_equal(cut, text, size);
 		free(cut);

@@ -16,7 +16,7 @@
 
 #include "log/schema.h"
 
-static int parse(const char *text, struct schema **schema)
+static int parse_text(const char *text, struct schema **schema)
 {
 	return schema_parse(text, strlen(text), schema);
 }
@@ -72,9 +72,9 @@ static void a_type_of_a_later_gputrace_is_read(void **state)
 {
 	struct schema *schema;
 
-	assert_int_equal(parse("900 op_2 26 a:8:raw b:8:id c:64:delta d:64:+c array:3 x:8:raw y:16:delta\n"
-			       "7 batch 8 records\n",
-			       &schema),
+	assert_int_equal(parse_text("900 op_2 26 a:8:raw b:8:id c:64:delta d:64:+c array:3 x:8:raw y:16:delta\n"
+				    "7 batch 8 records\n",
+				    &schema),
 			 0);
 	assert_int_equal(schema->count, 2);
 	assert_int_equal(schema->types[0].type, 7);
@@ -88,7 +88,7 @@ static void no_text_is_a_schema_of_nothing(void **state)
 {
 	struct schema *schema;
 
-	assert_int_equal(parse("", &schema), 0);
+	assert_int_equal(parse_text("", &schema), 0);
 	assert_int_equal(schema->count, 0);
 	schema_free(schema);
 }
@@ -134,7 +134,7 @@ static void a_text_that_cannot_be_unpacked_by_is_refused(void **state)
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		struct schema *schema;
 
-		if (parse(texts[i], &schema) != -EPROTO)
+		if (parse_text(texts[i], &schema) != -EPROTO)
 			fail_msg("taken: %s", texts[i]);
 		assert_null(schema);
 	}

@@ -7,7 +7,7 @@
 #include "segments.h"
 
 /* The only segment of a log with these records; free it with segments_free. */
-static struct segments *encode(const struct log_builder *records, uint32_t repeated, uint32_t flags)
+static struct segments *encode_segment(const struct log_builder *records, uint32_t repeated, uint32_t flags)
 {
 	size_t schema_bytes;
 	char *text = schema_text(&schema_bytes);
@@ -60,7 +60,7 @@ static void the_records_come_back_as_they_were(void **state)
 	struct segments *log;
 
 	put_records(&records);
-	log = encode(&records, 0, 0);
+	log = encode_segment(&records, 0, 0);
 	assert_int_equal(log->items[0].header.record_bytes, records.size);
 	assert_memory_equal(log->items[0].records, records.data, records.size);
 	assert_int_equal(log->items[0].header.records, 4);
@@ -80,7 +80,7 @@ static void times_kinds_and_processes_are_those_of_the_records_that_are_not_repe
 	struct segments *log;
 
 	put_records(&records);
-	log = encode(&records, 1, GPT_LOG_SEGMENT_FORGOT);
+	log = encode_segment(&records, 1, GPT_LOG_SEGMENT_FORGOT);
 	header = &log->items[0].header;
 	assert_int_equal(header->repeated, 1);
 	assert_int_equal(header->records, 4);
@@ -104,7 +104,7 @@ static void a_segment_of_more_processes_than_can_be_listed_lists_none(void **sta
 
 	for (uint32_t pid = 1; pid <= 5000; pid++)
 		log_launch(&records, pid, pid, 300, 0, 1);
-	log = encode(&records, 0, 0);
+	log = encode_segment(&records, 0, 0);
 	assert_int_equal(log->items[0].header.processes, GPT_LOG_ANY_PROCESS);
 	assert_true(log->items[0].header.header_size < 200);
 	segments_free(log);

@@ -88,7 +88,7 @@ static void a_log_may_end_before_all_was_read(void **state)
 /* ---- reading again ---------------------------------------------------------------------------------------------- */
 
 /* The records that the reader returns from here on, each preceded by the number of its segment. */
-static struct log_builder numbered(struct log_reader *reader)
+static struct log_builder number_records(struct log_reader *reader)
 {
 	const struct gpt_record *record;
 	struct log_builder out = {0};
@@ -119,7 +119,7 @@ static void assert_again(int fd, unsigned threads, unsigned skipped, bool torn, 
 	assert_int_equal(log_reader_open(&reader, fd, &why), 0);
 	decode_ahead_use(&reader.ahead, threads);
 	for (unsigned round = 0; round < 3; round++) {
-		struct log_builder first = numbered(&reader), second;
+		struct log_builder first = number_records(&reader), second;
 
 		assert_int_equal(reader.torn, torn);
 		assert_int_equal(reader.damaged, damaged);
@@ -127,7 +127,7 @@ static void assert_again(int fd, unsigned threads, unsigned skipped, bool torn, 
 		for (unsigned i = 0; i < skipped; i++)
 			assert_non_null(log_reader_next(&reader));
 		assert_int_equal(log_reader_again(&reader), 0);
-		second = numbered(&reader);
+		second = number_records(&reader);
 		assert_same(&first, &second);
 		assert_int_equal(reader.torn, torn);
 		assert_int_equal(reader.damaged, damaged);
@@ -183,10 +183,10 @@ static void segments_have_their_number_whether_others_are_read_or_not(void **sta
 			log_file_finish(&three.file);
 		fd = log_file_fd(&three.file);
 		assert_int_equal(log_reader_open(&reader, fd, &why), 0);
-		all = numbered(&reader);
+		all = number_records(&reader);
 		assert_int_equal(log_reader_again(&reader), 0);
 		log_reader_restrict(&reader, &last);
-		some = numbered(&reader);
+		some = number_records(&reader);
 		assert_int_equal(*(const uint64_t *)all.data, 0);
 		assert_int_equal(*(const uint64_t *)some.data, THREE - 1);
 		assert_true(some.size < all.size);
@@ -194,7 +194,7 @@ static void segments_have_their_number_whether_others_are_read_or_not(void **sta
 		log_free(&some);
 		assert_int_equal(log_reader_again(&reader), 0);
 		log_reader_restrict(&reader, NULL);
-		some = numbered(&reader);
+		some = number_records(&reader);
 		assert_same(&all, &some);
 		log_reader_close(&reader);
 		close(fd);

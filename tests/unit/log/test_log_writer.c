@@ -31,7 +31,7 @@ static int make_file(void)
 }
 
 /* Markers are GPT_CODE_DEAD records, numbered in time_ns. */
-static struct gpt_code_dead marker(uint64_t number)
+static struct gpt_code_dead make_marker(uint64_t number)
 {
 	uint64_t noise = (number ^ 0x9e3779b97f4a7c15ull) * 0xd6e8feb86659fd93ull; /* does not compress */
 
@@ -43,7 +43,7 @@ static struct gpt_code_dead marker(uint64_t number)
 static int append_markers(struct log_writer *writer, uint64_t first, uint64_t count)
 {
 	for (uint64_t i = first; i < first + count; i++) {
-		struct gpt_code_dead record = marker(i);
+		struct gpt_code_dead record = make_marker(i);
 		int err = log_writer_append(writer, &record.hdr);
 
 		if (err)

@@ -6,7 +6,7 @@
 #define OTHER_PID 900
 #define OTHER_TID 901
 
-static void begin(struct log_builder *log)
+static void begin_log(struct log_builder *log)
 {
 	log_begin(log, 10, 0);
 	log_function(log, PID, A, "tokenize", "/src/serve.py", 80);
@@ -53,7 +53,7 @@ static void a_sample_has_its_stack_its_native_function_and_its_thread(void **sta
 	struct model *model;
 	const struct model_sample *sample;
 
-	begin(&log);
+	begin_log(&log);
 	log_sample(&log, sample_at(300));
 	log_sample(&log, sample_at(200));
 	log_end(&log, 1000);
@@ -75,7 +75,7 @@ static void a_sample_says_why_it_has_no_stack(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
+	begin_log(&log);
 	sample.stack_id = 0;
 	sample.stack_state = GPT_STACK_NO_THREAD;
 	log_sample(&log, sample);
@@ -98,7 +98,7 @@ static void what_was_outside_of_the_recording_is_left_out(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
+	begin_log(&log);
 	over.time_ns = over.woken_ns = 1;
 	over.end_ns = 10;
 	log_wait(&log, over);
@@ -139,7 +139,7 @@ static void a_wait_has_who_woke_it_with_the_stack_of_that_process(void **state)
 	struct model *model;
 	const struct model_wait *wait;
 
-	begin(&log);
+	begin_log(&log);
 	log_wait(&log, wait_until(180));
 	log_end(&log, 1000);
 	model = model_of(&log);
@@ -172,7 +172,7 @@ static struct model *model_of_lives(uint32_t lives)
 {
 	struct log_builder log;
 
-	begin(&log);
+	begin_log(&log);
 	for (uint32_t i = 1; i <= lives; i++) {
 		uint64_t at = AWAY * i;
 		struct gpt_wait wait = wait_until(at + 80);
@@ -218,7 +218,7 @@ static void a_waker_whose_pid_is_another_process_s_by_now_is_known_by_name(void 
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
+	begin_log(&log);
 	log_process_event(&log, GPT_FORK, OTHER_PID, 1, 160, "worker");
 	log_wait(&log, wait_until(180)); /* woken at 150 */
 	log_end(&log, 1000);
@@ -264,7 +264,7 @@ static void waits_are_in_the_order_in_which_they_end(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
+	begin_log(&log);
 	second.tid = second.holder_tid = TID + 1;
 	second.reason = GPT_WAIT_GIL;
 	log_wait(&log, first);
@@ -285,7 +285,7 @@ static void what_makes_no_sense_is_counted(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
+	begin_log(&log);
 	early.woken_ns = 99;
 	late.woken_ns = 181;
 	nowhere.place = 0;

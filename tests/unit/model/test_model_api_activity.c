@@ -10,7 +10,7 @@
 #define OTHER_TID (TID + 1)
 #define NOBODY UINT64_MAX
 
-static void begin(struct log_builder *log)
+static void begin_log(struct log_builder *log)
 {
 	log_begin(log, 0, 0);
 	log_thread(log, PID, TID, 1, "main");
@@ -37,7 +37,7 @@ static void seen_with(struct log_builder *log, uint32_t tid, uint64_t at_us, uin
 	((struct gpt_record *)(log->data + log->size - sizeof(record)))->flags = flags;
 }
 
-static void seen(struct log_builder *log, uint32_t tid, uint64_t at_us, uint64_t function)
+static void add_seen(struct log_builder *log, uint32_t tid, uint64_t at_us, uint64_t function)
 {
 	seen_with(log, tid, at_us, CUDA_LAUNCH, function, 0);
 }
@@ -57,19 +57,19 @@ static void activity_with(struct log_builder *log, uint32_t thread, uint64_t sta
 							.end_wall_ns = end_us * US + 600});
 }
 
-static void activity(struct log_builder *log, uint32_t thread, uint64_t start_us, uint64_t end_us, uint32_t corr)
+static void add_activity(struct log_builder *log, uint32_t thread, uint64_t start_us, uint64_t end_us, uint32_t corr)
 {
 	activity_with(log, thread, start_us, end_us, corr, CUDA_LAUNCH);
 }
 
-static struct model *end(struct log_builder *log)
+static struct model *end_log(struct log_builder *log)
 {
 	log_end(log, 1000000 * US);
 	return model_of(log);
 }
 
 /* The function of the call to which the kernel with this correlation id belongs. */
-static uint64_t caller(const struct model *model, uint32_t corr)
+static uint64_t calling_function(const struct model *model, uint32_t corr)
 {
 	for (uint32_t i = 0; i < model->gpu_count; i++)
 		if (model->gpu[i].corr == corr) {
@@ -86,14 +86,14 @@ static void each_record_finds_the_call_just_before_it(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
+	begin_log(&log);
 	for (uint64_t i = 1; i <= 4; i++)
-		seen(&log, TID, i * 100, i);
+		add_seen(&log, TID, i * 100, i);
 	for (uint32_t i = 4; i; i--) /* in any order */
-		activity(&log, TID, i * 100 + 3, i * 100 + 8, i);
-	model = end(&log);
+		add_activity(&log, TID, i * 100 + 3, i * 100 + 8, i);
+	model = end_log(&log);
 	for (uint32_t i = 1; i <= 4; i++)
-		assert_int_equal(caller(model, i), i);
+		assert_int_equal(calling_function(model, i), i);
 	assert_int_equal(model->calls[1].corr, 2);
 	assert_int_equal(model->calls[1].end_ns, 208 * US);
 	assert_int_equal(model_source(model)->receipt.launches_expected, 4);
@@ -107,14 +107,14 @@ static void a_record_that_is_lost_moves_no_other(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
+	begin_log(&log);
 	for (uint64_t i = 1; i <= 5; i++)
-		seen(&log, TID, i * 10, i);
-	activity(&log, TID, 13, 18, 1);
-	activity(&log, TID, 43, 48, 4);
-	model = end(&log);
-	assert_int_equal(caller(model, 1), 1);
-	assert_int_equal(caller(model, 4), 4);
+		add_seen(&log, TID, i * 10, i);
+	add_activity(&log, TID, 13, 18, 1);
+	add_activity(&log, TID, 43, 48, 4);
+	model = end_log(&log);
+	assert_int_equal(calling_function(model, 1), 1);
+	assert_int_equal(calling_function(model, 4), 4);
 	assert_int_equal(model_source(model)->receipt.launches_expected, 5);
 	assert_int_equal(model_source(model)->receipt.launches_joined, 2);
 	model_free(model);
@@ -125,27 +125,27 @@ static void a_call_that_is_lost_takes_no_other_with_it(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
-	seen(&log, TID, 10, 1);
+	begin_log(&log);
+	add_seen(&log, TID, 10, 1);
 	/*
 	 * at 20 there was no room for a call: the call before it may have lost its record and been given the next one
 	 */
-	seen(&log, TID, 30, 3);
+	add_seen(&log, TID, 30, 3);
 	seen_with(&log, TID, 60, CUDA_LAUNCH, 6, GPT_CALL_AFTER_LOSS);
-	seen(&log, TID, 70, 7);
-	activity(&log, TID, 13, 18, 1);
-	activity(&log, TID, 23, 28, 2);
-	activity(&log, TID, 33, 38, 3);
-	activity(&log, TID, 43, 48, 4);
-	activity(&log, TID, 63, 68, 6);
-	activity(&log, TID, 73, 78, 7);
-	model = end(&log);
-	assert_int_equal(caller(model, 1), 1);
-	assert_int_equal(caller(model, 2), NOBODY); /* the call before it has a record of its own */
-	assert_int_equal(caller(model, 3), NOBODY);
-	assert_int_equal(caller(model, 4), NOBODY);
-	assert_int_equal(caller(model, 6), 6);
-	assert_int_equal(caller(model, 7), 7);
+	add_seen(&log, TID, 70, 7);
+	add_activity(&log, TID, 13, 18, 1);
+	add_activity(&log, TID, 23, 28, 2);
+	add_activity(&log, TID, 33, 38, 3);
+	add_activity(&log, TID, 43, 48, 4);
+	add_activity(&log, TID, 63, 68, 6);
+	add_activity(&log, TID, 73, 78, 7);
+	model = end_log(&log);
+	assert_int_equal(calling_function(model, 1), 1);
+	assert_int_equal(calling_function(model, 2), NOBODY); /* the call before it has a record of its own */
+	assert_int_equal(calling_function(model, 3), NOBODY);
+	assert_int_equal(calling_function(model, 4), NOBODY);
+	assert_int_equal(calling_function(model, 6), 6);
+	assert_int_equal(calling_function(model, 7), 7);
 	assert_int_equal(model_source(model)->receipt.gpu_ops - model_source(model)->receipt.gpu_ops_joined, 3);
 	model_free(model);
 }
@@ -155,22 +155,22 @@ static void the_calls_of_a_thread_are_its_own(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
+	begin_log(&log);
 	for (uint64_t i = 1; i <= 6; i++) {
-		seen(&log, TID, i * 10, i);
-		seen(&log, OTHER_TID, i * 10 + 2, 100 + i);
+		add_seen(&log, TID, i * 10, i);
+		add_seen(&log, OTHER_TID, i * 10 + 2, 100 + i);
 	}
 	for (uint32_t i = 1; i <= 6; i++) {
-		activity(&log, OTHER_TID, i * 10 + 4, i * 10 + 7, 100 + i);
-		activity(&log, TID, i * 10 + 3, i * 10 + 8, i);
+		add_activity(&log, OTHER_TID, i * 10 + 4, i * 10 + 7, 100 + i);
+		add_activity(&log, TID, i * 10 + 3, i * 10 + 8, i);
 	}
-	activity(&log, TID + 2, 13, 18, 200); /* a thread whose calls were not seen */
-	model = end(&log);
+	add_activity(&log, TID + 2, 13, 18, 200); /* a thread whose calls were not seen */
+	model = end_log(&log);
 	for (uint32_t i = 1; i <= 6; i++) {
-		assert_int_equal(caller(model, i), i);
-		assert_int_equal(caller(model, 100 + i), 100 + i);
+		assert_int_equal(calling_function(model, i), i);
+		assert_int_equal(calling_function(model, 100 + i), 100 + i);
 	}
-	assert_int_equal(caller(model, 200), NOBODY);
+	assert_int_equal(calling_function(model, 200), NOBODY);
 	model_free(model);
 }
 
@@ -184,19 +184,19 @@ static void a_thread_is_known_by_its_own_number_or_its_pointer(void **state)
 	log_thread_record(&log, thread);
 	thread = (struct gpt_thread){.pid = PID, .tid = OTHER_TID, .own_tid = 8, .pointer = 0xabc0ef40};
 	log_thread_record(&log, thread);
-	seen(&log, TID, 10, 1);
-	seen(&log, OTHER_TID, 10, 101);
-	seen(&log, TID, 20, 2);
-	seen(&log, OTHER_TID, 20, 102);
-	activity(&log, 7, 13, 18, 1);
-	activity(&log, 8, 13, 18, 101);
-	activity(&log, 0xabcdef40, 23, 28, 2);
-	activity(&log, 0xabc0ef40, 23, 28, 102);
-	model = end(&log);
-	assert_int_equal(caller(model, 1), 1);
-	assert_int_equal(caller(model, 2), 2);
-	assert_int_equal(caller(model, 101), 101);
-	assert_int_equal(caller(model, 102), 102);
+	add_seen(&log, TID, 10, 1);
+	add_seen(&log, OTHER_TID, 10, 101);
+	add_seen(&log, TID, 20, 2);
+	add_seen(&log, OTHER_TID, 20, 102);
+	add_activity(&log, 7, 13, 18, 1);
+	add_activity(&log, 8, 13, 18, 101);
+	add_activity(&log, 0xabcdef40, 23, 28, 2);
+	add_activity(&log, 0xabc0ef40, 23, 28, 102);
+	model = end_log(&log);
+	assert_int_equal(calling_function(model, 1), 1);
+	assert_int_equal(calling_function(model, 2), 2);
+	assert_int_equal(calling_function(model, 101), 101);
+	assert_int_equal(calling_function(model, 102), 102);
 	model_free(model);
 }
 
@@ -205,11 +205,11 @@ static void another_function_before_it_is_another_call(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
+	begin_log(&log);
 	seen_with(&log, TID, 10, CUDA_MEMCPY, 1, 0);
-	activity(&log, TID, 12, 18, 2);
-	model = end(&log);
-	assert_int_equal(caller(model, 2), NOBODY);
+	add_activity(&log, TID, 12, 18, 2);
+	model = end_log(&log);
+	assert_int_equal(calling_function(model, 2), NOBODY);
 	model_free(model);
 }
 
@@ -218,13 +218,13 @@ static void a_driver_call_inside_stands_for_the_runtime_call_that_was_not_seen(v
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
-	seen(&log, TID, 10, 1); /* its record is lost: the next record is another call's */
+	begin_log(&log);
+	add_seen(&log, TID, 10, 1); /* its record is lost: the next record is another call's */
 	seen_with(&log, TID, 52, GPT_API(GPT_DOMAIN_DRIVER, 243), 2, 0);
 	seen_with(&log, TID, 55, CU_LAUNCH, 3, 0);
-	activity(&log, TID, 50, 60, 5);
-	model = end(&log);
-	assert_int_equal(caller(model, 5), 3);
+	add_activity(&log, TID, 50, 60, 5);
+	model = end_log(&log);
+	assert_int_equal(calling_function(model, 5), 3);
 	model_free(model);
 }
 
@@ -233,20 +233,20 @@ static void a_record_inside_another_is_of_the_same_call(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
-	seen(&log, TID, 10, 1);
-	seen(&log, TID, 30, 3);
-	activity(&log, TID, 12, 20, 1);
+	begin_log(&log);
+	add_seen(&log, TID, 10, 1);
+	add_seen(&log, TID, 30, 3);
+	add_activity(&log, TID, 12, 20, 1);
 	activity_with(&log, TID, 14, 18, 2, CU_LAUNCH);
-	activity(&log, TID, 32, 40, 3);
+	add_activity(&log, TID, 32, 40, 3);
 	activity_with(&log, TID, 38, 45, 4, CU_LAUNCH); /* neither inside nor after: no thread does that */
-	model = end(&log);
-	assert_int_equal(caller(model, 1), 1);
-	assert_int_equal(caller(model, 2), 1);
+	model = end_log(&log);
+	assert_int_equal(calling_function(model, 1), 1);
+	assert_int_equal(calling_function(model, 2), 1);
 	assert_int_equal(model->calls[0].corr, 1);
 	assert_int_equal(model->calls[0].gpu_count, 2);
-	assert_int_equal(caller(model, 3), 3);
-	assert_int_equal(caller(model, 4), NOBODY);
+	assert_int_equal(calling_function(model, 3), 3);
+	assert_int_equal(calling_function(model, 4), NOBODY);
 	model_free(model);
 }
 
@@ -258,20 +258,20 @@ static void what_the_clock_cannot_keep_apart_has_no_call(void **state)
 	struct model *model;
 
 	for (unsigned good = 0; good < 2; good++) {
-		begin(&log);
+		begin_log(&log);
 		log_batch(&log, PID, TID, 3);
 		sample.error_ns = good ? 50 : 30 * US;
 		log_agent_clock(&log, sample);
-		seen(&log, TID, 100, 1);
-		seen(&log, TID, 110, 2);
-		activity(&log, TID, 102, 107, 1);
-		seen(&log, OTHER_TID, 200, 3);
-		activity(&log, OTHER_TID, 202, 207, 3);
-		activity(&log, OTHER_TID, 210, 215, 4); /* its call was not seen */
-		model = end(&log);
-		assert_int_equal(caller(model, 1), good ? 1 : NOBODY);
-		assert_int_equal(caller(model, 3), 3);
-		assert_int_equal(caller(model, 4), NOBODY);
+		add_seen(&log, TID, 100, 1);
+		add_seen(&log, TID, 110, 2);
+		add_activity(&log, TID, 102, 107, 1);
+		add_seen(&log, OTHER_TID, 200, 3);
+		add_activity(&log, OTHER_TID, 202, 207, 3);
+		add_activity(&log, OTHER_TID, 210, 215, 4); /* its call was not seen */
+		model = end_log(&log);
+		assert_int_equal(calling_function(model, 1), good ? 1 : NOBODY);
+		assert_int_equal(calling_function(model, 3), 3);
+		assert_int_equal(calling_function(model, 4), NOBODY);
 		model_free(model);
 	}
 }
@@ -281,24 +281,24 @@ static void a_call_that_had_to_wait_is_found_where_nothing_else_can_be_meant(voi
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
-	seen(&log, TID, 1000, 1);
-	activity(&log, TID, 6000, 6010, 1); /* off the CPU in between */
-	seen(&log, TID, 7000, 2);
-	activity(&log, TID, 7003, 7010, 2);
-	seen(&log, TID, 10000, 3); /* its record is lost, or */
-	seen(&log, TID, 10010, 4); /* that of this one */
-	activity(&log, TID, 16000, 16010, 4);
-	seen(&log, TID, 20000, 5);
-	activity(&log, TID, 20800, 20810, 5); /* the call of one of these was not seen */
-	activity(&log, TID, 20900, 20910, 6);
-	seen(&log, TID, 30000, 7);
-	activity(&log, TID, 160000, 160010, 7); /* no thread waits that long */
-	model = end(&log);
-	assert_int_equal(caller(model, 1), 1);
-	assert_int_equal(caller(model, 2), 2);
+	begin_log(&log);
+	add_seen(&log, TID, 1000, 1);
+	add_activity(&log, TID, 6000, 6010, 1); /* off the CPU in between */
+	add_seen(&log, TID, 7000, 2);
+	add_activity(&log, TID, 7003, 7010, 2);
+	add_seen(&log, TID, 10000, 3); /* its record is lost, or */
+	add_seen(&log, TID, 10010, 4); /* that of this one */
+	add_activity(&log, TID, 16000, 16010, 4);
+	add_seen(&log, TID, 20000, 5);
+	add_activity(&log, TID, 20800, 20810, 5); /* the call of one of these was not seen */
+	add_activity(&log, TID, 20900, 20910, 6);
+	add_seen(&log, TID, 30000, 7);
+	add_activity(&log, TID, 160000, 160010, 7); /* no thread waits that long */
+	model = end_log(&log);
+	assert_int_equal(calling_function(model, 1), 1);
+	assert_int_equal(calling_function(model, 2), 2);
 	for (uint32_t corr = 4; corr <= 7; corr++)
-		assert_int_equal(caller(model, corr), NOBODY);
+		assert_int_equal(calling_function(model, corr), NOBODY);
 	model_free(model);
 }
 
@@ -308,21 +308,21 @@ static void work_of_calls_before_and_after_the_trace_is_left_out(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
-	seen(&log, TID, 100, 10);
-	seen(&log, TID, 300, 30);
-	activity(&log, TID, 103, 108, 10);
-	activity(&log, TID, 203, 208, 20); /* recorded but not seen: counted */
-	activity(&log, TID, 303, 308, 30);
-	activity(&log, TID, 1000001, 1000003, 31); /* the probes are gone, the agent not yet */
+	begin_log(&log);
+	add_seen(&log, TID, 100, 10);
+	add_seen(&log, TID, 300, 30);
+	add_activity(&log, TID, 103, 108, 10);
+	add_activity(&log, TID, 203, 208, 20); /* recorded but not seen: counted */
+	add_activity(&log, TID, 303, 308, 30);
+	add_activity(&log, TID, 1000001, 1000003, 31); /* the probes are gone, the agent not yet */
 	for (unsigned i = 0; i < 3; i++)
 		log_agent_kernel(&log, (struct gpt_agent_kernel){.corr = outside[i],
 								 .start_wall_ns = 999 * US,
 								 .end_wall_ns = 1001 * US});
-	model = end(&log);
+	model = end_log(&log);
 	assert_int_equal(model_source(model)->receipt.gpu_ops, 3);
 	assert_int_equal(model_source(model)->receipt.gpu_ops_joined, 2);
-	assert_int_equal(caller(model, 20), NOBODY);
+	assert_int_equal(calling_function(model, 20), NOBODY);
 	assert_int_equal(model->processes[0].gpu_ops, 3);
 	model_free(model);
 }
@@ -334,17 +334,17 @@ static void a_launch_without_a_record_is_missed_while_the_agent_borrows(void **s
 
 	log_begin(&log, 0, 0);
 	log_thread(&log, PID, TID, 1, "main");
-	seen(&log, TID, 10, 1); /* before */
+	add_seen(&log, TID, 10, 1); /* before */
 	log_batch(&log, PID, TID, 15 * US);
 	log_agent_hello(&log, GPT_AGENT_BORROWING, GPT_AGENT_OK, 130001, "", "");
-	seen(&log, TID, 20, 2);
-	seen(&log, TID, 30, 3);
-	activity(&log, TID, 33, 38, 3);
-	seen(&log, TID, 40, 4); /* the agent has left CUPTI and will report it: the program ends */
+	add_seen(&log, TID, 20, 2);
+	add_seen(&log, TID, 30, 3);
+	add_activity(&log, TID, 33, 38, 3);
+	add_seen(&log, TID, 40, 4); /* the agent has left CUPTI and will report it: the program ends */
 	log_batch(&log, PID, TID, 60 * US);
 	log_agent_hello(&log, GPT_AGENT_STOPPED, GPT_AGENT_OK, 130001, "", "");
-	seen(&log, TID, 70, 5);
-	model = end(&log);
+	add_seen(&log, TID, 70, 5);
+	model = end_log(&log);
 	assert_int_equal(model_source(model)->receipt.launches, 5);
 	assert_int_equal(model_source(model)->receipt.launches_expected, 2);
 	assert_int_equal(model_source(model)->receipt.launches_joined, 1);
@@ -356,7 +356,7 @@ static void launches_in_the_others_session_are_explained_by_it(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
+	begin_log(&log);
 	log_cupti_use(&log,
 		      (struct gpt_cupti_use){
 			      .time_ns = 200000 * US, .pid = PID, .tid = TID, .what = GPT_CUPTI_REGISTER, .own = 0});
@@ -364,17 +364,17 @@ static void launches_in_the_others_session_are_explained_by_it(void **state)
 		      (struct gpt_cupti_use){
 			      .time_ns = 400000 * US, .pid = PID, .tid = TID, .what = GPT_CUPTI_REGISTER, .own = 1});
 	for (uint64_t i = 1; i <= 5; i++)
-		seen(&log, TID, i * 100000 - 50000, i);
-	activity(&log, TID, 50003, 50008, 1);
-	activity(&log, TID, 450003, 450008, 5);
-	model = end(&log);
+		add_seen(&log, TID, i * 100000 - 50000, i);
+	add_activity(&log, TID, 50003, 50008, 1);
+	add_activity(&log, TID, 450003, 450008, 5);
+	model = end_log(&log);
 	assert_int_equal(model_source(model)->receipt.launches_expected, 5);
 	assert_int_equal(model_source(model)->receipt.launches_joined, 2);
 	assert_int_equal(model_source(model)->receipt.gap_launches, 3);
 	model_free(model);
 }
 
-static void capture(struct log_builder *log, uint64_t at_us, uint32_t corr, uint16_t cbid, int result)
+static void add_capture(struct log_builder *log, uint64_t at_us, uint32_t corr, uint16_t cbid, int result)
 {
 	log_batch(log, PID, TID, 900000 * US);
 	log_agent_api_activity(log, (struct gpt_agent_api_activity){.start_wall_ns = at_us * US,
@@ -386,9 +386,9 @@ static void capture(struct log_builder *log, uint64_t at_us, uint32_t corr, uint
 }
 
 /* A launch without GPU work. */
-static void silent(struct log_builder *log, uint32_t tid, uint64_t at_us, uint32_t corr)
+static void add_silent(struct log_builder *log, uint32_t tid, uint64_t at_us, uint32_t corr)
 {
-	seen(log, tid, at_us, corr);
+	add_seen(log, tid, at_us, corr);
 	log_batch(log, PID, TID, 900000 * US);
 	log_agent_api_activity(log, (struct gpt_agent_api_activity){.start_wall_ns = (at_us + 3) * US,
 								    .end_wall_ns = (at_us + 8) * US,
@@ -402,19 +402,19 @@ static void launches_of_a_process_that_captures_are_captured_unless_they_have_gp
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
-	silent(&log, TID, 100, 1);
-	capture(&log, 150, 2, 315, 0);
-	silent(&log, TID, 200, 3);
-	silent(&log, OTHER_TID, 200, 4); /* as autograd's threads do */
-	seen(&log, OTHER_TID, 300, 5);
-	activity(&log, OTHER_TID, 303, 308, 5); /* in a stream of its own */
-	capture(&log, 400, 6, 319, 0);
-	silent(&log, TID, 500, 7);
-	capture(&log, 600, 8, 315, 1); /* refused */
-	silent(&log, TID, 700, 9);
-	capture(&log, 800, 10, 319, 1);
-	model = end(&log);
+	begin_log(&log);
+	add_silent(&log, TID, 100, 1);
+	add_capture(&log, 150, 2, 315, 0);
+	add_silent(&log, TID, 200, 3);
+	add_silent(&log, OTHER_TID, 200, 4); /* as autograd's threads do */
+	add_seen(&log, OTHER_TID, 300, 5);
+	add_activity(&log, OTHER_TID, 303, 308, 5); /* in a stream of its own */
+	add_capture(&log, 400, 6, 319, 0);
+	add_silent(&log, TID, 500, 7);
+	add_capture(&log, 600, 8, 315, 1); /* refused */
+	add_silent(&log, TID, 700, 9);
+	add_capture(&log, 800, 10, 319, 1);
+	model = end_log(&log);
 	assert_int_equal(model_source(model)->receipt.launches_captured, 2);
 	assert_int_equal(model_source(model)->receipt.launches_expected, 4);
 	assert_int_equal(model_source(model)->receipt.launches_joined, 1);
@@ -428,8 +428,8 @@ static void records_that_make_no_sense_are_counted(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
-	seen(&log, TID, 10, 1);
+	begin_log(&log);
+	add_seen(&log, TID, 10, 1);
 	log_batch(&log, PID, TID, 900000 * US);
 	log_agent_api_activity(&log, (struct gpt_agent_api_activity){.start_wall_ns = 13 * US, .end_wall_ns = 18 * US});
 	log_agent_api_activity(
@@ -438,7 +438,7 @@ static void records_that_make_no_sense_are_counted(void **state)
 	log_agent_api_activity(
 		&log, (struct gpt_agent_api_activity){
 			      .corr = 2, .thread = TID, .start_wall_ns = 1ull << 62, .end_wall_ns = 1ull << 63});
-	model = end(&log);
+	model = end_log(&log);
 	assert_int_equal(model_source(model)->receipt.bad_records, 4);
 	assert_int_equal(model->calls[0].corr, 0);
 	model_free(model);

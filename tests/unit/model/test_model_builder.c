@@ -16,7 +16,7 @@
 #define TID 71
 #define LAUNCH GPT_API(GPT_DOMAIN_RUNTIME, 211)
 
-static struct model *finished(struct builder *builder)
+static struct model *finish_model(struct builder *builder)
 {
 	struct model *model = builder_finish(builder);
 
@@ -54,7 +54,7 @@ static void a_stack_has_the_frames_that_the_source_names_by_keys_of_its_own(void
 	builder_add_code(builder, PID, &code);
 	builder_add_stack(builder, PID, &stack);
 	call_at(builder, 100, 0, 5);
-	model = finished(builder);
+	model = finish_model(builder);
 	assert_int_equal(model->stack_count, 1);
 	made = &model->stacks[model->calls[0].stack];
 	assert_int_equal(made->depth, 2);
@@ -72,7 +72,7 @@ static void gpu_work_has_its_call_whichever_came_first(void **state)
 	call_at(builder, 200, 2, 0);
 	call_at(builder, 100, 1, 0); /* older than the call before it: the calls change places */
 	assert_true(kernel_at(builder, 150, 1));
-	model = finished(builder);
+	model = finish_model(builder);
 	assert_int_equal(model->gpu_count, 2);
 	for (uint32_t i = 0; i < 2; i++) {
 		assert_int_equal(model->gpu[i].call, i);
@@ -89,14 +89,14 @@ static void gpu_work_that_ends_before_it_starts_does_not_make_sense(void **state
 	struct model *model;
 
 	assert_false(builder_add_gpu(builder, builder_process_image(builder, PID), &work, 0));
-	model = finished(builder);
+	model = finish_model(builder);
 	assert_int_equal(model->gpu_count, 0);
 	model_free(model);
 }
 
 static void what_no_source_reported_is_not_recorded(void **state)
 {
-	struct model *model = finished(builder_new());
+	struct model *model = finish_model(builder_new());
 
 	assert_int_equal(model->source_count, 1);
 	assert_string_equal(model_source(model)->host, "");
@@ -107,7 +107,7 @@ static void what_no_source_reported_is_not_recorded(void **state)
 
 /* ---- spans ------------------------------------------------------------------------------------------------- */
 
-static void begin(struct spans *spans, uint64_t depth, uint64_t time_ns)
+static void begin_span(struct spans *spans, uint64_t depth, uint64_t time_ns)
 {
 	struct model_span span = {.start_ns = time_ns, .kind = MODEL_SPAN_FUNCTION, .name = NONE};
 
@@ -119,8 +119,8 @@ static void a_span_whose_end_was_lost_is_left_out(void **state)
 	struct spans spans = {0};
 	struct span_place *places;
 
-	begin(&spans, 100, 1);
-	begin(&spans, 90, 2); /* its end never comes */
+	begin_span(&spans, 100, 1);
+	begin_span(&spans, 90, 2); /* its end never comes */
 	spans_end(&spans, 0, 100, MODEL_SPAN_FUNCTION, 9);
 	assert_int_equal(spans.lost, 1);
 	places = spans_order_by_thread(&spans, 1);
@@ -137,8 +137,8 @@ static void what_nests_by_order_alone_ends_from_the_inside(void **state)
 {
 	struct spans spans = {0};
 
-	begin(&spans, spans_next_depth(&spans, 0), 1);
-	begin(&spans, spans_next_depth(&spans, 0), 2);
+	begin_span(&spans, spans_next_depth(&spans, 0), 1);
+	begin_span(&spans, spans_next_depth(&spans, 0), 2);
 	spans_end(&spans, 0, spans_last_depth(&spans, 0), MODEL_SPAN_FUNCTION, 3);
 	spans_end(&spans, 0, spans_last_depth(&spans, 0), MODEL_SPAN_FUNCTION, 4);
 	spans_end(&spans, 0, spans_last_depth(&spans, 0), MODEL_SPAN_FUNCTION, 5); /* its start was before the trace */
@@ -153,7 +153,7 @@ static void what_is_open_at_the_end_is_truncated(void **state)
 {
 	struct spans spans = {0};
 
-	begin(&spans, 100, 5);
+	begin_span(&spans, 100, 5);
 	spans_close_track(&spans, 0, 3);
 	assert_true(spans.list.items[0].truncated);
 	assert_int_equal(spans.list.items[0].end_ns, 5);

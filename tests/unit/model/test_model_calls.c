@@ -2,13 +2,13 @@
 /* Calls, their returns, and the GPU operations that belong to them. */
 #include "model_of.h"
 
-static void kernel(struct log_builder *log, uint32_t corr, uint64_t start_ns, uint64_t end_ns)
+static void add_kernel(struct log_builder *log, uint32_t corr, uint64_t start_ns, uint64_t end_ns)
 {
 	log_agent_kernel(log,
 			 (struct gpt_agent_kernel){.start_wall_ns = start_ns, .end_wall_ns = end_ns, .corr = corr});
 }
 
-static void returned(struct log_builder *log, uint32_t corr, uint64_t end_ns, int32_t result, uint16_t api)
+static void add_return(struct log_builder *log, uint32_t corr, uint64_t end_ns, int32_t result, uint16_t api)
 {
 	log_agent_api(log, (struct gpt_agent_api){.end_ns = end_ns, .corr = corr, .result = result, .api = api});
 }
@@ -22,8 +22,8 @@ static void a_launch_meets_its_kernel_by_correlation_id(void **state)
 	log_launch(&log, PID, TID, 100, 0, 7);
 	log_launch(&log, PID, TID, 200, 0, 8);
 	log_batch(&log, PID, TID, 900);
-	kernel(&log, 8, 300, 310); /* first in time, but belongs to call 8, not 7 */
-	kernel(&log, 7, 320, 330);
+	add_kernel(&log, 8, 300, 310); /* first in time, but belongs to call 8, not 7 */
+	add_kernel(&log, 7, 320, 330);
 	log_end(&log, 1000);
 	model = model_of(&log);
 	assert_int_equal(model->gpu[0].corr, 8);
@@ -46,7 +46,7 @@ static void one_graph_launch_has_all_its_records_in_order_of_time(void **state)
 		 (struct gpt_call){
 			 .time_ns = 100, .pid = PID, .tid = TID, .corr = 5, .api = GPT_API(GPT_DOMAIN_RUNTIME, 311)});
 	log_batch(&log, PID, TID, 900);
-	kernel(&log, 5, 300, 310);
+	add_kernel(&log, 5, 300, 310);
 	log_agent_memcpy(&log,
 			 (struct gpt_agent_memcpy){.start_wall_ns = 200, .end_wall_ns = 210, .corr = 5, .bytes = 64});
 	log_agent_memset(&log,
@@ -71,8 +71,8 @@ static void gpu_records_and_returns_may_come_before_their_call(void **state)
 
 	log_begin(&log, 0, 0);
 	log_batch(&log, PID, TID, 900);
-	kernel(&log, 7, 300, 310);
-	returned(&log, 7, 150, 0, CUDA_LAUNCH);
+	add_kernel(&log, 7, 300, 310);
+	add_return(&log, 7, 150, 0, CUDA_LAUNCH);
 	log_launch(&log, PID, TID, 100, 0, 7);
 	log_end(&log, 1000);
 	model = model_of(&log);
@@ -89,8 +89,8 @@ static void a_gpu_record_without_a_call_stays_alone(void **state)
 	log_begin(&log, 0, 0);
 	log_launch(&log, PID, TID, 100, 0, 7);
 	log_batch(&log, PID, TID, 900);
-	kernel(&log, 8, 300, 310);
-	kernel(&log, 0, 300, 310);
+	add_kernel(&log, 8, 300, 310);
+	add_kernel(&log, 0, 300, 310);
 	log_end(&log, 1000);
 	model = model_of(&log);
 	assert_int_equal(model->gpu[0].call, NONE);
@@ -109,9 +109,9 @@ static void equal_correlation_ids_of_two_processes_are_not_mixed(void **state)
 	log_launch(&log, 1, 1, 100, 0, 7);
 	log_launch(&log, 2, 2, 101, 0, 7);
 	log_batch(&log, 2, 2, 900);
-	kernel(&log, 7, 300, 310);
+	add_kernel(&log, 7, 300, 310);
 	log_batch(&log, 1, 1, 900);
-	kernel(&log, 7, 400, 410);
+	add_kernel(&log, 7, 400, 410);
 	log_end(&log, 1000);
 	model = model_of(&log);
 	assert_int_equal(model->processes[model->gpu[0].process].pid, 2);
@@ -129,7 +129,7 @@ static void a_process_that_died_keeps_its_late_records(void **state)
 	log_launch(&log, PID, TID, 100, 0, 7);
 	log_process_event(&log, GPT_EXIT, PID, 0, 500, "python3");
 	log_batch(&log, PID, TID, 501);
-	kernel(&log, 7, 300, 310);
+	add_kernel(&log, 7, 300, 310);
 	log_end(&log, 1000);
 	model = model_of(&log);
 	assert_int_equal(model->process_count, 1);
@@ -243,7 +243,7 @@ static void a_call_seen_by_symbol_and_agent_is_one_call_with_both_their_knowledg
 	nested_agent_call(&log, 11, 110, 7, CUDA_LAUNCH);
 	nested_agent_call(&log, 12, 111, 8, CUDA_LAUNCH);
 	log_batch(&log, PID, TID, 900);
-	kernel(&log, 7, 300, 310);
+	add_kernel(&log, 7, 300, 310);
 	log_end(&log, 1000);
 	model = model_of(&log);
 	assert_int_equal(model->call_count, 2);
@@ -289,10 +289,10 @@ static void the_return_of_the_same_call_wins_over_that_of_the_call_inside(void *
 	log_launch(&log, PID, TID, 100, 0, 7);
 	log_launch(&log, PID, TID, 200, 0, 8);
 	log_batch(&log, PID, TID, 900);
-	returned(&log, 7, 140, 1, CU_LAUNCH);
-	returned(&log, 7, 150, 719, CUDA_LAUNCH);
-	returned(&log, 8, 250, 0, CUDA_LAUNCH);
-	returned(&log, 8, 240, 1, CU_LAUNCH);
+	add_return(&log, 7, 140, 1, CU_LAUNCH);
+	add_return(&log, 7, 150, 719, CUDA_LAUNCH);
+	add_return(&log, 8, 250, 0, CUDA_LAUNCH);
+	add_return(&log, 8, 240, 1, CU_LAUNCH);
 	log_end(&log, 1000);
 	model = model_of(&log);
 	assert_int_equal(model->calls[0].end_ns, 150);
@@ -310,8 +310,8 @@ static void a_return_before_its_call_in_time_is_not_believed(void **state)
 	log_begin(&log, 0, 0);
 	log_launch(&log, PID, TID, 100, 0, 7);
 	log_batch(&log, PID, TID, 900);
-	returned(&log, 7, 99, 0, CUDA_LAUNCH);
-	returned(&log, 0, 120, 0, CUDA_LAUNCH);
+	add_return(&log, 7, 99, 0, CUDA_LAUNCH);
+	add_return(&log, 0, 120, 0, CUDA_LAUNCH);
 	log_end(&log, 1000);
 	model = model_of(&log);
 	assert_int_equal(model->calls[0].end_ns, 0);
@@ -335,7 +335,7 @@ static void calls_are_in_order_of_time_and_keep_their_partners(void **state)
 	log_batch(&log, PID, TID, 900000);
 	for (uint32_t i = COUNT; i >= 1; i--) {
 		random = random * 6364136223846793005ull + 1442695040888963407ull;
-		kernel(&log, i, 2000 + (random >> 33) % 900, 90000);
+		add_kernel(&log, i, 2000 + (random >> 33) % 900, 90000);
 	}
 	log_end(&log, 1000000);
 	model = model_of(&log);
@@ -372,7 +372,7 @@ static void check_late(uint32_t event)
 	}
 	log_batch(&log, PID, TID, 20000);
 	for (uint32_t corr = 1; corr <= 2 * CALLS; corr++)
-		kernel(&log, corr, 10000 + corr, 10001 + corr);
+		add_kernel(&log, corr, 10000 + corr, 10001 + corr);
 	log_end(&log, 30000);
 	model = model_of(&log);
 	for (uint32_t i = 0; i < model->call_count; i++) {
@@ -402,7 +402,7 @@ static void threads_and_processes_count_their_calls(void **state)
 	log_launch(&log, PID, 12, 100, 0, 2);
 	log_launch(&log, PID, 11, 200, 0, 3);
 	log_batch(&log, PID, 12, 900);
-	kernel(&log, 1, 400, 410);
+	add_kernel(&log, 1, 400, 410);
 	log_end(&log, 1000);
 	model = model_of(&log);
 	assert_int_equal(model->thread_count, 2);

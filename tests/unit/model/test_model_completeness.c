@@ -8,7 +8,7 @@
 static struct log_builder builder;
 
 /* Two launches with their kernels, 1 and 2, in a process whose agent records from 100 on; nothing is missing yet. */
-static struct log_builder *begin(const char *agent)
+static struct log_builder *begin_log(const char *agent)
 {
 	log_begin(&builder, 0, 0);
 	log_session_asks(&builder, "0", agent);
@@ -23,7 +23,7 @@ static struct log_builder *begin(const char *agent)
 	return &builder;
 }
 
-static struct model *ended(uint32_t counter, uint64_t count)
+static struct model *end_with(uint32_t counter, uint64_t count)
 {
 	uint64_t counters[GPT_COUNTER_COUNT] = {0};
 
@@ -32,9 +32,9 @@ static struct model *ended(uint32_t counter, uint64_t count)
 	return model_of(&builder);
 }
 
-static void check(uint32_t counter, uint64_t count, uint32_t thousandths)
+static void check_share(uint32_t counter, uint64_t count, uint32_t thousandths)
 {
-	struct model *model = ended(counter, count);
+	struct model *model = end_with(counter, count);
 
 	assert_int_equal(model_completeness(model), thousandths);
 	model_free(model);
@@ -42,18 +42,18 @@ static void check(uint32_t counter, uint64_t count, uint32_t thousandths)
 
 static void a_trace_of_which_all_is_known_is_complete(void **state)
 {
-	begin("auto");
-	check(GPT_COUNTER_NESTED, 5, MODEL_COMPLETE);
+	begin_log("auto");
+	check_share(GPT_COUNTER_NESTED, 5, MODEL_COMPLETE);
 }
 
 static void launches_of_a_process_without_an_agent_count_against_it(void **state)
 {
 	struct model *model;
 
-	begin("auto");
+	begin_log("auto");
 	log_launch(&builder, OTHER, OTHER, 250, 0, 0);
 	log_launch(&builder, OTHER, OTHER, 260, 0, 0);
-	model = ended(0, 0);
+	model = end_with(0, 0);
 	assert_int_equal(model_completeness(model), 50000);
 	assert_int_equal(model_source(model)->receipt.launches_no_agent, 2);
 	assert_int_equal(model_source(model)->receipt.launches_agent_away, 0);
@@ -66,10 +66,10 @@ static void launches_before_the_agent_recorded_count_against_it(void **state)
 {
 	struct model *model;
 
-	begin("auto");
+	begin_log("auto");
 	log_launch(&builder, PID, TID, 50, 0, 0);
 	log_launch(&builder, PID, TID, 60, 0, 0);
-	model = ended(0, 0);
+	model = end_with(0, 0);
 	assert_int_equal(model_completeness(model), 50000);
 	assert_int_equal(model_source(model)->receipt.launches_agent_away, 2);
 	assert_int_equal(launch_fate(model, &model->calls[0]), LAUNCH_AWAY);
@@ -82,7 +82,7 @@ static void nothing_is_missing_where_no_gpu_times_were_asked_for(void **state)
 	log_begin(&builder, 0, 0);
 	log_session_asks(&builder, "0", "off");
 	log_launch(&builder, PID, TID, 50, 0, 0);
-	check(0, 0, MODEL_COMPLETE);
+	check_share(0, 0, MODEL_COMPLETE);
 }
 
 static void where_they_were_and_no_agent_came_nothing_is_there(void **state)
@@ -93,18 +93,18 @@ static void where_they_were_and_no_agent_came_nothing_is_there(void **state)
 		log_begin(&builder, 0, 0);
 		log_session_asks(&builder, "0", asked[i]);
 		log_launch(&builder, PID, TID, 50, 0, 0);
-		check(0, 0, 0);
+		check_share(0, 0, 0);
 	}
 }
 
 static void a_log_that_does_not_say_what_was_asked_for_meant_them_if_an_agent_came(void **state)
 {
-	begin("");
+	begin_log("");
 	log_launch(&builder, OTHER, OTHER, 250, 0, 0);
-	check(0, 0, 66666);
+	check_share(0, 0, 66666);
 	log_begin(&builder, 0, 0);
 	log_launch(&builder, PID, TID, 50, 0, 0);
-	check(0, 0, MODEL_COMPLETE);
+	check_share(0, 0, MODEL_COMPLETE);
 }
 
 static void launch_graph_at(uint64_t time_ns, uint32_t corr, uint32_t graph, uint64_t first_node, unsigned nodes)
@@ -133,10 +133,10 @@ static void a_graph_launch_with_fewer_operations_than_the_graph_has_counts_again
 {
 	struct model *model;
 
-	begin("auto");
+	begin_log("auto");
 	launch_graph(10, 7, 70, 3);
 	launch_graph(11, 7, 71, 2); /* node 70 did not run */
-	model = ended(0, 0);
+	model = end_with(0, 0);
 	assert_int_equal(model_source(model)->receipt.launches_short, 1);
 	assert_int_equal(model_source(model)->receipt.launches_joined, 4);
 	assert_int_equal(model->calls[3].nodes_missing, 1);
@@ -148,10 +148,10 @@ static void nodes_are_counted_over_all_launches_of_a_graph(void **state)
 {
 	struct model *model;
 
-	begin("auto");
+	begin_log("auto");
 	launch_graph(10, 7, 70, 2);
 	launch_graph(11, 7, 71, 2);
-	model = ended(0, 0);
+	model = end_with(0, 0);
 	assert_int_equal(model_source(model)->receipt.launches_short, 2);
 	assert_int_equal(model_completeness(model), 50000);
 	model_free(model);
@@ -159,27 +159,27 @@ static void nodes_are_counted_over_all_launches_of_a_graph(void **state)
 
 static void graphs_of_other_processes_and_other_ids_are_others(void **state)
 {
-	begin("auto");
+	begin_log("auto");
 	launch_graph(10, 7, 70, 3);
 	launch_graph(11, 8, 71, 2);
 	launch_graph(12, 7, 70, 3);
 	log_process_event(&builder, GPT_EXEC, PID, 0, 430, "again");
 	launch_graph_at(450, 10, 7, 70, 1);
-	check(0, 0, MODEL_COMPLETE);
+	check_share(0, 0, MODEL_COMPLETE);
 }
 
 static void a_node_that_runs_several_times_is_one(void **state)
 {
-	begin("auto");
+	begin_log("auto");
 	launch_graph(10, 7, 70, 2);
 	launch_graph(10, 7, 70, 2); /* a loop in a graph */
 	launch_graph(11, 7, 70, 2);
-	check(0, 0, MODEL_COMPLETE);
+	check_share(0, 0, MODEL_COMPLETE);
 }
 
 static void a_launch_whose_stack_was_lost_counts_once(void **state)
 {
-	begin("auto");
+	begin_log("auto");
 	log_call(&builder, (struct gpt_call){.time_ns = 250,
 					     .pid = PID,
 					     .tid = TID,
@@ -188,49 +188,49 @@ static void a_launch_whose_stack_was_lost_counts_once(void **state)
 					     .stack_state = GPT_STACK_LOST});
 	log_batch(&builder, PID, TID, 900);
 	log_agent_kernel(&builder, (struct gpt_agent_kernel){.start_wall_ns = 300, .end_wall_ns = 310, .corr = 3});
-	check(GPT_COUNTER_STACKS_LOST, 1, 66666);
+	check_share(GPT_COUNTER_STACKS_LOST, 1, 66666);
 }
 
 static void a_lost_batch_is_a_launch_without_times_where_no_launch_lacks_them(void **state)
 {
-	begin("auto");
-	check(GPT_COUNTER_BATCHES_LOST, 1, 50000);
-	begin("auto");
+	begin_log("auto");
+	check_share(GPT_COUNTER_BATCHES_LOST, 1, 50000);
+	begin_log("auto");
 	log_launch(&builder, PID, TID, 250, 0, 3); /* its kernel was in that batch */
 	log_launch(&builder, PID, TID, 260, 0, 4);
-	check(GPT_COUNTER_BATCHES_LOST, 1, 50000);
-	begin("auto");
-	check(GPT_COUNTER_BATCHES_LOST, UINT64_MAX, 0);
+	check_share(GPT_COUNTER_BATCHES_LOST, 1, 50000);
+	begin_log("auto");
+	check_share(GPT_COUNTER_BATCHES_LOST, UINT64_MAX, 0);
 }
 
 static void a_lost_stack_counts_where_no_call_lacks_it(void **state)
 {
-	begin("auto");
-	check(GPT_COUNTER_CODE_LOST, 1, 50000);
+	begin_log("auto");
+	check_share(GPT_COUNTER_CODE_LOST, 1, 50000);
 	log_begin(&builder, 0, 0);
 	log_session_asks(&builder, "0", "off");
 	log_launch(&builder, PID, TID, 50, 0, 0);
 	log_launch(&builder, PID, TID, 60, 0, 0);
-	check(GPT_COUNTER_STACKS_LOST, 1, 50000);
+	check_share(GPT_COUNTER_STACKS_LOST, 1, 50000);
 }
 
 static void a_lost_call_is_one_more_launch(void **state)
 {
-	begin("auto");
-	check(GPT_COUNTER_CALLS_LOST, 2, 50000);
-	begin("auto");
-	check(GPT_COUNTER_THREADS_FULL, 1, 66666);
-	begin("auto");
-	check(GPT_COUNTER_CALLS_LOST, UINT64_MAX, 0);
+	begin_log("auto");
+	check_share(GPT_COUNTER_CALLS_LOST, 2, 50000);
+	begin_log("auto");
+	check_share(GPT_COUNTER_THREADS_FULL, 1, 66666);
+	begin_log("auto");
+	check_share(GPT_COUNTER_CALLS_LOST, UINT64_MAX, 0);
 }
 
 static void a_kernel_that_could_not_be_timed_counts_against_it(void **state)
 {
-	begin("auto");
+	begin_log("auto");
 	log_launch(&builder, PID, TID, 250, 0, 3);
 	log_batch(&builder, PID, TID, 900);
 	log_agent_kernel(&builder, (struct gpt_agent_kernel){.corr = 3});
-	check(0, 0, 66666);
+	check_share(0, 0, 66666);
 }
 
 static void nothing_is_complete_beside_a_loss_of_whatever_kind(void **state)
@@ -238,26 +238,26 @@ static void nothing_is_complete_beside_a_loss_of_whatever_kind(void **state)
 	static const uint32_t counters[] = {GPT_COUNTER_OTHER_LOST, GPT_COUNTER_PYEVENT_LOST, GPT_COUNTER_PYCALLS_LOST};
 
 	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++) {
-		begin("auto");
-		check(counters[i], 2, MODEL_COMPLETE - 1);
+		begin_log("auto");
+		check_share(counters[i], 2, MODEL_COMPLETE - 1);
 	}
 	log_begin(&builder, 0, 0); /* also where nothing was seen at all */
-	check(GPT_COUNTER_OTHER_LOST, 1, MODEL_COMPLETE - 1);
+	check_share(GPT_COUNTER_OTHER_LOST, 1, MODEL_COMPLETE - 1);
 }
 
 static void a_kernel_whose_launch_was_not_seen_is_something_that_is_not_known(void **state)
 {
-	begin("auto");
+	begin_log("auto");
 	log_batch(&builder, PID, TID, 900);
 	log_agent_kernel(&builder, (struct gpt_agent_kernel){.start_wall_ns = 300, .end_wall_ns = 310, .corr = 77});
-	check(0, 0, MODEL_COMPLETE - 1);
+	check_share(0, 0, MODEL_COMPLETE - 1);
 }
 
 static void a_truncated_log_is_not_complete(void **state)
 {
 	struct model *model;
 
-	begin("auto");
+	begin_log("auto");
 	model = model_of(&builder);
 	assert_int_equal(model_completeness(model), MODEL_COMPLETE - 1);
 	model_free(model);
@@ -265,7 +265,7 @@ static void a_truncated_log_is_not_complete(void **state)
 
 static void what_is_nearly_complete_is_not_rounded_up(void **state)
 {
-	begin("auto");
+	begin_log("auto");
 	for (uint32_t corr = 3; corr <= 300000; corr++) {
 		log_launch(&builder, PID, TID, 200 + corr, 0, corr);
 		log_batch(&builder, PID, TID, 900);
@@ -273,7 +273,7 @@ static void what_is_nearly_complete_is_not_rounded_up(void **state)
 			log_agent_kernel(&builder, (struct gpt_agent_kernel){
 							   .start_wall_ns = 300, .end_wall_ns = 310, .corr = corr});
 	}
-	check(0, 0, 99999);
+	check_share(0, 0, 99999);
 }
 
 static void the_least_completeness_is_as_it_was_asked_for(void **state)
@@ -288,7 +288,7 @@ static void the_least_completeness_is_as_it_was_asked_for(void **state)
 
 		log_begin(&builder, 0, 0);
 		log_session_asks(&builder, asked[i].text, "auto");
-		model = ended(0, 0);
+		model = end_with(0, 0);
 		assert_int_equal(model->min_complete, asked[i].thousandths);
 		model_free(model);
 	}

@@ -18,7 +18,7 @@ static uint64_t time_of(uint32_t launch)
 	return SECOND + launch * (SECOND / 10);
 }
 
-static void begin(void)
+static void begin_log(void)
 {
 	log_begin(&builder, SECOND / 2, 0);
 	log_batch(&builder, PID, TID, SECOND / 2 + 1);
@@ -26,7 +26,7 @@ static void begin(void)
 }
 
 /* A launch, and its kernel if kernel_ns is not 0. */
-static void step(uint32_t launch, uint64_t kernel_ns)
+static void add_step(uint32_t launch, uint64_t kernel_ns)
 {
 	uint64_t time_ns = time_of(launch);
 
@@ -86,9 +86,9 @@ static void a_kernel_that_runs_for_a_long_time_holds_nothing_up(void **state)
 {
 	struct seen seen;
 
-	begin();
+	begin_log();
 	for (uint32_t i = 0; i < LAUNCHES; i++)
-		step(i, i == 3 ? 0 : 5000);
+		add_step(i, i == 3 ? 0 : 5000);
 	feed_kernel(3, time_of(LAUNCHES));
 	log_end(&builder, time_of(LAUNCHES + 1));
 	seen = hand_over();
@@ -103,9 +103,9 @@ static void what_another_profiler_kept_for_itself_is_reported_at_its_end(void **
 {
 	struct seen seen;
 
-	begin();
+	begin_log();
 	for (uint32_t i = 0; i < LAUNCHES; i++)
-		step(i, i >= 100 && i < 200 ? 0 : 5000);
+		add_step(i, i >= 100 && i < 200 ? 0 : 5000);
 	for (uint32_t i = 200; i-- > 100;)
 		feed_kernel(i, time_of(LAUNCHES));
 	log_end(&builder, time_of(LAUNCHES + 1));
@@ -123,9 +123,9 @@ static void a_kernel_that_began_before_the_trace_is_of_its_first_part(void **sta
 	const char *why;
 	int fd;
 
-	begin();
+	begin_log();
 	for (uint32_t i = 0; i < LAUNCHES; i++)
-		step(i + 10, 5000);
+		add_step(i + 10, 5000);
 	log_batch(&builder, PID, TID, time_of(LAUNCHES + 10));
 	log_agent_kernel(&builder, (struct gpt_agent_kernel){
 					   .start_wall_ns = SECOND / 4, .end_wall_ns = time_of(LAUNCHES), .corr = 5});
@@ -149,9 +149,9 @@ static void late_work_may_be_the_first_that_is_read_of_its_process(void **state)
 {
 	struct model *model;
 
-	begin();
+	begin_log();
 	for (uint32_t i = 0; i < LAUNCHES; i++)
-		step(i, 5000);
+		add_step(i, 5000);
 	for (uint32_t i = 1; i <= OTHERS; i++) {
 		log_batch(&builder, PID + i, PID + i, time_of(LAUNCHES));
 		log_agent_kernel(&builder, (struct gpt_agent_kernel){.start_wall_ns = time_of(3),

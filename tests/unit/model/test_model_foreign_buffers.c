@@ -7,7 +7,7 @@
 
 static struct log_builder it;
 
-static void begin(uint32_t first_corr)
+static void begin_log(uint32_t first_corr)
 {
 	log_begin(&it, 0, WALL);
 	log_batch(&it, PID, TID, 1);
@@ -16,7 +16,7 @@ static void begin(uint32_t first_corr)
 		log_launch(&it, PID, TID, (100 + i) * MS, 0, first_corr + i);
 }
 
-static void kernel(uint32_t corr, uint64_t start_ns, uint64_t node)
+static void add_kernel(uint32_t corr, uint64_t start_ns, uint64_t node)
 {
 	log_agent_kernel(&it, (struct gpt_agent_kernel){.corr = corr,
 							.start_wall_ns = start_ns,
@@ -25,7 +25,7 @@ static void kernel(uint32_t corr, uint64_t start_ns, uint64_t node)
 							.graph_node = node});
 }
 
-static struct model *end(void)
+static struct model *end_log(void)
 {
 	log_end(&it, 1000 * MS);
 	return model_of(&it);
@@ -35,12 +35,12 @@ static void times_that_are_monotonic_are_taken_as_they_are_with_their_bound(void
 {
 	struct model *model;
 
-	begin(10);
+	begin_log(10);
 	log_batch_foreign(&it, PID, 900 * MS, GPT_BATCH_MONOTONIC, 4321);
-	kernel(10, 150 * MS, 0);
+	add_kernel(10, 150 * MS, 0);
 	log_batch_foreign(&it, PID, 900 * MS, 0, 0);
-	kernel(11, WALL + 160 * MS, 0);
-	model = end();
+	add_kernel(11, WALL + 160 * MS, 0);
+	model = end_log();
 	assert_int_equal(model->gpu_count, 2);
 	assert_int_equal(model->gpu[0].start_ns, 150 * MS);
 	assert_int_equal(model->gpu[0].end_ns, 150 * MS + MS / 10);
@@ -55,11 +55,11 @@ static void a_buffer_that_was_read_late_is_of_the_program_that_filled_it(void **
 {
 	struct model *model;
 
-	begin(10);
+	begin_log(10);
 	log_process_event(&it, GPT_EXEC, PID, 0, 950 * MS, "other");
 	log_batch_foreign(&it, PID, 900 * MS, GPT_BATCH_MONOTONIC, 0);
-	kernel(10, 150 * MS, 0);
-	model = end();
+	add_kernel(10, 150 * MS, 0);
+	model = end_log();
 	assert_int_equal(model_source(model)->receipt.launches_joined, 1);
 	model_free(model);
 }
@@ -68,13 +68,13 @@ static void work_of_calls_before_and_after_the_trace_is_left_out(void **state)
 {
 	struct model *model;
 
-	begin(10);
+	begin_log(10);
 	log_batch_foreign(&it, PID, 900 * MS, GPT_BATCH_MONOTONIC, 0);
-	kernel(9, 150 * MS, 0);
-	kernel(10, 151 * MS, 0);
-	kernel(13, 152 * MS, 0);
-	kernel(14, 153 * MS, 0);
-	model = end();
+	add_kernel(9, 150 * MS, 0);
+	add_kernel(10, 151 * MS, 0);
+	add_kernel(13, 152 * MS, 0);
+	add_kernel(14, 153 * MS, 0);
+	model = end_log();
 	assert_int_equal(model->gpu_count, 2);
 	assert_int_equal(model_source(model)->receipt.gpu_ops, 2);
 	assert_int_equal(model_source(model)->receipt.gpu_ops_joined, 2);
@@ -86,13 +86,13 @@ static void correlation_ids_may_run_over(void **state)
 {
 	struct model *model;
 
-	begin(UINT32_MAX - 1); /* ..., UINT32_MAX, 0 (none), 1 */
+	begin_log(UINT32_MAX - 1); /* ..., UINT32_MAX, 0 (none), 1 */
 	log_batch_foreign(&it, PID, 900 * MS, GPT_BATCH_MONOTONIC, 0);
-	kernel(UINT32_MAX - 2, 150 * MS, 0);
-	kernel(UINT32_MAX, 151 * MS, 0);
-	kernel(1, 152 * MS, 0);
-	kernel(2, 153 * MS, 0);
-	model = end();
+	add_kernel(UINT32_MAX - 2, 150 * MS, 0);
+	add_kernel(UINT32_MAX, 151 * MS, 0);
+	add_kernel(1, 152 * MS, 0);
+	add_kernel(2, 153 * MS, 0);
+	model = end_log();
 	assert_int_equal(model->gpu_count, 2);
 	model_free(model);
 }
@@ -101,11 +101,11 @@ static void between_them_a_call_that_is_missing_is_shown(void **state)
 {
 	struct model *model;
 
-	begin(10);
+	begin_log(10);
 	log_launch(&it, PID, TID, 110 * MS, 0, 20);
 	log_batch_foreign(&it, PID, 900 * MS, GPT_BATCH_MONOTONIC, 0);
-	kernel(15, 150 * MS, 0);
-	model = end();
+	add_kernel(15, 150 * MS, 0);
+	model = end_log();
 	assert_int_equal(model->gpu_count, 1);
 	assert_int_equal(model_source(model)->receipt.gpu_ops_joined, 0);
 	model_free(model);
@@ -115,12 +115,12 @@ static void the_agents_own_work_is_never_left_out(void **state)
 {
 	struct model *model;
 
-	begin(10);
+	begin_log(10);
 	log_batch(&it, PID, TID, 900 * MS);
-	kernel(9, WALL + 150 * MS, 0);
+	add_kernel(9, WALL + 150 * MS, 0);
 	log_batch_foreign(&it, PID, 900 * MS, GPT_BATCH_MONOTONIC, 0);
-	kernel(10, 151 * MS, 0);
-	model = end();
+	add_kernel(10, 151 * MS, 0);
+	model = end_log();
 	assert_int_equal(model->gpu_count, 2);
 	model_free(model);
 }
@@ -129,15 +129,15 @@ static void what_the_agent_has_read_too_is_there_once(void **state)
 {
 	struct model *model;
 
-	begin(10);
+	begin_log(10);
 	log_batch_foreign(&it, PID, 800 * MS, GPT_BATCH_MONOTONIC, 0);
-	kernel(10, 150 * MS, 1);
-	kernel(10, 150 * MS, 2); /* another node of the same graph */
-	kernel(11, 152 * MS, 0); /* later in the same stream: another operation */
+	add_kernel(10, 150 * MS, 1);
+	add_kernel(10, 150 * MS, 2); /* another node of the same graph */
+	add_kernel(11, 152 * MS, 0); /* later in the same stream: another operation */
 	log_batch(&it, PID, TID, 900 * MS);
-	kernel(10, WALL + 150 * MS + 50, 1);
-	kernel(11, WALL + 155 * MS, 0);
-	model = end();
+	add_kernel(10, WALL + 150 * MS + 50, 1);
+	add_kernel(11, WALL + 155 * MS, 0);
+	model = end_log();
 	assert_int_equal(model->gpu_count, 4);
 	assert_int_equal(model_source(model)->receipt.gpu_ops_foreign, 2);
 	assert_true(model->gpu[0].foreign);
@@ -151,14 +151,14 @@ static void what_was_lost_of_each_buffer_is_added_up(void **state)
 {
 	struct model *model;
 
-	begin(10);
+	begin_log(10);
 	log_batch(&it, PID, TID, 700 * MS);
 	log_agent_stats(&it, (struct gpt_agent_stats){.malformed = 1, .names_dropped = 2});
 	for (unsigned i = 0; i < 2; i++) {
 		log_batch_foreign(&it, PID, 800 * MS, 0, 0);
 		log_agent_stats(&it, (struct gpt_agent_stats){.malformed = 10, .names_dropped = 20});
 	}
-	model = end();
+	model = end_log();
 	assert_int_equal(model_source(model)->receipt.malformed, 21);
 	assert_int_equal(model_source(model)->receipt.names_dropped, 42);
 	assert_int_equal(model->processes[0].agent_losses.malformed, 1);
@@ -189,9 +189,9 @@ static void records_of_calls_are_taken_by_their_own_clock_too(void **state)
 									    .corr = 10 + i,
 									    .api = CUDA_LAUNCH,
 									    .thread = TID});
-		kernel(10 + i, wall + 150 * MS + i, 0);
+		add_kernel(10 + i, wall + 150 * MS + i, 0);
 	}
-	model = end();
+	model = end_log();
 	assert_int_equal(model_source(model)->receipt.launches_joined, 2);
 	assert_int_equal(model->calls[0].corr, 10);
 	assert_int_equal(model->calls[1].corr, 11);

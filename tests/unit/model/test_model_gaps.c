@@ -4,19 +4,19 @@
 
 #define MS 1000000ull
 
-static void use(struct log_builder *log, uint32_t pid, uint64_t time_ns, enum gpt_cupti_function what, bool own)
+static void add_use(struct log_builder *log, uint32_t pid, uint64_t time_ns, enum gpt_cupti_function what, bool own)
 {
 	log_cupti_use(log,
 		      (struct gpt_cupti_use){.time_ns = time_ns, .pid = pid, .tid = TID, .what = what, .own = own});
 }
 
 /* An agent that is there from the start, and its registration. */
-static void begin(struct log_builder *log)
+static void begin_log(struct log_builder *log)
 {
 	log_begin(log, 0, 0);
 	log_batch(log, PID, TID, 1);
 	log_agent_hello(log, GPT_AGENT_READY, GPT_AGENT_OK, 130001, "", "");
-	use(log, PID, 2, GPT_CUPTI_REGISTER, true);
+	add_use(log, PID, 2, GPT_CUPTI_REGISTER, true);
 }
 
 static void launches_without_gpu_work_are_explained_by_the_session_they_fell_into(void **state)
@@ -24,12 +24,12 @@ static void launches_without_gpu_work_are_explained_by_the_session_they_fell_int
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
-	use(&log, PID, 500 * MS, GPT_CUPTI_REGISTER, false);
-	use(&log, PID, 500 * MS, GPT_CUPTI_ENABLE, false);
-	use(&log, PID, 700 * MS, GPT_CUPTI_DISABLE, false);
-	use(&log, PID, 700 * MS, GPT_CUPTI_REGISTER, false); /* another session, before the agent could come back */
-	use(&log, PID, 800 * MS, GPT_CUPTI_REGISTER, true);
+	begin_log(&log);
+	add_use(&log, PID, 500 * MS, GPT_CUPTI_REGISTER, false);
+	add_use(&log, PID, 500 * MS, GPT_CUPTI_ENABLE, false);
+	add_use(&log, PID, 700 * MS, GPT_CUPTI_DISABLE, false);
+	add_use(&log, PID, 700 * MS, GPT_CUPTI_REGISTER, false); /* another session, before the agent could come back */
+	add_use(&log, PID, 800 * MS, GPT_CUPTI_REGISTER, true);
 	log_launch(&log, PID, TID, 300 * MS, 0, 1);
 	log_launch(&log, PID, TID, 450 * MS, 0, 2); /* its record was on its way */
 	log_launch(&log, PID, TID, 600 * MS, 0, 3);
@@ -55,8 +55,8 @@ static void a_session_that_does_not_end_lasts_as_long_as_the_trace(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
-	use(&log, PID, 500 * MS, GPT_CUPTI_REGISTER, false);
+	begin_log(&log);
+	add_use(&log, PID, 500 * MS, GPT_CUPTI_REGISTER, false);
 	log_launch(&log, PID, TID, 900 * MS, 0, 1);
 	log_end(&log, 1000 * MS);
 	model = model_of(&log);
@@ -71,9 +71,9 @@ static void an_earlier_registration_that_is_recorded_late_ends_no_session(void *
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
-	use(&log, PID, 500 * MS, GPT_CUPTI_REGISTER, false);
-	use(&log, PID, 400 * MS, GPT_CUPTI_REGISTER, true);
+	begin_log(&log);
+	add_use(&log, PID, 500 * MS, GPT_CUPTI_REGISTER, false);
+	add_use(&log, PID, 400 * MS, GPT_CUPTI_REGISTER, true);
 	log_launch(&log, PID, TID, 900 * MS, 0, 1);
 	log_end(&log, 1000 * MS);
 	model = model_of(&log);
@@ -87,8 +87,8 @@ static void an_exec_ends_the_session_of_the_program_before(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
-	use(&log, PID, 500 * MS, GPT_CUPTI_REGISTER, false);
+	begin_log(&log);
+	add_use(&log, PID, 500 * MS, GPT_CUPTI_REGISTER, false);
 	log_process_event(&log, GPT_EXEC, PID, 0, 600 * MS, "next");
 	log_launch(&log, PID, TID, 900 * MS, 0, 1);
 	log_end(&log, 1000 * MS);
@@ -104,7 +104,7 @@ static void nothing_is_taken_from_an_agent_that_is_not_there(void **state)
 	struct model *model;
 
 	log_begin(&log, 0, 0);
-	use(&log, PID, 500 * MS, GPT_CUPTI_REGISTER, false);
+	add_use(&log, PID, 500 * MS, GPT_CUPTI_REGISTER, false);
 	log_launch(&log, PID, TID, 600 * MS, 0, 0);
 	log_end(&log, 1000 * MS);
 	model = model_of(&log);
@@ -125,9 +125,9 @@ static void a_session_whose_records_came_by_its_buffers_is_no_gap(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
-	use(&log, PID, 500 * MS, GPT_CUPTI_REGISTER, false);
-	use(&log, PID, 800 * MS, GPT_CUPTI_REGISTER, true);
+	begin_log(&log);
+	add_use(&log, PID, 500 * MS, GPT_CUPTI_REGISTER, false);
+	add_use(&log, PID, 800 * MS, GPT_CUPTI_REGISTER, true);
 	log_launch(&log, PID, TID, 600 * MS, 0, 1);
 	log_launch(&log, PID, TID, 700 * MS, 0, 2);
 	log_batch_foreign(&log, PID, 790 * MS, 0, 0);
@@ -148,9 +148,9 @@ static void of_a_session_read_from_its_own_buffers_the_rest_is_a_gap(void **stat
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
-	use(&log, PID, 500 * MS, GPT_CUPTI_REGISTER, false);
-	use(&log, PID, 800 * MS, GPT_CUPTI_REGISTER, true);
+	begin_log(&log);
+	add_use(&log, PID, 500 * MS, GPT_CUPTI_REGISTER, false);
+	add_use(&log, PID, 800 * MS, GPT_CUPTI_REGISTER, true);
 	log_launch(&log, PID, TID, 600 * MS, 0, 1);
 	log_launch(&log, PID, TID, 750 * MS, 0, 2); /* after the session's end, before the agent is back */
 	log_batch_foreign(&log, PID, 740 * MS, 0, 0);
@@ -171,8 +171,8 @@ static void begin_deferred(struct log_builder *log, uint64_t other_ns)
 	log_batch(log, PID, TID, 10 * MS);
 	log_agent_ready(log, "");
 	if (other_ns)
-		use(log, PID, other_ns, GPT_CUPTI_REGISTER, false);
-	use(log, PID, 500 * MS, GPT_CUPTI_REGISTER, true);
+		add_use(log, PID, other_ns, GPT_CUPTI_REGISTER, false);
+	add_use(log, PID, 500 * MS, GPT_CUPTI_REGISTER, true);
 	log_launch(log, PID, TID, 100 * MS, 0, 1);
 	log_launch(log, PID, TID, 200 * MS, 0, 2);
 	log_launch(log, PID, TID, 600 * MS, 0, 3);
@@ -186,8 +186,8 @@ static void launches_before_the_agent_recorded_are_not_expected_when_no_one_else
 	struct model *model;
 
 	begin_deferred(&log, 0);
-	log_launch(&log, PID, TID, 700 * MS, 0, 4);	    /* this one is missing */
-	use(&log, PID, 900 * MS, GPT_CUPTI_REGISTER, true); /* what the agent does later changes nothing */
+	log_launch(&log, PID, TID, 700 * MS, 0, 4);		/* this one is missing */
+	add_use(&log, PID, 900 * MS, GPT_CUPTI_REGISTER, true); /* what the agent does later changes nothing */
 	log_end(&log, 1000 * MS);
 	model = model_of(&log);
 	assert_int_equal(model_source(model)->receipt.launches, 4);
@@ -225,7 +225,7 @@ static void an_agent_that_does_not_say_its_activity_sets_has_all(void **state)
 	log_batch(&log, PID, TID, 10 * MS);
 	log_agent_hello(&log, GPT_AGENT_READY, GPT_AGENT_OK, 130001, "", "");
 	log_launch(&log, PID, TID, 100 * MS, 0, 1);
-	use(&log, PID, 500 * MS, GPT_CUPTI_REGISTER, true);
+	add_use(&log, PID, 500 * MS, GPT_CUPTI_REGISTER, true);
 	log_end(&log, 1000 * MS);
 	model = model_of(&log);
 	assert_int_equal(model_source(model)->receipt.launches_expected, 1);

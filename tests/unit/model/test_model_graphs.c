@@ -7,7 +7,7 @@
 enum { CAPTURED = 1, WITHOUT_STACK = 2, REPLAY = 3 }; /* correlation ids */
 
 /* Three calls: one under capture with a stack, one without, and the launch of the graph. */
-static void begin(struct log_builder *log)
+static void begin_log(struct log_builder *log)
 {
 	log_begin(log, 0, 0);
 	log_function(log, PID, 0xc0de, "train", "/src/train.py", 10);
@@ -18,12 +18,12 @@ static void begin(struct log_builder *log)
 	log_batch(log, PID, TID, 950);
 }
 
-static void node(struct log_builder *log, uint64_t id, uint64_t source, uint32_t corr)
+static void add_node(struct log_builder *log, uint64_t id, uint64_t source, uint32_t corr)
 {
 	log_agent_graph_node(log, (struct gpt_agent_graph_node){.node = id, .source = source, .corr = corr});
 }
 
-static void runs(struct log_builder *log, uint64_t graph_node, uint64_t start_ns)
+static void add_run(struct log_builder *log, uint64_t graph_node, uint64_t start_ns)
 {
 	log_agent_kernel(log, (struct gpt_agent_kernel){.start_wall_ns = start_ns,
 							.end_wall_ns = start_ns + 10,
@@ -37,12 +37,12 @@ static void a_kernel_of_a_graph_is_put_on_the_line_that_was_captured(void **stat
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
-	runs(&log, 301, 1000); /* clone of a clone */
-	runs(&log, 999, 1020); /* captured before the trace */
-	node(&log, 301, 201, 0);
-	node(&log, 201, 101, 0);
-	node(&log, 101, 0, CAPTURED);
+	begin_log(&log);
+	add_run(&log, 301, 1000); /* clone of a clone */
+	add_run(&log, 999, 1020); /* captured before the trace */
+	add_node(&log, 301, 201, 0);
+	add_node(&log, 201, 101, 0);
+	add_node(&log, 101, 0, CAPTURED);
 	log_end(&log, 2000);
 	model = model_of(&log);
 	assert_int_equal(model->calls[model->gpu[0].captured_by].corr, CAPTURED);
@@ -61,12 +61,12 @@ static void without_a_stack_of_the_capture_the_replay_is_the_line(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
-	node(&log, 102, 0, WITHOUT_STACK);
-	node(&log, 202, 102, 0);
-	node(&log, 203, 103, 0); /* the source node was added by hand, not captured */
-	runs(&log, 202, 1000);
-	runs(&log, 203, 1020);
+	begin_log(&log);
+	add_node(&log, 102, 0, WITHOUT_STACK);
+	add_node(&log, 202, 102, 0);
+	add_node(&log, 203, 103, 0); /* the source node was added by hand, not captured */
+	add_run(&log, 202, 1000);
+	add_run(&log, 203, 1020);
 	log_end(&log, 2000);
 	model = model_of(&log);
 	assert_int_equal(model->calls[model->gpu[0].captured_by].corr, WITHOUT_STACK);
@@ -81,13 +81,13 @@ static void nodes_that_make_no_sense_end_nowhere(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
-	node(&log, 1, 2, 0);
-	node(&log, 2, 1, 0); /* a cycle */
-	node(&log, 0, 0, CAPTURED);
-	node(&log, 7, 0, 0);
-	runs(&log, 1, 1000);
-	runs(&log, 0, 1020); /* not a graph */
+	begin_log(&log);
+	add_node(&log, 1, 2, 0);
+	add_node(&log, 2, 1, 0); /* a cycle */
+	add_node(&log, 0, 0, CAPTURED);
+	add_node(&log, 7, 0, 0);
+	add_run(&log, 1, 1000);
+	add_run(&log, 0, 1020); /* not a graph */
 	log_end(&log, 2000);
 	model = model_of(&log);
 	assert_int_equal(model->gpu[0].captured_by, NONE);

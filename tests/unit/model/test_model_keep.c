@@ -15,7 +15,7 @@
 
 static uint64_t random_state;
 
-static uint32_t below(uint32_t bound)
+static uint32_t random_below(uint32_t bound)
 {
 	random_state ^= random_state << 13;
 	random_state ^= random_state >> 7;
@@ -25,7 +25,7 @@ static uint32_t below(uint32_t bound)
 
 static uint32_t one_of(uint32_t count)
 {
-	return count && below(4) ? below(count) : NONE;
+	return count && random_below(4) ? random_below(count) : NONE;
 }
 
 /* A model whose events carry their identity in a field that nothing here uses. */
@@ -61,10 +61,10 @@ static void pair_memories(struct sample *sample)
 	uint32_t count = sample->model.memory_count;
 
 	for (uint32_t i = 0; i < count; i++) {
-		uint32_t release = i + 1 + below(5);
+		uint32_t release = i + 1 + random_below(5);
 
 		if (sample->memories[i].released || release >= count || sample->memories[release].other != NONE ||
-		    !sample->memories[release].released || !below(3))
+		    !sample->memories[release].released || !random_below(3))
 			continue;
 		sample->memories[i].other = release;
 		sample->memories[release].other = i;
@@ -86,18 +86,18 @@ static void make_sample(struct sample *sample)
 				.memories = sample->memories,
 				.samples = sample->samples,
 				.waits = sample->waits,
-				.call_count = below(EVENTS_MAX),
-				.gpu_count = below(EVENTS_MAX),
-				.overhead_count = below(EVENTS_MAX),
-				.jit_count = below(EVENTS_MAX),
-				.sync_count = below(EVENTS_MAX),
-				.memory_count = below(EVENTS_MAX),
-				.sample_count = below(EVENTS_MAX),
-				.wait_count = below(EVENTS_MAX)};
+				.call_count = random_below(EVENTS_MAX),
+				.gpu_count = random_below(EVENTS_MAX),
+				.overhead_count = random_below(EVENTS_MAX),
+				.jit_count = random_below(EVENTS_MAX),
+				.sync_count = random_below(EVENTS_MAX),
+				.memory_count = random_below(EVENTS_MAX),
+				.sample_count = random_below(EVENTS_MAX),
+				.wait_count = random_below(EVENTS_MAX)};
 	for (uint32_t i = 0; i < model->call_count; i++) {
 		sample->calls[i] =
 			(struct model_call){.start_ns = i, .args = NONE, .enclosing = NONE, .first_gpu = NONE};
-		if (!below(3))
+		if (!random_below(3))
 			continue;
 		sample->calls[i].args = model->args_count;
 		sample->args[model->args_count++].function = i;
@@ -106,7 +106,7 @@ static void make_sample(struct sample *sample)
 		sample->gpu[i] = (struct model_gpu){.start_ns = i,
 						    .next = NONE,
 						    .call = one_of(model->call_count),
-						    .captured_by = below(3) ? NONE : one_of(model->call_count)};
+						    .captured_by = random_below(3) ? NONE : one_of(model->call_count)};
 		link_operation(sample, tails, i);
 	}
 	for (uint32_t i = 0; i < model->overhead_count; i++)
@@ -118,7 +118,7 @@ static void make_sample(struct sample *sample)
 			.start_ns = i, .call = one_of(model->call_count), .recorded_by = one_of(model->call_count)};
 	for (uint32_t i = 0; i < model->memory_count; i++)
 		sample->memories[i] = (struct model_memory){
-			.time_ns = i, .call = one_of(model->call_count), .other = NONE, .released = below(2)};
+			.time_ns = i, .call = one_of(model->call_count), .other = NONE, .released = random_below(2)};
 	pair_memories(sample);
 	for (uint32_t i = 0; i < model->sample_count; i++)
 		sample->samples[i].time_ns = i;
@@ -127,10 +127,10 @@ static void make_sample(struct sample *sample)
 }
 
 /* Half the events go; the rest get marks in random order. */
-static void mark(struct kept_events *events, uint32_t count)
+static void mark_events(struct kept_events *events, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
-		events->marks[i] = below(2) ? KEEP_NOT : (uint8_t)below(KEEP_MARKS);
+		events->marks[i] = random_below(2) ? KEEP_NOT : (uint8_t)random_below(KEEP_MARKS);
 }
 
 /* The sample as it was made, the sample after keep_apply, and the marks. */
@@ -165,14 +165,14 @@ static void make_trial(struct trial *trial)
 	make_sample(&trial->before);
 	copy_sample(trial);
 	keep_begin(keep, &trial->after.model);
-	mark(&keep->calls, trial->before.model.call_count);
-	mark(&keep->gpu, trial->before.model.gpu_count);
-	mark(&keep->overheads, trial->before.model.overhead_count);
-	mark(&keep->jits, trial->before.model.jit_count);
-	mark(&keep->syncs, trial->before.model.sync_count);
-	mark(&keep->memories, trial->before.model.memory_count);
-	mark(&keep->samples, trial->before.model.sample_count);
-	mark(&keep->waits, trial->before.model.wait_count);
+	mark_events(&keep->calls, trial->before.model.call_count);
+	mark_events(&keep->gpu, trial->before.model.gpu_count);
+	mark_events(&keep->overheads, trial->before.model.overhead_count);
+	mark_events(&keep->jits, trial->before.model.jit_count);
+	mark_events(&keep->syncs, trial->before.model.sync_count);
+	mark_events(&keep->memories, trial->before.model.memory_count);
+	mark_events(&keep->samples, trial->before.model.sample_count);
+	mark_events(&keep->waits, trial->before.model.wait_count);
 	memcpy(trial->calls, keep->calls.marks, trial->before.model.call_count);
 	memcpy(trial->gpu, keep->gpu.marks, trial->before.model.gpu_count);
 	memcpy(trial->overheads, keep->overheads.marks, trial->before.model.overhead_count);
@@ -302,7 +302,7 @@ static void what_is_asked_for_stays_in_its_order(void **state)
 /* ---- references ------------------------------------------------------------------------------------------------- */
 
 /* Both are none, or the same event. */
-static void same(const struct kept_events *events, uint32_t before, uint32_t after)
+static void check_same(const struct kept_events *events, uint32_t before, uint32_t after)
 {
 	if (before == NONE) {
 		assert_int_equal(after, NONE);
@@ -325,7 +325,7 @@ static void check_calls(struct trial *trial)
 		if (call->args != NONE)
 			assert_int_equal(after->args[call->args].function, call->start_ns);
 		for (; op_was != NONE; op = after->gpu[op].next, op_was = trial->before.gpu[op_was].next) {
-			same(&trial->keep.gpu, op_was, op);
+			check_same(&trial->keep.gpu, op_was, op);
 			assert_int_equal(after->gpu[op].call, i);
 		}
 		assert_int_equal(op, NONE);
@@ -345,17 +345,17 @@ static void check_references(struct trial *trial)
 	for (uint32_t i = 0; i < after->gpu_count; i++) {
 		const struct model_gpu *was = &trial->before.gpu[after->gpu[i].start_ns];
 
-		same(calls, was->call, after->gpu[i].call);
-		same(calls, was->captured_by, after->gpu[i].captured_by);
+		check_same(calls, was->call, after->gpu[i].call);
+		check_same(calls, was->captured_by, after->gpu[i].captured_by);
 	}
 	for (uint32_t i = 0; i < after->sync_count; i++) {
 		const struct model_sync *was = &trial->before.syncs[after->syncs[i].start_ns];
 
-		same(calls, was->call, after->syncs[i].call);
-		same(calls, was->recorded_by, after->syncs[i].recorded_by);
+		check_same(calls, was->call, after->syncs[i].call);
+		check_same(calls, was->recorded_by, after->syncs[i].recorded_by);
 	}
 	for (uint32_t i = 0; i < after->jit_count; i++)
-		same(calls, trial->before.jits[after->jits[i].start_ns].call, after->jits[i].call);
+		check_same(calls, trial->before.jits[after->jits[i].start_ns].call, after->jits[i].call);
 }
 
 static void whatever_refers_to_a_call_still_does(void **state)
@@ -371,9 +371,9 @@ static void check_memories(struct trial *trial)
 		const struct model_memory *memory = &after->memories[i];
 		const struct model_memory *was = &trial->before.memories[memory->time_ns];
 
-		same(&trial->keep.calls, was->call, memory->call);
+		check_same(&trial->keep.calls, was->call, memory->call);
 		if (was->released)
-			same(&trial->keep.memories, was->other, memory->other);
+			check_same(&trial->keep.memories, was->other, memory->other);
 		else if (was->other != NONE)
 			assert_int_equal(memory->other, trial->keep.memories.places[was->other]);
 	}

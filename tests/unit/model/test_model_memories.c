@@ -4,8 +4,8 @@
 
 #define DEVICE_MEMORY 3 /* CUPTI_ACTIVITY_MEMORY_KIND_DEVICE */
 
-static void memory(struct log_builder *log, uint32_t corr, uint32_t operation, uint64_t address, uint64_t bytes,
-		   uint64_t time_ns)
+static void add_memory(struct log_builder *log, uint32_t corr, uint32_t operation, uint64_t address, uint64_t bytes,
+		       uint64_t time_ns)
 {
 	log_agent_memory(log, (struct gpt_agent_memory){.time_wall_ns = time_ns,
 							.address = address,
@@ -28,9 +28,9 @@ static void a_release_has_the_size_of_its_allocation(void **state)
 					 .api = GPT_API(GPT_DOMAIN_RUNTIME, 20),
 					 .stack_state = GPT_STACK_NO_PYTHON});
 	log_batch(&log, PID, TID, 500);
-	memory(&log, 3, GPT_AGENT_MEMORY_RELEASED, 0x1000, 0, 300); /* not in order of time */
-	memory(&log, 1, GPT_AGENT_MEMORY_ALLOCATED, 0x1000, 64, 100);
-	memory(&log, 2, GPT_AGENT_MEMORY_RELEASED, 0x9000, 32, 200); /* allocated before the trace */
+	add_memory(&log, 3, GPT_AGENT_MEMORY_RELEASED, 0x1000, 0, 300); /* not in order of time */
+	add_memory(&log, 1, GPT_AGENT_MEMORY_ALLOCATED, 0x1000, 64, 100);
+	add_memory(&log, 2, GPT_AGENT_MEMORY_RELEASED, 0x9000, 32, 200); /* allocated before the trace */
 	log_end(&log, 1000);
 	model = model_of(&log);
 	assert_int_equal(model->memory_count, 3);
@@ -50,11 +50,11 @@ static void an_address_that_is_used_again_is_another_block(void **state)
 
 	log_begin(&log, 0, 0);
 	log_batch(&log, PID, TID, 500);
-	memory(&log, 1, GPT_AGENT_MEMORY_ALLOCATED, 0x1000, 64, 100);
-	memory(&log, 3, GPT_AGENT_MEMORY_ALLOCATED, 0x1000, 16, 200);
-	memory(&log, 2, GPT_AGENT_MEMORY_RELEASED, 0x1000, 64, 200); /* the same tick of the clock */
+	add_memory(&log, 1, GPT_AGENT_MEMORY_ALLOCATED, 0x1000, 64, 100);
+	add_memory(&log, 3, GPT_AGENT_MEMORY_ALLOCATED, 0x1000, 16, 200);
+	add_memory(&log, 2, GPT_AGENT_MEMORY_RELEASED, 0x1000, 64, 200); /* the same tick of the clock */
 	log_batch(&log, PID + 1, TID + 1, 500);
-	memory(&log, 4, GPT_AGENT_MEMORY_RELEASED, 0x1000, 7, 300); /* the same address in another process */
+	add_memory(&log, 4, GPT_AGENT_MEMORY_RELEASED, 0x1000, 7, 300); /* the same address in another process */
 	log_end(&log, 1000);
 	model = model_of(&log);
 	assert_int_equal(model->memories[0].other, 1);
@@ -71,9 +71,9 @@ static void memory_that_makes_no_sense_is_counted(void **state)
 
 	log_begin(&log, 0, 0);
 	log_batch(&log, PID, TID, 500);
-	memory(&log, 1, GPT_AGENT_MEMORY_ALLOCATED, 0x1000, UINT64_MAX, 100);
-	memory(&log, 2, GPT_AGENT_MEMORY_ALLOCATED, 0x1000, 1, 1ull << 60);
-	memory(&log, 3, 7, 0x1000, 1, 100); /* an operation of a later CUPTI */
+	add_memory(&log, 1, GPT_AGENT_MEMORY_ALLOCATED, 0x1000, UINT64_MAX, 100);
+	add_memory(&log, 2, GPT_AGENT_MEMORY_ALLOCATED, 0x1000, 1, 1ull << 60);
+	add_memory(&log, 3, 7, 0x1000, 1, 100); /* an operation of a later CUPTI */
 	log_end(&log, 1000);
 	model = model_of(&log);
 	assert_int_equal(model->memory_count, 0);

@@ -22,12 +22,12 @@ static int close_pool(void **state)
 	return 0;
 }
 
-static const char *utf8(const char *bytes)
+static const char *keep_utf8(const char *bytes)
 {
 	return string_keep(&pool, bytes, strlen(bytes));
 }
 
-static const char *kind(const void *bytes, size_t size, unsigned bytes_per_character)
+static const char *keep_kind(const void *bytes, size_t size, unsigned bytes_per_character)
 {
 	return string_at(&pool, string_intern_kind(&pool, bytes, size, bytes_per_character));
 }
@@ -44,29 +44,29 @@ static void valid_utf8_stays_as_it_is(void **state)
 			       "\xc2\xa0"};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		assert_string_equal(utf8(texts[i]), texts[i]);
+		assert_string_equal(keep_utf8(texts[i]), texts[i]);
 }
 
 static void invalid_utf8_becomes_replacement_characters(void **state)
 {
-	assert_string_equal(utf8("a\x80z"), "a\xef\xbf\xbdz");
-	assert_string_equal(utf8("a\xffz"), "a\xef\xbf\xbdz");
-	assert_string_equal(utf8("\xc0\xafz"), "\xef\xbf\xbd\xef\xbf\xbdz"); /* overlong */
-	assert_string_equal(utf8("\xe0\x80\xafz"), "\xef\xbf\xbdz");	     /* overlong */
-	assert_string_equal(utf8("\xed\xa0\x80z"), "\xef\xbf\xbdz");	     /* a surrogate */
-	assert_string_equal(utf8("\xf4\x90\x80\x80z"), "\xef\xbf\xbdz");     /* beyond Unicode */
-	assert_string_equal(utf8("\xf5\x80z"), "\xef\xbf\xbd\xef\xbf\xbdz");
-	assert_string_equal(utf8("\xe2\x82z"), "\xef\xbf\xbdz"); /* truncated */
-	assert_string_equal(utf8("z\xf0\x9f"), "z\xef\xbf\xbd"); /* truncated at the end */
+	assert_string_equal(keep_utf8("a\x80z"), "a\xef\xbf\xbdz");
+	assert_string_equal(keep_utf8("a\xffz"), "a\xef\xbf\xbdz");
+	assert_string_equal(keep_utf8("\xc0\xafz"), "\xef\xbf\xbd\xef\xbf\xbdz"); /* overlong */
+	assert_string_equal(keep_utf8("\xe0\x80\xafz"), "\xef\xbf\xbdz");	  /* overlong */
+	assert_string_equal(keep_utf8("\xed\xa0\x80z"), "\xef\xbf\xbdz");	  /* a surrogate */
+	assert_string_equal(keep_utf8("\xf4\x90\x80\x80z"), "\xef\xbf\xbdz");	  /* beyond Unicode */
+	assert_string_equal(keep_utf8("\xf5\x80z"), "\xef\xbf\xbd\xef\xbf\xbdz");
+	assert_string_equal(keep_utf8("\xe2\x82z"), "\xef\xbf\xbdz"); /* truncated */
+	assert_string_equal(keep_utf8("z\xf0\x9f"), "z\xef\xbf\xbd"); /* truncated at the end */
 }
 
 static void what_steers_a_terminal_is_kept_out(void **state)
 {
-	assert_string_equal(utf8("a\x1b[31mb"), "a\xef\xbf\xbd[31mb");
-	assert_string_equal(utf8("a\x7f"), "a\xef\xbf\xbd");
-	assert_string_equal(utf8("a\xc2\x9b"), "a\xef\xbf\xbd");     /* C1: CSI */
-	assert_string_equal(utf8("a\xe2\x80\xae"), "a\xef\xbf\xbd"); /* right to left override */
-	assert_string_equal(utf8("a\nb\tc\rd"), "a b c d");
+	assert_string_equal(keep_utf8("a\x1b[31mb"), "a\xef\xbf\xbd[31mb");
+	assert_string_equal(keep_utf8("a\x7f"), "a\xef\xbf\xbd");
+	assert_string_equal(keep_utf8("a\xc2\x9b"), "a\xef\xbf\xbd");	  /* C1: CSI */
+	assert_string_equal(keep_utf8("a\xe2\x80\xae"), "a\xef\xbf\xbd"); /* right to left override */
+	assert_string_equal(keep_utf8("a\nb\tc\rd"), "a b c d");
 	assert_string_equal(string_keep(&pool, "a\0b", 3), "a\xef\xbf\xbd"
 							   "b");
 }
@@ -76,15 +76,15 @@ static void strings_of_cpython_are_converted(void **state)
 	const uint16_t ucs2[] = {'a', 0xfc, 0x20ac, 0xdc80, 0xd83d, 0xde00};
 	const uint32_t ucs4[] = {'a', 0x1f600, 0x110000, 0xffffffff, '\n'};
 
-	assert_string_equal(kind("f\xfc"
-				 "r",
-				 3, 1),
+	assert_string_equal(keep_kind("f\xfc"
+				      "r",
+				      3, 1),
 			    "f\xc3\xbcr");
-	assert_string_equal(kind(ucs2, 2 * sizeof(ucs2[0]) + 2, 2), "a\xc3\xbc\xe2\x82\xac");
+	assert_string_equal(keep_kind(ucs2, 2 * sizeof(ucs2[0]) + 2, 2), "a\xc3\xbc\xe2\x82\xac");
 	/* surrogateescape, and UCS-2 is not UTF-16 */
-	assert_string_equal(kind(ucs2 + 3, 6, 2), "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
-	assert_string_equal(kind(ucs4, sizeof(ucs4), 4), "a\xf0\x9f\x98\x80\xef\xbf\xbd\xef\xbf\xbd ");
-	assert_string_equal(kind(ucs2, 5, 2), "a\xc3\xbc"); /* half a character */
+	assert_string_equal(keep_kind(ucs2 + 3, 6, 2), "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
+	assert_string_equal(keep_kind(ucs4, sizeof(ucs4), 4), "a\xf0\x9f\x98\x80\xef\xbf\xbd\xef\xbf\xbd ");
+	assert_string_equal(keep_kind(ucs2, 5, 2), "a\xc3\xbc"); /* half a character */
 }
 
 static void equal_strings_are_one(void **state)
@@ -113,7 +113,7 @@ static void a_string_larger_than_a_block_is_kept(void **state)
 	free(text);
 }
 
-static bool demangles(const char *mangled, size_t size, const char *expected)
+static bool demangles_to(const char *mangled, size_t size, const char *expected)
 {
 	text_buffer out = {0};
 	bool known = demangle(mangled, size, &out), same;
@@ -128,14 +128,15 @@ static void kernels_are_demangled(void **state)
 	const char *name =
 		"_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11FillFunctorIfEESt5arrayIPcLm1EEEEviT0_T1_";
 
-	assert_true(demangles(name, strlen(name),
-			      "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, "
-			      "std::array<char*, 1ul> >(int, at::native::FillFunctor<float>, std::array<char*, 1ul>)"));
-	assert_true(demangles("_Z4gemmPKfi", 11, "gemm(float const*, int)"));
-	assert_true(demangles("triton_poi_fused_add_0", 22, ""));
-	assert_true(demangles("_Zgarbage", 9, ""));
-	assert_true(demangles("_Z", 2, ""));
-	assert_true(demangles("_Z1f\0i", 6, ""));
+	assert_true(
+		demangles_to(name, strlen(name),
+			     "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, "
+			     "std::array<char*, 1ul> >(int, at::native::FillFunctor<float>, std::array<char*, 1ul>)"));
+	assert_true(demangles_to("_Z4gemmPKfi", 11, "gemm(float const*, int)"));
+	assert_true(demangles_to("triton_poi_fused_add_0", 22, ""));
+	assert_true(demangles_to("_Zgarbage", 9, ""));
+	assert_true(demangles_to("_Z", 2, ""));
+	assert_true(demangles_to("_Z1f\0i", 6, ""));
 }
 
 static void functions_of_rust_are_demangled(void **state)
@@ -143,11 +144,11 @@ static void functions_of_rust_are_demangled(void **state)
 	const char *name = "_RNvMs4_NtNtCscxzlFi8rOL3_10tokenizers9tokenizer13pre_tokenizerNtB5_26BytesToCharOffset"
 			   "Converter7convert";
 
-	assert_true(demangles(name, strlen(name),
-			      "<tokenizers::tokenizer::pre_tokenizer::BytesToCharOffsetConverter>::convert"));
-	assert_true(demangles("_RNvC4pool4work", 15, "pool::work"));
-	assert_true(demangles("_Rgarbage", 9, ""));
-	assert_true(demangles("_R", 2, ""));
+	assert_true(demangles_to(name, strlen(name),
+				 "<tokenizers::tokenizer::pre_tokenizer::BytesToCharOffsetConverter>::convert"));
+	assert_true(demangles_to("_RNvC4pool4work", 15, "pool::work"));
+	assert_true(demangles_to("_Rgarbage", 9, ""));
+	assert_true(demangles_to("_R", 2, ""));
 }
 
 static void hostile_names_of_rust_end_in_bounded_time_and_stack(void **state)
@@ -190,7 +191,7 @@ static void names_longer_than_the_demanglers_own_limit_are_demangled(void **stat
 		strcat(expected, ", 1");
 	strcat(expected, ">()");
 	assert_true(at > 2000);
-	assert_true(demangles(name, at, expected));
+	assert_true(demangles_to(name, at, expected));
 }
 
 static void hostile_names_end_in_bounded_time_and_stack(void **state)
@@ -219,7 +220,7 @@ static void hostile_names_end_in_bounded_time_and_stack(void **state)
 
 	memset(name, 'i', sizeof(name));
 	memcpy(name, "_Z1f", 4);
-	assert_true(demangles(name, DEMANGLE_INPUT_MAX + 1, ""));
+	assert_true(demangles_to(name, DEMANGLE_INPUT_MAX + 1, ""));
 }
 
 static void doubling_names_are_given_up(void **state)

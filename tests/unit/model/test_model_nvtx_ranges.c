@@ -9,14 +9,14 @@
 #define END GPT_AGENT_RANGE_ENDED
 #define LOST GPT_AGENT_RANGE_LOST
 
-static void begin(struct log_builder *log)
+static void begin_log(struct log_builder *log)
 {
 	log_begin(log, 10, 0);
 	log_process(log, PID, 1, 20, 15, 0x30c, "python3", "", "", "");
 	log_batch(log, PID, TID, 900);
 }
 
-static void event(struct log_builder *log, uint16_t what, uint64_t time_ns, uint32_t tid, const char *name)
+static void add_event(struct log_builder *log, uint16_t what, uint64_t time_ns, uint32_t tid, const char *name)
 {
 	log_agent_range(log, &(struct gpt_agent_range){.time_ns = time_ns, .tid = tid, .what = what}, name, "");
 }
@@ -64,15 +64,15 @@ static void a_pop_ends_what_its_thread_pushed_last(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
-	event(&log, POP, 90, TID, ""); /* its push was before the trace */
-	event(&log, PUSH, 100, TID, "outer");
-	event(&log, PUSH, 110, TID + 1, "elsewhere");
-	event(&log, PUSH, 120, TID, "inner");
-	event(&log, POP, 130, TID, "");
-	event(&log, POP, 140, TID, "");
-	event(&log, POP, 150, TID + 1, "");
-	event(&log, MARK, 160, TID, "moment");
+	begin_log(&log);
+	add_event(&log, POP, 90, TID, ""); /* its push was before the trace */
+	add_event(&log, PUSH, 100, TID, "outer");
+	add_event(&log, PUSH, 110, TID + 1, "elsewhere");
+	add_event(&log, PUSH, 120, TID, "inner");
+	add_event(&log, POP, 130, TID, "");
+	add_event(&log, POP, 140, TID, "");
+	add_event(&log, POP, 150, TID + 1, "");
+	add_event(&log, MARK, 160, TID, "moment");
 	log_end(&log, 1000);
 	model = model_of(&log);
 	assert_int_equal(model->range_count, 4);
@@ -91,7 +91,7 @@ static void domains_have_stacks_of_their_own(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
+	begin_log(&log);
 	in_domain(&log, PUSH, 100, "first", "a");
 	in_domain(&log, PUSH, 110, "second", "b");
 	in_domain(&log, POP, 120, "", "a");
@@ -109,7 +109,7 @@ static void a_started_range_ends_on_any_thread(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
+	begin_log(&log);
 	by_id(&log, END, 90, TID, 7); /* started before the trace */
 	by_id(&log, START, 100, TID, 7);
 	by_id(&log, END, 150, TID + 1, 7);
@@ -127,14 +127,14 @@ static void what_is_not_ended_ends_with_its_program(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
-	event(&log, PUSH, 100, TID, "before exec");
+	begin_log(&log);
+	add_event(&log, PUSH, 100, TID, "before exec");
 	log_process_event(&log, GPT_EXEC, PID, 0, 920, "other");
 	log_batch(&log, PID, TID, 960);
-	event(&log, POP, 930, TID, ""); /* its push was in the process image before */
-	event(&log, PUSH, 940, TID, "after exec");
+	add_event(&log, POP, 930, TID, ""); /* its push was in the process image before */
+	add_event(&log, PUSH, 940, TID, "after exec");
 	log_batch(&log, PID + 1, PID + 1, 970);
-	event(&log, PUSH, 950, PID + 1, "to the end");
+	add_event(&log, PUSH, 950, PID + 1, "to the end");
 	log_process_event(&log, GPT_EXIT, PID, 0, 980, "other");
 	log_end(&log, 1000);
 	model = model_of(&log);
@@ -149,21 +149,21 @@ static void where_some_were_lost_nothing_is_known_of_that_time(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
-	event(&log, PUSH, 100, TID, "done");
-	event(&log, POP, 110, TID, "");
-	event(&log, PUSH, 120, TID, "outer");
-	event(&log, PUSH, 130, TID, "inner");
-	event(&log, PUSH, 310, TID, "meanwhile");
-	event(&log, POP, 320, TID, "");
-	event(&log, POP, 330, TID, ""); /* ends inner, or outer if inner's own pop was lost? */
+	begin_log(&log);
+	add_event(&log, PUSH, 100, TID, "done");
+	add_event(&log, POP, 110, TID, "");
+	add_event(&log, PUSH, 120, TID, "outer");
+	add_event(&log, PUSH, 130, TID, "inner");
+	add_event(&log, PUSH, 310, TID, "meanwhile");
+	add_event(&log, POP, 320, TID, "");
+	add_event(&log, POP, 330, TID, ""); /* ends inner, or outer if inner's own pop was lost? */
 	by_id(&log, START, 340, TID, 1);
 	by_id(&log, END, 350, TID, 1); /* with an id there is no doubt */
 	log_agent_range(&log, &(struct gpt_agent_range){.time_ns = 300, .id = 3, .what = LOST}, "", "");
 	log_batch(&log, PID, TID, 990);
-	event(&log, PUSH, 910, TID, "later");
-	event(&log, POP, 920, TID, "");
-	event(&log, POP, 930, TID, "");
+	add_event(&log, PUSH, 910, TID, "later");
+	add_event(&log, POP, 920, TID, "");
+	add_event(&log, POP, 930, TID, "");
 	log_end(&log, 1000);
 	model = model_of(&log);
 	assert_range(model, "done", 100, 110, false);
@@ -182,8 +182,8 @@ static void a_thread_is_known_though_all_its_ranges_were_lost(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
-	event(&log, PUSH, 310, TID + 1, "meanwhile");
+	begin_log(&log);
+	add_event(&log, PUSH, 310, TID + 1, "meanwhile");
 	log_agent_range(&log, &(struct gpt_agent_range){.time_ns = 300, .id = 3, .what = LOST}, "", "");
 	log_end(&log, 1000);
 	model = model_of(&log);
@@ -197,10 +197,10 @@ static void ranges_are_numbered_as_they_began(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
-	event(&log, PUSH, 100, TID, "of the first thread");
-	event(&log, MARK, 110, TID + 1, "of another");
-	event(&log, MARK, 120, TID, "of the first again");
+	begin_log(&log);
+	add_event(&log, PUSH, 100, TID, "of the first thread");
+	add_event(&log, MARK, 110, TID + 1, "of another");
+	add_event(&log, MARK, 120, TID, "of the first again");
 	log_end(&log, 1000);
 	model = model_of(&log);
 	assert_int_equal(range_of(model, "of the first thread")->number, 0);
@@ -214,13 +214,13 @@ static void times_that_cannot_be_are_bad_records(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
-	event(&log, PUSH, 5, TID, "of another trace");
-	event(&log, PUSH, 901, TID, "after its batch");
-	event(&log, PUSH, 200, TID, "outer");
-	event(&log, PUSH, 300, TID, "inner");
-	event(&log, POP, 400, TID, "");
-	event(&log, POP, 350, TID, ""); /* times of a thread do not go back: taken as 400 */
+	begin_log(&log);
+	add_event(&log, PUSH, 5, TID, "of another trace");
+	add_event(&log, PUSH, 901, TID, "after its batch");
+	add_event(&log, PUSH, 200, TID, "outer");
+	add_event(&log, PUSH, 300, TID, "inner");
+	add_event(&log, POP, 400, TID, "");
+	add_event(&log, POP, 350, TID, ""); /* times of a thread do not go back: taken as 400 */
 	log_end(&log, 1000);
 	model = model_of(&log);
 	assert_int_equal(model->range_count, 2);
@@ -234,12 +234,12 @@ static void a_thread_is_found_by_its_number_in_its_own_namespace(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
+	begin_log(&log);
 	log_launch(&log, PID, TID, 100, 0, 1);
 	log_batch(&log, PID, TID, 900);
 	log_agent_api(&log,
 		      (struct gpt_agent_api){.start_ns = 100, .end_ns = 110, .corr = 1, .api = CUDA_LAUNCH, .tid = 7});
-	event(&log, PUSH, 90, 7, "inside");
+	add_event(&log, PUSH, 90, 7, "inside");
 	log_end(&log, 1000);
 	model = model_of(&log);
 	assert_int_equal(model->threads[range_of(model, "inside")->thread].tid, TID);

@@ -4,7 +4,7 @@
 #include "model_of.h"
 #include "model/op_inputs.h"
 
-static void begin(struct log_builder *log)
+static void begin_log(struct log_builder *log)
 {
 	static const char *const names[] = {"", "outer", "inner", "other", "last"};
 
@@ -17,7 +17,7 @@ static void begin(struct log_builder *log)
 
 enum { OUTER = 1, INNER, OTHER, LAST, TEXT };
 
-static void op(struct log_builder *log, uint32_t name, uint64_t start_ns, uint64_t end_ns, uint8_t flags)
+static void add_op(struct log_builder *log, uint32_t name, uint64_t start_ns, uint64_t end_ns, uint8_t flags)
 {
 	log_agent_op(log, &(struct gpt_agent_op){.start_ns = start_ns,
 						 .end_ns = end_ns,
@@ -60,11 +60,11 @@ static void ops_come_by_begin_with_the_outer_one_first(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
-	op(&log, INNER, 120, 130, 0);
-	op(&log, OTHER, 130, 140, 0);
-	op(&log, LAST, 120, 140, 0); /* encloses both, with the start of one and the end of the other */
-	op(&log, OUTER, 110, 150, 0);
+	begin_log(&log);
+	add_op(&log, INNER, 120, 130, 0);
+	add_op(&log, OTHER, 130, 140, 0);
+	add_op(&log, LAST, 120, 140, 0); /* encloses both, with the start of one and the end of the other */
+	add_op(&log, OUTER, 110, 150, 0);
 	log_end(&log, 1000);
 	model = model_of(&log);
 	assert_ops(model, "outer 110-150, last 120-140, inner 120-130, other 130-140");
@@ -76,10 +76,10 @@ static void each_thread_has_its_own(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
-	op(&log, INNER, 120, 130, 0);
+	begin_log(&log);
+	add_op(&log, INNER, 120, 130, 0);
 	log_agent_op(&log, &(struct gpt_agent_op){.start_ns = 100, .end_ns = 125, .tid = TID + 1, .name = OTHER});
-	op(&log, OUTER, 110, 150, 0);
+	add_op(&log, OUTER, 110, 150, 0);
 	log_end(&log, 1000);
 	model = model_of(&log);
 	assert_ops(model, "outer 110-150, inner 120-130, other 100-125");
@@ -93,7 +93,7 @@ static void what_a_record_says_of_an_op_is_kept(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
+	begin_log(&log);
 	log_agent_op(&log, &(struct gpt_agent_op){.start_ns = 100,
 						  .end_ns = 120,
 						  .sequence = 77,
@@ -126,7 +126,7 @@ static void inputs_of_an_op_are_those_that_its_number_stands_for(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
+	begin_log(&log);
 	log_agent_op_inputs(&log, 9, INPUTS);
 	log_agent_op(&log, &(struct gpt_agent_op){.start_ns = 100, .end_ns = 120, .tid = TID, .name = INNER});
 	log_agent_op(&log, &(struct gpt_agent_op){.start_ns = 130,
@@ -153,7 +153,7 @@ static void inputs_that_are_no_arrays_are_counted_and_left_out(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
+	begin_log(&log);
 	log_agent_op_inputs(&log, 9, "[] [] []");
 	log_agent_op(&log, &(struct gpt_agent_op){.start_ns = 130,
 						  .end_ns = 140,
@@ -228,10 +228,10 @@ static void an_op_may_stand_for_a_collective(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
+	begin_log(&log);
 	log_batch(&log, PID, TID, 900);
 	log_agent_op_name(&log, TEXT, COLLECTIVE);
-	op(&log, OUTER, 100, 200, 0);
+	add_op(&log, OUTER, 100, 200, 0);
 	log_agent_op(&log, &(struct gpt_agent_op){.start_ns = 110,
 						  .end_ns = 150,
 						  .tid = TID,
@@ -309,8 +309,8 @@ static void a_call_is_of_an_op_before_it_is_of_what_the_program_named(void **sta
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
-	op(&log, OUTER, 100, 200, 0);
+	begin_log(&log);
+	add_op(&log, OUTER, 100, 200, 0);
 	named_op(&log, INNER, 110, 150);
 	named_op(&log, LAST, 220, 250);
 	log_launch(&log, PID, TID, 120, 0, 1);
@@ -342,7 +342,7 @@ static void an_op_has_the_stack_that_was_taken_for_it(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
+	begin_log(&log);
 	stack_taken(&log, 1, 109, 10);
 	stack_taken(&log, 2, 119, 20);
 	log_batch(&log, PID, TID, 900);
@@ -352,7 +352,7 @@ static void an_op_has_the_stack_that_was_taken_for_it(void **state)
 		     &(struct gpt_agent_op){.start_ns = 110, .end_ns = 150, .tid = TID, .name = OUTER, .stack = 1});
 	log_agent_op(&log,
 		     &(struct gpt_agent_op){.start_ns = 160, .end_ns = 170, .tid = TID, .name = OTHER, .stack = 3});
-	op(&log, LAST, 180, 190, 0);
+	add_op(&log, LAST, 180, 190, 0);
 	log_end(&log, 1000);
 	model = model_of(&log);
 	assert_string_equal(frame_text(model, model->ops[0].stack, 0), "forward (/src/layers.py:10)");
@@ -367,7 +367,7 @@ static void a_stack_of_long_before_an_op_is_not_its_own(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
+	begin_log(&log);
 	stack_taken(&log, 1, 100, 10);
 	stack_taken(&log, 2, 2000000000, 20);
 	log_batch(&log, PID, TID, 2500000000);
@@ -393,9 +393,9 @@ static void an_evaluation_has_the_number_of_the_node_inside_of_it(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
+	begin_log(&log);
 	log_agent_op_name(&log, LAST + 1, "autograd::engine::evaluate_function: AddmmBackward0");
-	op(&log, OTHER, 115, 118, 0);
+	add_op(&log, OTHER, 115, 118, 0);
 	log_agent_op(&log, &(struct gpt_agent_op){.start_ns = 110,
 						  .end_ns = 120,
 						  .sequence = 77,
@@ -403,9 +403,9 @@ static void an_evaluation_has_the_number_of_the_node_inside_of_it(void **state)
 						  .tid = TID,
 						  .name = INNER,
 						  .scope = GPT_AGENT_OP_BACKWARD_FUNCTION});
-	op(&log, LAST + 1, 105, 120, 0);
-	op(&log, LAST + 1, 130, 140, 0); /* nothing inside */
-	op(&log, OTHER, 140, 150, 0);
+	add_op(&log, LAST + 1, 105, 120, 0);
+	add_op(&log, LAST + 1, 130, 140, 0); /* nothing inside */
+	add_op(&log, OTHER, 140, 150, 0);
 	log_end(&log, 1000);
 	model = model_of(&log);
 	assert_int_equal(model->op_count, 5);
@@ -420,9 +420,9 @@ static void a_call_is_of_the_innermost_op_that_was_open(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
-	op(&log, INNER, 120, 130, 0);
-	op(&log, OUTER, 110, 150, 0);
+	begin_log(&log);
+	add_op(&log, INNER, 120, 130, 0);
+	add_op(&log, OUTER, 110, 150, 0);
 	log_launch(&log, PID, TID, 105, 0, 1);
 	log_launch(&log, PID, TID, 115, 0, 2);
 	log_launch(&log, PID, TID, 120, 0, 3);
@@ -445,10 +445,10 @@ static void an_asynchronous_op_is_no_part_of_the_nesting(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
-	op(&log, INNER, 120, 130, 0);
-	op(&log, LAST, 125, 170, GPT_AGENT_OP_ASYNC);
-	op(&log, OUTER, 110, 150, 0);
+	begin_log(&log);
+	add_op(&log, INNER, 120, 130, 0);
+	add_op(&log, LAST, 125, 170, GPT_AGENT_OP_ASYNC);
+	add_op(&log, OUTER, 110, 150, 0);
 	log_launch(&log, PID, TID, 126, 0, 1);
 	log_launch(&log, PID, TID, 160, 0, 2);
 	log_end(&log, 1000);
@@ -464,9 +464,9 @@ static void one_that_begins_in_another_and_ends_after_it_overlaps_it(void **stat
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
-	op(&log, OUTER, 110, 150, 0);
-	op(&log, INNER, 120, 170, 0);
+	begin_log(&log);
+	add_op(&log, OUTER, 110, 150, 0);
+	add_op(&log, INNER, 120, 170, 0);
 	log_launch(&log, PID, TID, 130, 0, 1);
 	log_launch(&log, PID, TID, 160, 0, 2);
 	log_end(&log, 1000);
@@ -482,12 +482,12 @@ static void an_op_that_was_reported_while_open_is_there_once(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
-	op(&log, OUTER, 110, 115, GPT_AGENT_OP_OPEN);
-	op(&log, INNER, 120, 130, 0);
-	op(&log, OUTER, 110, 140, GPT_AGENT_OP_OPEN);
-	op(&log, OUTER, 110, 150, 0);
-	op(&log, LAST, 200, 250, GPT_AGENT_OP_OPEN);
+	begin_log(&log);
+	add_op(&log, OUTER, 110, 115, GPT_AGENT_OP_OPEN);
+	add_op(&log, INNER, 120, 130, 0);
+	add_op(&log, OUTER, 110, 140, GPT_AGENT_OP_OPEN);
+	add_op(&log, OUTER, 110, 150, 0);
+	add_op(&log, LAST, 200, 250, GPT_AGENT_OP_OPEN);
 	log_end(&log, 1000);
 	model = model_of(&log);
 	assert_ops(model, "outer 110-150, inner 120-130, last 200-1000+");
@@ -499,8 +499,8 @@ static void an_open_op_goes_no_further_than_known_where_ops_were_lost(void **sta
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
-	op(&log, LAST, 200, 250, GPT_AGENT_OP_OPEN);
+	begin_log(&log);
+	add_op(&log, LAST, 200, 250, GPT_AGENT_OP_OPEN);
 	log_agent_ops(&log, GPT_AGENT_OPS_STOPPED, 3, "");
 	log_end(&log, 1000);
 	model = model_of(&log);
@@ -514,8 +514,8 @@ static void an_open_op_goes_no_further_than_its_process(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
-	op(&log, LAST, 200, 250, GPT_AGENT_OP_OPEN);
+	begin_log(&log);
+	add_op(&log, LAST, 200, 250, GPT_AGENT_OP_OPEN);
 	log_process_event(&log, GPT_EXIT, PID, 0, 500, "python3");
 	log_end(&log, 1000);
 	model = model_of(&log);
@@ -529,8 +529,8 @@ static void an_open_op_goes_no_further_than_ops_were_observed(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
-	op(&log, LAST, 200, 250, GPT_AGENT_OP_OPEN);
+	begin_log(&log);
+	add_op(&log, LAST, 200, 250, GPT_AGENT_OP_OPEN);
 	log_put(&log, GPT_AGENT_OPS, &left, sizeof(left), "", 0); /* another gputrace asked for ops, and has left */
 	log_end(&log, 1000);
 	model = model_of(&log);
@@ -543,7 +543,7 @@ static void losses_of_sessions_add_up(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
+	begin_log(&log);
 	log_agent_ops(&log, GPT_AGENT_OPS_OBSERVING, 0, "");
 	log_agent_ops(&log, GPT_AGENT_OPS_OBSERVING, 5, "");
 	log_agent_ops(&log, GPT_AGENT_OPS_STOPPED, 7, "");
@@ -561,7 +561,7 @@ static void why_ops_are_refused_is_known(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
+	begin_log(&log);
 	log_agent_ops(&log, GPT_AGENT_OPS_REFUSED, 0, "PyTorch 2.99 is not known");
 	log_end(&log, 1000);
 	model = model_of(&log);
@@ -575,11 +575,11 @@ static void what_does_not_make_sense_is_counted_and_left_out(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
-	op(&log, OUTER, 150, 110, 0);	 /* ends before it begins */
-	op(&log, OUTER, 110, 901, 0);	 /* ends after it was reported */
-	op(&log, OUTER, 5, 30, 0);	 /* before this trace: not bad */
-	op(&log, LAST + 1, 200, 210, 0); /* its name was never described */
+	begin_log(&log);
+	add_op(&log, OUTER, 150, 110, 0);    /* ends before it begins */
+	add_op(&log, OUTER, 110, 901, 0);    /* ends after it was reported */
+	add_op(&log, OUTER, 5, 30, 0);	     /* before this trace: not bad */
+	add_op(&log, LAST + 1, 200, 210, 0); /* its name was never described */
 	log_end(&log, 1000);
 	model = model_of(&log);
 	assert_ops(model, "? 200-210");

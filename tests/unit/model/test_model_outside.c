@@ -10,7 +10,7 @@
 static struct log_builder it;
 
 /* A second gputrace: it comes to an agent that has been working for long, and sees calls 10 to 13. */
-static void begin(void)
+static void begin_log(void)
 {
 	log_begin(&it, START, WALL);
 	log_batch(&it, PID, TID, START + 1);
@@ -20,7 +20,7 @@ static void begin(void)
 	log_batch(&it, PID, TID, START + 200 * MS);
 }
 
-static void kernel(uint32_t corr, uint64_t start_ns)
+static void add_kernel(uint32_t corr, uint64_t start_ns)
 {
 	log_agent_kernel(&it, (struct gpt_agent_kernel){.corr = corr,
 							.start_wall_ns = start_ns ? WALL + start_ns : 0,
@@ -28,7 +28,7 @@ static void kernel(uint32_t corr, uint64_t start_ns)
 							.stream = 7});
 }
 
-static struct model *end(void)
+static struct model *end_log(void)
 {
 	log_end(&it, END);
 	return model_of(&it);
@@ -38,10 +38,10 @@ static void work_that_was_over_when_the_trace_began_is_left_out(void **state)
 {
 	struct model *model;
 
-	begin();
-	kernel(5, START - 2 * MS);
-	kernel(10, START + 150 * MS);
-	model = end();
+	begin_log();
+	add_kernel(5, START - 2 * MS);
+	add_kernel(10, START + 150 * MS);
+	model = end_log();
 	assert_int_equal(model->gpu_count, 1);
 	assert_int_equal(model_source(model)->receipt.gpu_ops, 1);
 	assert_int_equal(model_source(model)->receipt.gpu_ops_joined, 1);
@@ -53,11 +53,11 @@ static void work_of_earlier_calls_that_runs_in_the_trace_is_reported_as_older(vo
 {
 	struct model *model;
 
-	begin();
-	kernel(8, START - MS / 2);
-	kernel(9, START + 50 * MS);
-	kernel(10, START + 150 * MS);
-	model = end();
+	begin_log();
+	add_kernel(8, START - MS / 2);
+	add_kernel(9, START + 50 * MS);
+	add_kernel(10, START + 150 * MS);
+	model = end_log();
 	assert_int_equal(model->gpu_count, 3);
 	assert_int_equal(model_source(model)->receipt.gpu_ops_joined, 1);
 	assert_int_equal(model_source(model)->receipt.gpu_ops_before, 2);
@@ -70,11 +70,11 @@ static void work_of_calls_made_when_the_trace_had_ended_is_left_out(void **state
 {
 	struct model *model;
 
-	begin();
-	kernel(13, END + 100 * MS); /* called within the trace */
-	kernel(14, END + 101 * MS);
-	kernel(15, 0); /* could not be timed */
-	model = end();
+	begin_log();
+	add_kernel(13, END + 100 * MS); /* called within the trace */
+	add_kernel(14, END + 101 * MS);
+	add_kernel(15, 0); /* could not be timed */
+	model = end_log();
 	assert_int_equal(model->gpu_count, 1);
 	assert_int_equal(model_source(model)->receipt.gpu_ops_joined, 1);
 	assert_int_equal(model_source(model)->receipt.gpu_ops_before, 0);
@@ -85,12 +85,12 @@ static void between_them_a_launch_that_was_not_seen_is_a_loss(void **state)
 {
 	struct model *model;
 
-	begin();
+	begin_log();
 	log_launch(&it, PID, TID, START + 200 * MS, 0, 20);
 	log_batch(&it, PID, TID, START + 300 * MS);
-	kernel(15, START + 150 * MS);
-	kernel(22, START + 250 * MS); /* after the last call, but within the trace */
-	model = end();
+	add_kernel(15, START + 150 * MS);
+	add_kernel(22, START + 250 * MS); /* after the last call, but within the trace */
+	model = end_log();
 	assert_int_equal(model->gpu_count, 2);
 	assert_int_equal(model_source(model)->receipt.gpu_ops_joined + model_source(model)->receipt.gpu_ops_before, 0);
 	model_free(model);
@@ -106,9 +106,9 @@ static void ids_that_ran_over_say_the_same(void **state)
 	log_launch(&it, PID, TID, START + 100 * MS, 0, UINT32_MAX);
 	log_launch(&it, PID, TID, START + 101 * MS, 0, 2);
 	log_batch(&it, PID, TID, START + 200 * MS);
-	kernel(UINT32_MAX - 1, START + 50 * MS);
-	kernel(3, END + MS);
-	model = end();
+	add_kernel(UINT32_MAX - 1, START + 50 * MS);
+	add_kernel(3, END + MS);
+	model = end_log();
 	assert_int_equal(model->gpu_count, 1);
 	assert_int_equal(model_source(model)->receipt.gpu_ops_before, 1);
 	model_free(model);
@@ -119,11 +119,11 @@ static void the_call_that_was_reported_first_is_the_beginning(void **state)
 {
 	struct model *model;
 
-	begin();
+	begin_log();
 	log_launch(&it, PID, TID + 1, START + 101 * MS, 0, 5);
 	log_batch(&it, PID, TID, START + 300 * MS);
-	kernel(7, START + 50 * MS);
-	model = end();
+	add_kernel(7, START + 50 * MS);
+	model = end_log();
 	assert_int_equal(model_source(model)->receipt.gpu_ops_before, 1);
 	model_free(model);
 }
@@ -140,10 +140,10 @@ static void calls_from_before_the_beginning_are_left_out(void **state)
 	log_launch(&it, PID, TID, START - 1, 0, 11);
 	log_launch(&it, PID, TID, START, 0, 12);
 	log_batch(&it, PID, TID, START + 200 * MS);
-	kernel(10, START - 10 * MS);
-	kernel(11, START + 10 * MS); /* runs in the trace */
-	kernel(12, START + 20 * MS);
-	model = end();
+	add_kernel(10, START - 10 * MS);
+	add_kernel(11, START + 10 * MS); /* runs in the trace */
+	add_kernel(12, START + 20 * MS);
+	model = end_log();
 	assert_int_equal(model->call_count, 1);
 	assert_int_equal(model->calls[0].corr, 12);
 	assert_int_equal(model->gpu_count, 2);
@@ -164,9 +164,9 @@ static void work_of_a_call_that_was_left_out_is_older_whatever_its_id(void **sta
 	log_launch(&it, PID, TID, START - 1, 0, 11);
 	log_launch(&it, PID, TID + 1, START + 1, 0, 10);
 	log_batch(&it, PID, TID, START + 200 * MS);
-	kernel(11, START + 10 * MS);
-	kernel(10, START + 20 * MS);
-	model = end();
+	add_kernel(11, START + 10 * MS);
+	add_kernel(10, START + 20 * MS);
+	model = end_log();
 	assert_int_equal(model->gpu_count, 2);
 	assert_int_equal(model_source(model)->receipt.gpu_ops_before, 1);
 	assert_int_equal(model_source(model)->receipt.gpu_ops_joined, 1);

@@ -6,7 +6,7 @@
 #define B 0x7f0000002000ull
 #define END 100000
 
-static void gc(struct log_builder *log, uint64_t time_ns, uint64_t frame, int64_t generation, bool ends)
+static void add_collection(struct log_builder *log, uint64_t time_ns, uint64_t frame, int64_t generation, bool ends)
 {
 	struct gpt_pyevent event = {.time_ns = time_ns,
 				    .pid = PID,
@@ -19,7 +19,7 @@ static void gc(struct log_builder *log, uint64_t time_ns, uint64_t frame, int64_
 	log_put(log, GPT_PYEVENT, &event, sizeof(event), NULL, 0);
 }
 
-static void import(struct log_builder *log, uint64_t time_ns, uint64_t frame, const char *name)
+static void add_import(struct log_builder *log, uint64_t time_ns, uint64_t frame, const char *name)
 {
 	struct gpt_pyevent event = {.time_ns = time_ns,
 				    .pid = PID,
@@ -33,14 +33,14 @@ static void import(struct log_builder *log, uint64_t time_ns, uint64_t frame, co
 	log_put(log, GPT_PYEVENT, &event, sizeof(event), name, event.name_bytes);
 }
 
-static void call(struct log_builder *log, uint32_t tid, uint64_t time_ns, uint64_t frame, uint64_t code)
+static void add_call(struct log_builder *log, uint32_t tid, uint64_t time_ns, uint64_t frame, uint64_t code)
 {
 	struct gpt_pycall record = {.time_ns = time_ns, .pid = PID, .tid = tid, .code = code, .frame = frame};
 
 	log_put(log, GPT_PYCALL, &record, sizeof(record), NULL, 0);
 }
 
-static void begin(struct log_builder *log)
+static void begin_log(struct log_builder *log)
 {
 	log_begin(log, 0, 0);
 	log_function(log, PID, A, "outer", "/src/train.py", 10);
@@ -60,9 +60,9 @@ static void a_collection_lasts_from_its_begin_to_its_end(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
-	gc(&log, 100, 0x9000, 2, false);
-	gc(&log, 350, 0x9000, -1, true);
+	begin_log(&log);
+	add_collection(&log, 100, 0x9000, 2, false);
+	add_collection(&log, 350, 0x9000, -1, true);
 	log_end(&log, END);
 	model = model_of(&log);
 	assert_int_equal(model->pyspan_count, 1);
@@ -80,13 +80,13 @@ static void imports_nest_and_have_names(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
-	import(&log, 100, 0x9000, "outer");
-	import(&log, 200, 0x8000, "outer.inner");
-	gc(&log, 210, 0x7000, 0, false);
-	gc(&log, 220, 0x7000, -1, true);
-	import(&log, 300, 0x8000, NULL);
-	import(&log, 400, 0x9000, NULL);
+	begin_log(&log);
+	add_import(&log, 100, 0x9000, "outer");
+	add_import(&log, 200, 0x8000, "outer.inner");
+	add_collection(&log, 210, 0x7000, 0, false);
+	add_collection(&log, 220, 0x7000, -1, true);
+	add_import(&log, 300, 0x8000, NULL);
+	add_import(&log, 400, 0x9000, NULL);
 	log_end(&log, END);
 	model = model_of(&log);
 	assert_int_equal(model->pyspan_count, 3);
@@ -110,7 +110,7 @@ static void a_name_is_read_as_the_interpreter_has_it(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
+	begin_log(&log);
 	log_put(&log, GPT_PYEVENT, &event, sizeof(event), (const uint16_t[]){0x3b1, 'b'}, 4);
 	log_end(&log, END);
 	model = model_of(&log);
@@ -124,12 +124,12 @@ static void an_end_without_its_begin_ends_nothing(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
-	gc(&log, 50, 0x9000, -1, true);
-	import(&log, 100, 0x8000, "a");
-	gc(&log, 150, 0x8000, -1, true); /* the same frame, another kind */
-	import(&log, 200, 0x8000, NULL);
-	call(&log, TID, 300, 0x9000, 0);
+	begin_log(&log);
+	add_collection(&log, 50, 0x9000, -1, true);
+	add_import(&log, 100, 0x8000, "a");
+	add_collection(&log, 150, 0x8000, -1, true); /* the same frame, another kind */
+	add_import(&log, 200, 0x8000, NULL);
+	add_call(&log, TID, 300, 0x9000, 0);
 	log_end(&log, END);
 	model = model_of(&log);
 	assert_int_equal(model->pyspan_count, 1);
@@ -144,13 +144,13 @@ static void an_end_whose_begin_was_lost_does_not_end_what_is_around_it(void **st
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
-	import(&log, 100, 0x9000, "a");
-	import(&log, 150, 0x8000, NULL);
-	import(&log, 200, 0x9000, NULL);
-	call(&log, TID, 300, 0x9000, A);
-	call(&log, TID, 350, 0x8000, 0);
-	call(&log, TID, 400, 0x9000, 0);
+	begin_log(&log);
+	add_import(&log, 100, 0x9000, "a");
+	add_import(&log, 150, 0x8000, NULL);
+	add_import(&log, 200, 0x9000, NULL);
+	add_call(&log, TID, 300, 0x9000, A);
+	add_call(&log, TID, 350, 0x8000, 0);
+	add_call(&log, TID, 400, 0x9000, 0);
 	log_end(&log, END);
 	model = model_of(&log);
 	assert_int_equal(model->pyspans[0].end_ns, 200);
@@ -163,9 +163,9 @@ static void what_has_not_ended_is_truncated_at_the_end_of_the_trace(void **state
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
-	import(&log, 100, 0x8000, "a");
-	call(&log, TID, 300, 0x7000, A);
+	begin_log(&log);
+	add_import(&log, 100, 0x8000, "a");
+	add_call(&log, TID, 300, 0x7000, A);
 	log_end(&log, END);
 	model = model_of(&log);
 	assert_int_equal(model->pyspans[0].end_ns, END);
@@ -180,8 +180,8 @@ static void a_process_that_ends_takes_what_is_open_with_it(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
-	call(&log, TID, 300, 0x7000, A);
+	begin_log(&log);
+	add_call(&log, TID, 300, 0x7000, A);
 	log_process_event(&log, GPT_EXIT, PID, 0, 900, "python3");
 	log_end(&log, END);
 	model = model_of(&log);
@@ -194,12 +194,12 @@ static void another_program_begins_with_nothing_open(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
-	call(&log, TID, 300, 0x7000, A);
+	begin_log(&log);
+	add_call(&log, TID, 300, 0x7000, A);
 	log_process_event(&log, GPT_EXEC, PID, 0, 400, "python3");
 	log_function(&log, PID, A, "later", "/src/b.py", 1);
-	call(&log, TID, 500, 0x7000, A);
-	call(&log, TID, 600, 0x7000, 0);
+	add_call(&log, TID, 500, 0x7000, A);
+	add_call(&log, TID, 600, 0x7000, 0);
 	log_end(&log, END);
 	model = model_of(&log);
 	assert_int_equal(model->pycall_count, 2);
@@ -214,13 +214,13 @@ static void calls_are_ordered_by_thread_and_begin(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
-	call(&log, TID, 100, 0x9000, A);
-	call(&log, TID + 1, 110, 0x5000, B);
-	call(&log, TID, 120, 0x8000, B);
-	call(&log, TID + 1, 130, 0x5000, 0);
-	call(&log, TID, 140, 0x8000, 0);
-	call(&log, TID, 150, 0x9000, 0);
+	begin_log(&log);
+	add_call(&log, TID, 100, 0x9000, A);
+	add_call(&log, TID + 1, 110, 0x5000, B);
+	add_call(&log, TID, 120, 0x8000, B);
+	add_call(&log, TID + 1, 130, 0x5000, 0);
+	add_call(&log, TID, 140, 0x8000, 0);
+	add_call(&log, TID, 150, 0x9000, 0);
 	log_end(&log, END);
 	model = model_of(&log);
 	assert_int_equal(model->pycall_count, 3);
@@ -240,13 +240,13 @@ static void a_call_whose_end_was_lost_is_left_out_and_counted(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
-	call(&log, TID, 100, 0x9000, A);
-	call(&log, TID, 120, 0x8000, B);
-	call(&log, TID, 140, 0x8000, B);
-	call(&log, TID, 150, 0x8000, 0);
-	call(&log, TID, 160, 0x7000, B);
-	call(&log, TID, 190, 0x9000, 0);
+	begin_log(&log);
+	add_call(&log, TID, 100, 0x9000, A);
+	add_call(&log, TID, 120, 0x8000, B);
+	add_call(&log, TID, 140, 0x8000, B);
+	add_call(&log, TID, 150, 0x8000, 0);
+	add_call(&log, TID, 160, 0x7000, B);
+	add_call(&log, TID, 190, 0x9000, 0);
 	log_end(&log, END);
 	model = model_of(&log);
 	assert_int_equal(model->pycall_count, 2);
@@ -261,11 +261,11 @@ static void calls_are_numbered_as_they_began_without_those_left_out(void **state
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
-	call(&log, TID, 100, 0x9000, A);
-	call(&log, TID, 110, 0x8000, B); /* its end is lost */
-	call(&log, TID + 1, 120, 0x9000, A);
-	call(&log, TID, 140, 0x8000, B);
+	begin_log(&log);
+	add_call(&log, TID, 100, 0x9000, A);
+	add_call(&log, TID, 110, 0x8000, B); /* its end is lost */
+	add_call(&log, TID + 1, 120, 0x9000, A);
+	add_call(&log, TID, 140, 0x8000, B);
 	log_end(&log, END);
 	model = model_of(&log);
 	assert_int_equal(model->pycall_count, 3);
@@ -280,8 +280,8 @@ static void a_code_object_no_one_described_is_unknown(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
-	call(&log, TID, 100, 0x9000, 0xdead);
+	begin_log(&log);
+	add_call(&log, TID, 100, 0x9000, 0xdead);
 	log_end(&log, END);
 	model = model_of(&log);
 	assert_string_equal(model->codes[model->pycalls[0].code].name, "?");
@@ -301,7 +301,7 @@ static void impossible_events_are_bad_records(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
+	begin_log(&log);
 	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++)
 		log_put(&log, GPT_PYEVENT, &events[i], sizeof(events[i]), "12345678", 8);
 	log_end(&log, END);
@@ -316,9 +316,9 @@ static void an_end_before_its_begin_makes_no_slice_of_ages(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
-	call(&log, TID, 500, 0x9000, A);
-	call(&log, TID, 400, 0x9000, 0);
+	begin_log(&log);
+	add_call(&log, TID, 500, 0x9000, A);
+	add_call(&log, TID, 400, 0x9000, 0);
 	log_end(&log, END);
 	model = model_of(&log);
 	assert_call(model, 0, "outer", 500, 500);
@@ -332,7 +332,7 @@ static void records_lost_in_the_kernel_are_lost_in_the_receipt(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
+	begin_log(&log);
 	log_end_with(&log, &end, counters);
 	model = model_of(&log);
 	assert_int_equal(model_source(model)->receipt.lost, 7);

@@ -5,13 +5,13 @@
 #define SECOND 1000000000ull
 #define WALL 1700000000000000000ll /* CLOCK_REALTIME minus CLOCK_MONOTONIC */
 
-static void kernel(struct log_builder *log, uint32_t corr, uint64_t start_ns, uint64_t end_ns)
+static void add_kernel(struct log_builder *log, uint32_t corr, uint64_t start_ns, uint64_t end_ns)
 {
 	log_agent_kernel(log,
 			 (struct gpt_agent_kernel){.start_wall_ns = start_ns, .end_wall_ns = end_ns, .corr = corr});
 }
 
-static void returned(struct log_builder *log, uint32_t corr, uint64_t end_ns, int32_t result)
+static void add_return(struct log_builder *log, uint32_t corr, uint64_t end_ns, int32_t result)
 {
 	log_agent_api(log,
 		      (struct gpt_agent_api){.end_ns = end_ns, .corr = corr, .result = result, .api = CUDA_LAUNCH});
@@ -35,10 +35,10 @@ static void launches_are_expected_joined_and_failed_as_they_were(void **state)
 		 (struct gpt_call){
 			 .time_ns = 110, .pid = PID, .tid = TID, .corr = 5, .api = GPT_API(GPT_DOMAIN_RUNTIME, 41)});
 	log_batch(&log, PID, TID, 900);
-	kernel(&log, 1, 200, 210);
-	kernel(&log, 2, 210, 230);
-	returned(&log, 2, 120, 0);
-	returned(&log, 4, 120, 98);
+	add_kernel(&log, 1, 200, 210);
+	add_kernel(&log, 2, 210, 230);
+	add_return(&log, 2, 120, 0);
+	add_return(&log, 4, 120, 98);
 	log_end(&log, 1000);
 	model = model_of(&log);
 	assert_int_equal(model_source(model)->receipt.calls, 6);
@@ -68,7 +68,7 @@ static void a_launch_under_capture_is_not_expected_on_the_gpu(void **state)
 						   .corr = 2,
 						   .api = GPT_API(GPT_DOMAIN_RUNTIME, 211),
 						   .flags = GPT_AGENT_API_CAPTURED});
-	kernel(&log, 1, 200, 210);
+	add_kernel(&log, 1, 200, 210);
 	log_end(&log, 1000);
 	model = model_of(&log);
 	assert_int_equal(model_source(model)->receipt.launches, 2);
@@ -99,7 +99,7 @@ static void lost_calls_count_against_completeness_with_and_without_an_agent(void
 	log_begin(&log, 0, 0);
 	log_launch(&log, PID, TID, 100, 0, 1);
 	log_batch(&log, PID, TID, 900);
-	kernel(&log, 1, 200, 210);
+	add_kernel(&log, 1, 200, 210);
 	end_with_counters(&log, GPT_COUNTER_CALLS_LOST, 3);
 	model = model_of(&log);
 	assert_int_equal(model_completeness(model), 25000);
@@ -225,7 +225,7 @@ static const struct model_receipt *receipt_of_two(struct model **model, enum gpt
 	log_launch(&log, 1, 1, 100, 0, 1);
 	log_launch(&log, 1, 1, 300, 0, 2);
 	log_batch(&log, 1, 1, 310);
-	kernel(&log, 1, 200, 210);
+	add_kernel(&log, 1, 200, 210);
 	if (last != GPT_AGENT_READY)
 		agent_says(&log, 400, last, 0);
 	if (ends)
@@ -317,10 +317,10 @@ static void gpu_time_is_on_a_line_when_the_innermost_frame_has_one(void **state)
 	log_launch(&log, PID, TID, 101, 2, 2);
 	log_launch(&log, PID, TID, 102, 0, 3);
 	log_batch(&log, PID, TID, 900);
-	kernel(&log, 1, 200, 201);
-	kernel(&log, 2, 300, 310);
-	kernel(&log, 3, 400, 500);
-	kernel(&log, 4, 500, 1500);
+	add_kernel(&log, 1, 200, 201);
+	add_kernel(&log, 2, 300, 310);
+	add_kernel(&log, 3, 400, 500);
+	add_kernel(&log, 4, 500, 1500);
 	log_end(&log, 2000);
 	model = model_of(&log);
 	assert_int_equal(model_source(model)->receipt.gpu_ns, 1111);
@@ -338,8 +338,8 @@ static void operations_without_times_are_counted_and_come_first(void **state)
 	log_begin(&log, 1000 * SECOND, WALL);
 	log_launch(&log, PID, TID, 1001 * SECOND, 0, 1);
 	log_batch(&log, PID, TID, 1002 * SECOND);
-	kernel(&log, 1, WALL + 1001 * SECOND, WALL + 1001 * SECOND + 5);
-	kernel(&log, 1, 0, 0);
+	add_kernel(&log, 1, WALL + 1001 * SECOND, WALL + 1001 * SECOND + 5);
+	add_kernel(&log, 1, 0, 0);
 	log_end(&log, 1003 * SECOND);
 	model = model_of(&log);
 	assert_int_equal(model_source(model)->receipt.gpu_ops_untimed, 1);
@@ -358,10 +358,10 @@ static void invented_times_are_not_believed(void **state)
 
 	log_begin(&log, 1000 * SECOND * 10, WALL);
 	log_batch(&log, PID, TID, 10001 * SECOND);
-	kernel(&log, 1, now + 9000 * SECOND, UINT64_MAX);
-	kernel(&log, 1, 1, 2);
-	kernel(&log, 1, UINT64_MAX - 1, UINT64_MAX);
-	kernel(&log, 1, now + 9001 * SECOND, now + 9000 * SECOND);
+	add_kernel(&log, 1, now + 9000 * SECOND, UINT64_MAX);
+	add_kernel(&log, 1, 1, 2);
+	add_kernel(&log, 1, UINT64_MAX - 1, UINT64_MAX);
+	add_kernel(&log, 1, now + 9001 * SECOND, now + 9000 * SECOND);
 	log_agent_overhead(&log, (struct gpt_agent_overhead){.start_wall_ns = 1, .end_wall_ns = 2});
 	log_agent_overhead(&log, (struct gpt_agent_overhead){.start_wall_ns = 2, .end_wall_ns = 1});
 	log_agent_overhead(&log, (struct gpt_agent_overhead){.start_wall_ns = now + 9000 * SECOND,
@@ -391,8 +391,8 @@ static void gpu_times_become_monotonic_by_what_all_samples_allow(void **state)
 	wall_sample(&log, 12 * SECOND, WALL - 10, 40);
 	log_launch(&log, PID, TID, 10 * SECOND, 0, 1);
 	log_batch(&log, PID, TID, 12 * SECOND);
-	kernel(&log, 1, WALL + 10 * SECOND + 100, WALL + 10 * SECOND + 300);
-	kernel(&log, 1, WALL + 11 * SECOND + 100, WALL + 11 * SECOND + 300);
+	add_kernel(&log, 1, WALL + 10 * SECOND + 100, WALL + 10 * SECOND + 300);
+	add_kernel(&log, 1, WALL + 11 * SECOND + 100, WALL + 11 * SECOND + 300);
 	log_end(&log, 13 * SECOND);
 	model = model_of(&log);
 	/* -40 to 30 ns are within the errors of all three */
@@ -416,7 +416,7 @@ static void kernels_that_follow_each_other_do_not_overlap_where_a_sample_differs
 		wall_sample(&log, 12 * SECOND + i * SECOND / 10, WALL + 500, 25);
 	log_batch(&log, PID, TID, 12 * SECOND);
 	for (unsigned i = 0; i < 20; i++)
-		kernel(&log, 1, WALL + 10 * SECOND + i * SECOND / 10, WALL + 10 * SECOND + (i + 1) * SECOND / 10);
+		add_kernel(&log, 1, WALL + 10 * SECOND + i * SECOND / 10, WALL + 10 * SECOND + (i + 1) * SECOND / 10);
 	log_end(&log, 13 * SECOND);
 	model = model_of(&log);
 	for (unsigned i = 1; i < 20; i++)
@@ -436,11 +436,11 @@ static void times_of_a_process_go_by_its_own_agents_samples(void **state)
 	log_batch(&log, PID, TID, 20 * SECOND);
 	log_agent_clock(&log,
 			(struct gpt_agent_clock){.mono_ns = 20 * SECOND, .wall_offset_ns = WALL + 70, .error_ns = 90});
-	kernel(&log, 1, WALL + 19 * SECOND, WALL + 19 * SECOND + 10);
+	add_kernel(&log, 1, WALL + 19 * SECOND, WALL + 19 * SECOND + 10);
 	log_batch(&log, PID + 1, TID, 20 * SECOND); /* its agent is in another time namespace */
 	log_agent_clock(&log,
 			(struct gpt_agent_clock){.mono_ns = 2000 * SECOND, .wall_offset_ns = WALL - 1980 * SECOND});
-	kernel(&log, 1, WALL + 19 * SECOND + 5, WALL + 19 * SECOND + 10);
+	add_kernel(&log, 1, WALL + 19 * SECOND + 5, WALL + 19 * SECOND + 10);
 	log_end(&log, 21 * SECOND);
 	model = model_of(&log);
 	assert_int_equal(model->gpu[0].start_ns, 19 * SECOND - 70);
@@ -464,8 +464,8 @@ static void check_step(int64_t step)
 	log_launch(&log, PID, TID, 11 * SECOND + 100, 0, 1);
 	log_launch(&log, PID, TID, 14 * SECOND + 100, 0, 2);
 	log_batch(&log, PID, TID, 15 * SECOND);
-	kernel(&log, 2, WALL + step + 14 * SECOND + 200, WALL + step + 14 * SECOND + 300);
-	kernel(&log, 1, WALL + 11 * SECOND + 200, WALL + 11 * SECOND + 300);
+	add_kernel(&log, 2, WALL + step + 14 * SECOND + 200, WALL + step + 14 * SECOND + 300);
+	add_kernel(&log, 1, WALL + 11 * SECOND + 200, WALL + 11 * SECOND + 300);
 	log_end(&log, 16 * SECOND);
 	model = model_of(&log);
 	assert_int_equal(model_source(model)->receipt.clock_steps, 1);
@@ -498,8 +498,8 @@ static void a_wall_time_that_came_twice_is_kept_apart_by_its_call(void **state)
 	log_launch(&log, PID, TID, 13 * SECOND, 0, 1);
 	log_launch(&log, PID, TID, 16 * SECOND, 0, 2);
 	log_batch(&log, PID, TID, 18 * SECOND);
-	kernel(&log, 1, WALL + 13 * SECOND + 10, WALL + 13 * SECOND + 20);
-	kernel(&log, 2, WALL + 13 * SECOND + 10, WALL + 13 * SECOND + 20);
+	add_kernel(&log, 1, WALL + 13 * SECOND + 10, WALL + 13 * SECOND + 20);
+	add_kernel(&log, 2, WALL + 13 * SECOND + 10, WALL + 13 * SECOND + 20);
 	log_end(&log, 19 * SECOND);
 	model = model_of(&log);
 	assert_int_equal(model->gpu[0].start_ns, 13 * SECOND + 10);
@@ -518,8 +518,8 @@ static void a_gpu_start_before_its_call_is_reported_beyond_the_clock_error(void 
 	log_launch(&log, PID, TID, 2 * SECOND, 0, 1);
 	log_launch(&log, PID, TID, 3 * SECOND, 0, 2);
 	log_batch(&log, PID, TID, 4 * SECOND);
-	kernel(&log, 1, WALL + 2 * SECOND - 100, WALL + 2 * SECOND);
-	kernel(&log, 2, WALL + 3 * SECOND - 101, WALL + 3 * SECOND);
+	add_kernel(&log, 1, WALL + 2 * SECOND - 100, WALL + 2 * SECOND);
+	add_kernel(&log, 2, WALL + 3 * SECOND - 101, WALL + 3 * SECOND);
 	log_end(&log, 5 * SECOND);
 	model = model_of(&log);
 	assert_int_equal(model_source(model)->receipt.early, 1);
@@ -538,7 +538,7 @@ static void a_clock_that_never_stops_stepping_does_not_stop_us(void **state)
 		wall_sample(&log, SECOND + i, WALL + (i % 7) * SECOND, 0);
 	log_batch(&log, PID, TID, SECOND);
 	for (unsigned i = 0; i < 20000; i++)
-		kernel(&log, 0, WALL + SECOND + i, WALL + SECOND + i + 1);
+		add_kernel(&log, 0, WALL + SECOND + i, WALL + SECOND + i + 1);
 	log_end(&log, 2 * SECOND);
 	model = model_of(&log);
 	assert_int_equal(model_source(model)->receipt.clock_steps, 99999);

@@ -146,7 +146,7 @@ static struct model *model_with_a_gap(void)
 	return model_of(&log);
 }
 
-static struct model_receipt counted(const struct model *model, struct gap_limits limits)
+static struct model_receipt count_receipt(const struct model *model, struct gap_limits limits)
 {
 	struct receipt_count count = {.limits = limits};
 	struct model_receipt receipt = losses_of(model);
@@ -160,11 +160,12 @@ static struct model_receipt counted(const struct model *model, struct gap_limits
 static void of_a_slice_a_gap_is_as_long_as_it_lies_within(void **state)
 {
 	struct model *model = model_with_a_gap();
-	struct model_receipt receipt = counted(model, (struct gap_limits){.from_ns = 600 * MS, .to_ns = 650 * MS});
+	struct model_receipt receipt =
+		count_receipt(model, (struct gap_limits){.from_ns = 600 * MS, .to_ns = 650 * MS});
 
 	assert_int_equal(receipt.gaps, 1);
 	assert_int_equal(receipt.gap_ns, 50 * MS);
-	receipt = counted(model, (struct gap_limits){.from_ns = 900 * MS, .to_ns = 950 * MS});
+	receipt = count_receipt(model, (struct gap_limits){.from_ns = 900 * MS, .to_ns = 950 * MS});
 	assert_int_equal(receipt.gaps, 0);
 	model_free(model);
 }
@@ -175,7 +176,7 @@ static void of_a_slice_gaps_of_other_processes_do_not_count(void **state)
 	struct model *model = model_with_a_gap();
 
 	assert_true(model->process_count <= 2);
-	assert_int_equal(counted(model, (struct gap_limits){.processes = processes}).gaps, 0);
+	assert_int_equal(count_receipt(model, (struct gap_limits){.processes = processes}).gaps, 0);
 	model_free(model);
 }
 
@@ -185,7 +186,7 @@ static void what_is_not_due_is_not_counted(void **state)
 	struct model_receipt receipt;
 
 	model->calls_in_part.from = 1;
-	receipt = counted(model, (struct gap_limits){0});
+	receipt = count_receipt(model, (struct gap_limits){0});
 	assert_int_equal(receipt.calls, 1);
 	assert_int_equal(receipt.gap_launches, 1);
 	model_free(model);

@@ -83,7 +83,7 @@ static struct contents slice_of(const struct model *whole, const struct slice *s
 }
 
 /* A slice of everything; tests narrow it. */
-static struct slice everything(void)
+static struct slice slice_of_all(void)
 {
 	return (struct slice){.to_ns = UINT64_MAX, .device = NONE};
 }
@@ -92,7 +92,7 @@ static struct slice everything(void)
 static const struct model *open_span(struct sliced_trace *sliced, struct trace_of_model *of, const struct model *whole,
 				     uint64_t from_ns, uint64_t to_ns)
 {
-	struct slice slice = everything();
+	struct slice slice = slice_of_all();
 
 	slice.from_ns = from_ns;
 	slice.to_ns = to_ns;
@@ -105,12 +105,12 @@ static const struct model *open_span(struct sliced_trace *sliced, struct trace_o
 static void adjoining_slices_have_each_event_once(void **state)
 {
 	struct model *whole = sample_model(2, STEPS);
-	struct slice all = everything();
+	struct slice all = slice_of_all();
 	struct contents wanted = slice_of(whole, &all, 0);
 
 	assert_int_equal(wanted.calls.count, whole->call_count);
 	for (uint64_t cut = SAMPLE_START; cut < STEP_AT(STEPS); cut += 37000) {
-		struct slice before = everything(), after = everything();
+		struct slice before = slice_of_all(), after = slice_of_all();
 		struct contents left, right;
 
 		before.to_ns = after.from_ns = cut;
@@ -137,7 +137,7 @@ static void adjoining_slices_have_each_event_once(void **state)
 static void a_slice_of_everything_has_the_receipt_of_the_recording(void **state)
 {
 	struct model *whole = sample_model(2, STEPS);
-	struct slice all = everything();
+	struct slice all = slice_of_all();
 	struct contents sliced = slice_of(whole, &all, 0);
 
 	assert_memory_equal(&sliced.receipt, &model_source(whole)->receipt, sizeof(sliced.receipt));
@@ -266,7 +266,7 @@ static void memory_from_before_the_slice_is_not_known(void **state)
 static void a_process_has_its_calls_and_operations(void **state)
 {
 	struct model *whole = sample_model(2, STEPS);
-	struct slice slice = everything();
+	struct slice slice = slice_of_all();
 	bool processes[] = {false, true};
 	struct contents all;
 
@@ -283,7 +283,7 @@ static void a_process_has_its_calls_and_operations(void **state)
 static void a_thread_has_its_calls_and_their_operations(void **state)
 {
 	struct model *whole = sample_model(1, STEPS);
-	struct slice slice = everything();
+	struct slice slice = slice_of_all();
 	bool threads[8] = {false};
 	struct contents all;
 
@@ -303,7 +303,7 @@ static void a_thread_has_its_calls_and_their_operations(void **state)
 static void a_gpu_has_its_operations_their_calls_and_the_waits_of_those_threads(void **state)
 {
 	struct model *whole = sample_model(1, STEPS);
-	struct slice slice = everything();
+	struct slice slice = slice_of_all();
 	struct contents all;
 
 	for (uint32_t i = 0; i < whole->gpu_count; i++)
@@ -367,7 +367,7 @@ static void a_slice_is_the_same_whatever_the_parts_of_the_trace_are(void **state
 
 	for (uint32_t events = 1; events < 60; events = 2 * events + 1)
 		for (uint64_t from = SAMPLE_START; from < STEP_AT(STEPS); from += 410000) {
-			struct slice slice = everything();
+			struct slice slice = slice_of_all();
 
 			slice.from_ns = from;
 			assert_same_slice(whole, &slice, events);
@@ -391,7 +391,7 @@ static void by_launch_work_goes_with_its_call_whenever_it_ran(void **state)
 
 	for (uint32_t op = 0; op < whole->gpu_count; op++) {
 		const struct model_gpu *work = &whole->gpu[op];
-		struct slice before = everything(), after = everything();
+		struct slice before = slice_of_all(), after = slice_of_all();
 		struct contents left, right;
 
 		if (work->call == NONE || whole->calls[work->call].start_ns >= work->start_ns)
@@ -416,12 +416,12 @@ static void processes_can_each_have_a_span_of_their_own(void **state)
 {
 	const struct slice_span spans[] = {{STEP_AT(0), STEP_AT(1)}, {STEP_AT(2), STEP_AT(5)}};
 	struct model *whole = sample_model(2, STEPS);
-	struct slice slice = everything();
+	struct slice slice = slice_of_all();
 	size_t calls = 0, gpu = 0;
 	struct contents all;
 
 	for (uint32_t i = 0; i < 2; i++) {
-		struct slice one = everything();
+		struct slice one = slice_of_all();
 		bool processes[] = {i == 0, i == 1};
 
 		one.processes = processes;
@@ -448,7 +448,7 @@ static void each_part_of_a_slice_says_whether_more_follow(void **state)
 {
 	struct model *whole = sample_model(1, STEPS);
 	struct trace *inner = trace_cut_each(whole, 5);
-	struct slice slice = everything();
+	struct slice slice = slice_of_all();
 	const struct model *part;
 	struct sliced_trace sliced;
 	unsigned parts = 0;
@@ -513,7 +513,7 @@ static void spans_one_after_the_other_are_had_in_one_round_and_an_earlier_one_in
 	rolling_trace_open(&handing, &counted[1].trace);
 	for (uint64_t from = SAMPLE_START; from < STEP_AT(STEPS); from += span_ns, spans++) {
 		bool again = spans == 9; /* asks for the previous span again, and goes on from there */
-		struct slice slice = everything();
+		struct slice slice = slice_of_all();
 		struct sliced_trace sliced;
 
 		slice.from_ns = counting.from_ns = handing.from_ns = again ? from -= span_ns : from;

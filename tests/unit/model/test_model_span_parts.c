@@ -80,7 +80,7 @@ static void feed_return(struct builder *builder, const struct event *event)
 	builder_add_agent_api(builder, &sender, &back);
 }
 
-static void feed(struct builder *builder, const struct event *event)
+static void feed_event(struct builder *builder, const struct event *event)
 {
 	struct python_moment at = {
 		.time_ns = event->time_ns, .frame = event->frame, .pid = event->pid, .tid = event->tid};
@@ -151,7 +151,7 @@ static enum what some_kind(const struct mix *mix)
 }
 
 /* Functions at random depths, so that starts and ends are missing; ids are reused. */
-static void make(struct events *events, const struct mix *mix, unsigned seed)
+static void make_events(struct events *events, const struct mix *mix, unsigned seed)
 {
 	uint64_t time_ns = START - 20, call = 1000;
 
@@ -184,7 +184,7 @@ static struct model *read_whole(const struct events *events)
 
 	feed_begin(builder, events);
 	for (size_t i = 0; i < events->count; i++)
-		feed(builder, &events->list[i]);
+		feed_event(builder, &events->list[i]);
 	return builder_finish(builder);
 }
 
@@ -194,7 +194,7 @@ static struct builder *read_first(const struct events *events)
 
 	feed_begin(first, events);
 	for (size_t i = 0; i < events->count; i++)
-		feed(first, &events->list[i]);
+		feed_event(first, &events->list[i]);
 	builder_finish_first(first);
 	assert_int_equal(first->functions.list.count, 0);
 	assert_int_equal(first->ranges.spans.list.count, 0);
@@ -352,7 +352,7 @@ static void assert_same_in_parts(const struct events *events, const struct model
 	for (size_t i = 0; i < events->count; i++) {
 		bool last = i + 1 == events->count;
 
-		feed(second, &events->list[i]);
+		feed_event(second, &events->list[i]);
 		if ((i + 1) % each && !last)
 			continue;
 		hand_over_spans(second, begins[i + 1], last);
@@ -386,7 +386,7 @@ static uint64_t assert_mix(const struct mix *mix, unsigned traces)
 		struct model *whole;
 		struct builder *first;
 
-		make(&events, mix, seed);
+		make_events(&events, mix, seed);
 		whole = read_whole(&events);
 		first = read_first(&events);
 		assert_same_threads(whole, first);

@@ -5,7 +5,7 @@
 #define A 0x7f0000001000ull
 #define B 0x7f0000002000ull
 
-static void stack(struct log_builder *log, uint64_t id, uint64_t code, int32_t lasti)
+static void add_stack(struct log_builder *log, uint64_t id, uint64_t code, int32_t lasti)
 {
 	log_stack(log, PID, id, 1, &(struct gpt_pyframe){.code = code, .lasti = lasti});
 }
@@ -39,7 +39,7 @@ static void a_frame_that_has_not_started_is_on_the_first_line(void **state)
 
 	log_begin(&log, 0, 0);
 	log_code(&log, PID, A, "gen", NULL, "/src/a.py", 10, GPT_LINES_LNOTAB, "", 0);
-	stack(&log, 1, A, -1);
+	add_stack(&log, 1, A, -1);
 	model = model_of(&log);
 	assert_string_equal(frame_text(model, 0, 0), "gen (/src/a.py:10)");
 	model_free(model);
@@ -83,8 +83,8 @@ static void a_stack_without_a_line_is_no_line_in_the_receipt(void **state)
 				   .linetable = GPT_LINES_LNOTAB,
 				   .linetable_bytes = 300 << 10},
 		sizeof(struct gpt_code), "a.py\0\0\0", 8);
-	stack(&log, 1, A, 4);
-	stack(&log, 2, B, 4);
+	add_stack(&log, 1, A, 4);
+	add_stack(&log, 2, B, 4);
 	log_launch(&log, PID, TID, 100, 1, 1);
 	log_launch(&log, PID, TID, 101, 2, 2);
 	model = model_of(&log);
@@ -100,9 +100,9 @@ static void an_address_means_the_latest_code_object_before_the_stack(void **stat
 
 	log_begin(&log, 0, 0);
 	log_function(&log, PID, A, "old", "/src/a.py", 10);
-	stack(&log, 1, A, 0);
+	add_stack(&log, 1, A, 0);
 	log_function(&log, PID, A, "new", "/src/b.py", 20);
-	stack(&log, 2, A, 0);
+	add_stack(&log, 2, A, 0);
 	log_launch(&log, PID, TID, 100, 2, 1);
 	log_launch(&log, PID, TID, 101, 1, 2); /* an old stack keeps its meaning */
 	model = model_of(&log);
@@ -119,7 +119,7 @@ static void a_dead_code_object_is_not_described_by_its_past(void **state)
 	log_begin(&log, 0, 0);
 	log_function(&log, PID, A, "old", "/src/a.py", 10);
 	log_code_dead(&log, (struct gpt_code_dead){.code = A, .pid = PID});
-	stack(&log, 1, A, 0);
+	add_stack(&log, 1, A, 0);
 	model = model_of(&log);
 	assert_string_equal(frame_text(model, 0, 0), "? (:0)");
 	assert_false(model->codes[model->frames[model->stack_frames[0]].code].described);
@@ -151,11 +151,11 @@ static void exec_forgets_code_stacks_and_correlation_ids(void **state)
 
 	log_begin(&log, 0, 0);
 	log_function(&log, PID, A, "before", "/src/a.py", 10);
-	stack(&log, 9, A, 0);
+	add_stack(&log, 9, A, 0);
 	log_launch(&log, PID, PID, 100, 9, 1);
 	log_process_event(&log, GPT_EXEC, PID, 0, 110, "after");
 	log_launch(&log, PID, PID, 120, 9, 1);
-	stack(&log, 10, A, 0);
+	add_stack(&log, 10, A, 0);
 	log_launch(&log, PID, PID, 130, 10, 2);
 	log_batch(&log, PID, PID, 200);
 	log_agent_kernel(&log, (struct gpt_agent_kernel){.start_wall_ns = 140, .end_wall_ns = 150, .corr = 1});
@@ -201,7 +201,7 @@ static void backward_work_stands_under_the_stack_of_its_caller(void **state)
 
 	log_begin(&log, 0, 0);
 	log_function(&log, PID, A, "train", "/src/a.py", 10);
-	stack(&log, 1, A, 4);
+	add_stack(&log, 1, A, 4);
 	log_call(&log, (struct gpt_call){.time_ns = 5,
 					 .pid = PID,
 					 .tid = TID,
@@ -368,7 +368,7 @@ static void a_second_description_may_come_after_the_first_was_needed(void **stat
 
 	log_begin(&log, 0, 0);
 	log_code(&log, PID, A, "f", NULL, "/src/a.py", 10, GPT_LINES_LNOTAB, table, sizeof(table));
-	stack(&log, 1, A, 2);
+	add_stack(&log, 1, A, 2);
 	log_put(&log, GPT_CODE_LINES, &event, sizeof(event), table, sizeof(table));
 	event.offset = 1;
 	log_put(&log, GPT_CODE_LINES, &event, sizeof(event), table, sizeof(table));
@@ -398,14 +398,14 @@ static void a_code_object_described_again_keeps_its_lines_until_the_new_ones_are
 
 	log_begin(&log, 0, 0);
 	log_code(&log, PID, A, "f", NULL, "/a.py", 10, GPT_LINES_LNOTAB, table, sizeof(table));
-	stack(&log, 1, A, 2);
+	add_stack(&log, 1, A, 2);
 	log_put(&log, GPT_CODE, &again, sizeof(again), text, sizeof(text));
-	stack(&log, 2, A, 2);
+	add_stack(&log, 2, A, 2);
 	log_put(&log, GPT_CODE_LINES, &lines, sizeof(lines), other, 1);
-	stack(&log, 3, A, 2);
+	add_stack(&log, 3, A, 2);
 	lines.offset = 1;
 	log_put(&log, GPT_CODE_LINES, &lines, sizeof(lines), other + 1, 1);
-	stack(&log, 4, A, 2);
+	add_stack(&log, 4, A, 2);
 	model = model_of(&log);
 	assert_int_equal(model->stack_count, 2); /* the first three are equal */
 	assert_string_equal(frame_text(model, 0, 0), "f (/a.py:11)");
@@ -432,7 +432,7 @@ static void a_table_begun_by_one_description_is_completed_by_the_next(void **sta
 			log_put(&log, GPT_CODE_LINES, &first, sizeof(first), table, 1);
 	}
 	log_put(&log, GPT_CODE_LINES, &lines, sizeof(lines), table + 1, 1);
-	stack(&log, 1, A, 2);
+	add_stack(&log, 1, A, 2);
 	model = model_of(&log);
 	assert_int_equal(model->frames[model->stack_frames[0]].line, 11);
 	model_free(model);
@@ -498,7 +498,7 @@ static void a_name_that_was_truncated_ends_with_a_mark(void **state)
 	memcpy(names + GPT_CODE_NAME_MAX / 2, file, sizeof(file));
 	log_begin(&log, 0, 0);
 	log_put(&log, GPT_CODE, &code, sizeof(code), names, sizeof(names));
-	stack(&log, 1, A, -1);
+	add_stack(&log, 1, A, -1);
 	model = model_of(&log);
 	assert_string_equal(model->codes[0].name, strcat(expected, "..."));
 	assert_string_equal(model->codes[0].file, "a.py");
@@ -518,7 +518,7 @@ static void a_line_table_larger_than_one_record_is_put_together(void **state)
 	}
 	log_begin(&log, 0, 0);
 	log_code(&log, PID, A, "f", NULL, "a.py", 1, GPT_LINES_LOCATIONS, table, sizeof(table));
-	stack(&log, 1, A, 2 * 4000);
+	add_stack(&log, 1, A, 2 * 4000);
 	model = model_of(&log);
 	assert_string_equal(frame_text(model, 0, 0), "f (a.py:4001)");
 	assert_int_equal(model_source(model)->receipt.bad_records, 0);
@@ -539,8 +539,8 @@ static void lines_after_a_lost_chunk_are_unknown_and_not_wrong(void **state)
 	log_put(&log, GPT_CODE_LINES, &lines, sizeof(lines), entry, 2);
 	lines.offset = 4;
 	log_put(&log, GPT_CODE_LINES, &lines, sizeof(lines), entry, 2);
-	stack(&log, 1, A, 0);
-	stack(&log, 2, A, 2);
+	add_stack(&log, 1, A, 0);
+	add_stack(&log, 2, A, 2);
 	model = model_of(&log);
 	assert_int_equal(model->frames[model->stack_frames[0]].line, 2);
 	assert_int_equal(model->frames[model->stack_frames[1]].line, 0);

@@ -20,7 +20,7 @@ enum name {
 	BATCH,
 };
 
-static void begin(struct log_builder *log)
+static void begin_log(struct log_builder *log)
 {
 	static const char *const names[] = {"",
 					    "Optimizer.step#Adam.step",
@@ -41,7 +41,7 @@ static void begin(struct log_builder *log)
 		log_agent_op_name(log, i, names[i]);
 }
 
-static void named(struct log_builder *log, enum name name, uint64_t start_ns, uint64_t end_ns)
+static void add_named(struct log_builder *log, enum name name, uint64_t start_ns, uint64_t end_ns)
 {
 	log_agent_op(log, &(struct gpt_agent_op){.start_ns = start_ns,
 						 .end_ns = end_ns,
@@ -52,7 +52,7 @@ static void named(struct log_builder *log, enum name name, uint64_t start_ns, ui
 						 .scope = GPT_AGENT_OP_USER_SCOPE});
 }
 
-static void forward(struct log_builder *log, uint32_t tid, uint64_t start_ns, uint64_t end_ns)
+static void add_forward(struct log_builder *log, uint32_t tid, uint64_t start_ns, uint64_t end_ns)
 {
 	log_agent_op(log, &(struct gpt_agent_op){.start_ns = start_ns,
 						 .end_ns = end_ns,
@@ -62,7 +62,7 @@ static void forward(struct log_builder *log, uint32_t tid, uint64_t start_ns, ui
 						 .name = LINEAR});
 }
 
-static void backward(struct log_builder *log, uint32_t tid, enum name name, uint64_t start_ns, uint64_t end_ns)
+static void add_backward(struct log_builder *log, uint32_t tid, enum name name, uint64_t start_ns, uint64_t end_ns)
 {
 	log_agent_op(log, &(struct gpt_agent_op){.start_ns = start_ns,
 						 .end_ns = end_ns,
@@ -75,17 +75,17 @@ static void backward(struct log_builder *log, uint32_t tid, enum name name, uint
 									   : GPT_AGENT_OP_BACKWARD_FUNCTION});
 }
 
-static void range(struct log_builder *log, uint16_t what, uint64_t time_ns, const char *name)
+static void add_range(struct log_builder *log, uint16_t what, uint64_t time_ns, const char *name)
 {
 	log_agent_range(log, &(struct gpt_agent_range){.time_ns = time_ns, .tid = TID, .what = what}, name, "");
 }
 
-static void launch(struct log_builder *log, uint32_t tid, uint64_t time_ns, uint64_t stack)
+static void add_launch(struct log_builder *log, uint32_t tid, uint64_t time_ns, uint64_t stack)
 {
 	log_launch(log, PID, tid, time_ns, stack, (uint32_t)time_ns);
 }
 
-static void traced(struct log_builder *log, uint64_t time_ns, uint64_t code, uint64_t frame)
+static void add_traced(struct log_builder *log, uint64_t time_ns, uint64_t code, uint64_t frame)
 {
 	struct gpt_pycall record = {.time_ns = time_ns, .pid = PID, .tid = TID, .code = code, .frame = frame};
 
@@ -126,11 +126,11 @@ static void a_step_ends_with_the_optimizer(void **state)
 {
 	struct log_builder log;
 
-	begin(&log);
-	forward(&log, TID, 90, 95);
-	named(&log, ADAM, 100, 110);
-	named(&log, ADAM, 200, 215);
-	named(&log, ADAM, 300, 310);
+	begin_log(&log);
+	add_forward(&log, TID, 90, 95);
+	add_named(&log, ADAM, 100, 110);
+	add_named(&log, ADAM, 200, 215);
+	add_named(&log, ADAM, 300, 310);
 	assert_steps(&log, fitting, "2 41231 Adam.step: 0 90-110* 1 110-215 2 215-310");
 }
 
@@ -138,12 +138,12 @@ static void of_several_optimizers_the_first_one_ends_steps(void **state)
 {
 	struct log_builder log;
 
-	begin(&log);
-	named(&log, SGD, 102, 108);
-	named(&log, ADAM, 100, 110);
-	named(&log, SGD, 120, 130);
-	named(&log, ADAM, 200, 215);
-	named(&log, SGD, 220, 230);
+	begin_log(&log);
+	add_named(&log, SGD, 102, 108);
+	add_named(&log, ADAM, 100, 110);
+	add_named(&log, SGD, 120, 130);
+	add_named(&log, ADAM, 200, 215);
+	add_named(&log, SGD, 220, 230);
 	assert_steps(&log, fitting, "2 41231 Adam.step: 0 100-110* 1 110-215");
 }
 
@@ -151,12 +151,12 @@ static void an_optimizer_that_steps_once_makes_no_steps(void **state)
 {
 	struct log_builder log;
 
-	begin(&log);
-	forward(&log, TID, 100, 110);
-	backward(&log, TID, NODE, 120, 130);
-	named(&log, ADAM, 140, 150);
-	forward(&log, TID, 200, 210);
-	backward(&log, TID, NODE, 220, 230);
+	begin_log(&log);
+	add_forward(&log, TID, 100, 110);
+	add_backward(&log, TID, NODE, 120, 130);
+	add_named(&log, ADAM, 140, 150);
+	add_forward(&log, TID, 200, 210);
+	add_backward(&log, TID, NODE, 220, 230);
 	assert_steps(&log, fitting, "3 41231 : 0 100-130* 1 130-230");
 }
 
@@ -166,12 +166,12 @@ static void steps_of_torch_profiler_are_taken_as_they_are(void **state)
 {
 	struct log_builder log;
 
-	begin(&log);
-	named(&log, ADAM, 100, 110);
-	named(&log, PROFILER_7, 90, 150);
-	named(&log, ADAM, 200, 215);
-	named(&log, PROFILER_8, 160, 250);
-	named(&log, ADAM, 300, 315);
+	begin_log(&log);
+	add_named(&log, ADAM, 100, 110);
+	add_named(&log, PROFILER_7, 90, 150);
+	add_named(&log, ADAM, 200, 215);
+	add_named(&log, PROFILER_8, 160, 250);
+	add_named(&log, ADAM, 300, 315);
 	assert_steps(&log, fitting, "1 41231 : 7 90-150 8 160-250");
 }
 
@@ -179,10 +179,10 @@ static void their_boundaries_can_be_others_than_fit(void **state)
 {
 	struct log_builder log;
 
-	begin(&log);
-	named(&log, ADAM, 100, 110);
-	named(&log, PROFILER_7, 90, 150);
-	named(&log, ADAM, 200, 215);
+	begin_log(&log);
+	add_named(&log, ADAM, 100, 110);
+	add_named(&log, PROFILER_7, 90, 150);
+	add_named(&log, ADAM, 200, 215);
 	assert_steps(&log, (struct step_request){.source = STEP_OPTIMIZER}, "2 41231 Adam.step: 0 90-110* 1 110-215");
 }
 
@@ -192,14 +192,14 @@ static void a_backward_pass_is_over_when_its_thread_goes_on(void **state)
 {
 	struct log_builder log;
 
-	begin(&log);
-	forward(&log, TID, 100, 110);
-	backward(&log, ENGINE, NODE, 120, 130);
-	forward(&log, TID + 9, 132, 134); /* on another thread: it means nothing */
-	backward(&log, ENGINE, NODE, 140, 150);
-	forward(&log, TID, 160, 170);
-	backward(&log, ENGINE, NODE, 180, 190);
-	forward(&log, TID, 200, 210);
+	begin_log(&log);
+	add_forward(&log, TID, 100, 110);
+	add_backward(&log, ENGINE, NODE, 120, 130);
+	add_forward(&log, TID + 9, 132, 134); /* on another thread: it means nothing */
+	add_backward(&log, ENGINE, NODE, 140, 150);
+	add_forward(&log, TID, 160, 170);
+	add_backward(&log, ENGINE, NODE, 180, 190);
+	add_forward(&log, TID, 200, 210);
 	assert_steps(&log, (struct step_request){.source = STEP_BACKWARD}, "3 41231 : 0 100-150* 1 150-190");
 }
 
@@ -207,14 +207,14 @@ static void what_is_computed_again_in_a_node_is_of_the_pass(void **state)
 {
 	struct log_builder log;
 
-	begin(&log);
-	forward(&log, TID, 100, 110);
-	forward(&log, TID, 122, 124);
-	backward(&log, TID, NODE, 126, 128);
-	backward(&log, TID, CHECKPOINT, 120, 130);
-	backward(&log, TID, NODE, 140, 150);
-	forward(&log, TID, 160, 170);
-	backward(&log, TID, NODE, 180, 190);
+	begin_log(&log);
+	add_forward(&log, TID, 100, 110);
+	add_forward(&log, TID, 122, 124);
+	add_backward(&log, TID, NODE, 126, 128);
+	add_backward(&log, TID, CHECKPOINT, 120, 130);
+	add_backward(&log, TID, NODE, 140, 150);
+	add_forward(&log, TID, 160, 170);
+	add_backward(&log, TID, NODE, 180, 190);
 	assert_steps(&log, (struct step_request){.source = STEP_BACKWARD}, "3 41231 : 0 100-150* 1 150-190");
 }
 
@@ -222,14 +222,14 @@ static void what_the_engine_has_around_a_node_is_of_the_pass(void **state)
 {
 	struct log_builder log;
 
-	begin(&log);
-	forward(&log, TID, 100, 110);
-	backward(&log, TID, NODE, 121, 129);
-	backward(&log, TID, EVALUATE, 120, 130);
-	backward(&log, TID, NODE, 141, 149);
-	backward(&log, TID, EVALUATE, 140, 150);
-	forward(&log, TID, 160, 170);
-	backward(&log, TID, EVALUATE, 180, 190);
+	begin_log(&log);
+	add_forward(&log, TID, 100, 110);
+	add_backward(&log, TID, NODE, 121, 129);
+	add_backward(&log, TID, EVALUATE, 120, 130);
+	add_backward(&log, TID, NODE, 141, 149);
+	add_backward(&log, TID, EVALUATE, 140, 150);
+	add_forward(&log, TID, 160, 170);
+	add_backward(&log, TID, EVALUATE, 180, 190);
 	assert_steps(&log, (struct step_request){.source = STEP_BACKWARD}, "3 41231 : 0 100-150* 1 150-190");
 }
 
@@ -246,7 +246,7 @@ static void without_ops_the_stacks_of_calls_say_of_passes(void **state)
 	log_stack(&log, PID, 7, 1, in_forward);
 	log_stack(&log, PID, 8, 2, in_backward);
 	for (uint64_t at = 100; at < 400; at += 100) {
-		launch(&log, TID, at, 7);
+		add_launch(&log, TID, at, 7);
 		log_call(&log, (struct gpt_call){.time_ns = at + 20,
 						 .pid = PID,
 						 .tid = ENGINE,
@@ -254,8 +254,8 @@ static void without_ops_the_stacks_of_calls_say_of_passes(void **state)
 						 .api = GPT_API(GPT_DOMAIN_RUNTIME, 211),
 						 .origin = GPT_ORIGIN_AGENT,
 						 .stack_state = GPT_STACK_BACKWARD});
-		launch(&log, TID, at + 30, 8);
-		launch(&log, TID, at + 40, 7);
+		add_launch(&log, TID, at + 30, 8);
+		add_launch(&log, TID, at + 40, 7);
 	}
 	assert_steps(&log, (struct step_request){.source = STEP_BACKWARD},
 		     "3 41231  by stacks: 0 100-130* 1 130-230 2 230-330");
@@ -267,15 +267,15 @@ static void a_step_begins_with_its_range_and_the_last_ends_with_it(void **state)
 {
 	struct log_builder log;
 
-	begin(&log);
-	range(&log, GPT_AGENT_RANGE_PUSHED, 100, "batch 1");
-	range(&log, GPT_AGENT_RANGE_POPPED, 150, "");
-	range(&log, GPT_AGENT_RANGE_PUSHED, 200, "batch 2");
-	range(&log, GPT_AGENT_RANGE_PUSHED, 210, "batch inside of it");
-	range(&log, GPT_AGENT_RANGE_POPPED, 220, "");
-	range(&log, GPT_AGENT_RANGE_POPPED, 250, "");
-	range(&log, GPT_AGENT_RANGE_PUSHED, 300, "another");
-	range(&log, GPT_AGENT_RANGE_POPPED, 350, "");
+	begin_log(&log);
+	add_range(&log, GPT_AGENT_RANGE_PUSHED, 100, "batch 1");
+	add_range(&log, GPT_AGENT_RANGE_POPPED, 150, "");
+	add_range(&log, GPT_AGENT_RANGE_PUSHED, 200, "batch 2");
+	add_range(&log, GPT_AGENT_RANGE_PUSHED, 210, "batch inside of it");
+	add_range(&log, GPT_AGENT_RANGE_POPPED, 220, "");
+	add_range(&log, GPT_AGENT_RANGE_POPPED, 250, "");
+	add_range(&log, GPT_AGENT_RANGE_PUSHED, 300, "another");
+	add_range(&log, GPT_AGENT_RANGE_POPPED, 350, "");
 	assert_steps(&log, (struct step_request){.source = STEP_RANGE, .name = "batch*"},
 		     "5 41231 batch*: 0 100-200 1 200-250");
 }
@@ -284,10 +284,10 @@ static void a_record_function_is_a_range(void **state)
 {
 	struct log_builder log;
 
-	begin(&log);
-	named(&log, BATCH, 100, 150);
-	named(&log, BATCH, 200, 250);
-	named(&log, EPOCH, 90, 300);
+	begin_log(&log);
+	add_named(&log, BATCH, 100, 150);
+	add_named(&log, BATCH, 200, 250);
+	add_named(&log, EPOCH, 90, 300);
 	assert_steps(&log, (struct step_request){.source = STEP_RANGE, .name = "batch"},
 		     "5 41231 batch: 0 100-200 1 200-250");
 }
@@ -296,8 +296,8 @@ static void a_range_that_is_open_lasts_until_the_trace_ends(void **state)
 {
 	struct log_builder log;
 
-	begin(&log);
-	range(&log, GPT_AGENT_RANGE_PUSHED, 100, "batch");
+	begin_log(&log);
+	add_range(&log, GPT_AGENT_RANGE_PUSHED, 100, "batch");
 	assert_steps(&log, (struct step_request){.source = STEP_RANGE, .name = "batch"}, "5 41231 batch: 0 100-1000");
 }
 
@@ -321,12 +321,12 @@ static void a_function_is_seen_in_stacks_where_calls_go_on_elsewhere(void **stat
 	log_stack(&log, PID, 8, 3, line_4);
 	log_stack(&log, PID, 9, 2, line_5);
 	for (uint64_t at = 100; at < 300; at += 100) {
-		launch(&log, TID, at, 7);
-		launch(&log, TID, at + 10, 8);
-		launch(&log, TID, at + 20, 9);
-		launch(&log, TID, at + 30, 8);
+		add_launch(&log, TID, at, 7);
+		add_launch(&log, TID, at + 10, 8);
+		add_launch(&log, TID, at + 20, 9);
+		add_launch(&log, TID, at + 30, 8);
 	}
-	launch(&log, TID, 340, 7);
+	add_launch(&log, TID, 340, 7);
 	assert_steps(&log, (struct step_request){.source = STEP_FUNCTION, .name = "step", .file = "train.py"},
 		     "4 41231 step by stacks: 0 110-210 1 210-230");
 }
@@ -344,9 +344,9 @@ static void functions_of_two_modules(struct log_builder *log)
 	log_stack(log, PID, 7, 1, core);
 	log_stack(log, PID, 8, 1, other);
 	log_stack(log, PID, 9, 1, package);
-	launch(log, TID, 100, 7);
-	launch(log, TID, 200, 8);
-	launch(log, TID, 300, 9);
+	add_launch(log, TID, 100, 7);
+	add_launch(log, TID, 200, 8);
+	add_launch(log, TID, 300, 9);
 }
 
 static void assert_function(const char *file, const char *name, uint32_t line, const char *expected)
@@ -428,7 +428,7 @@ static void begin_server(struct log_builder *log)
 	log_stack(log, PID, 8, 2, handles);
 }
 
-static void sampled(struct log_builder *log, uint64_t time_ns, uint64_t stack)
+static void add_sample(struct log_builder *log, uint64_t time_ns, uint64_t stack)
 {
 	log_sample(log, (struct gpt_sample){.time_ns = time_ns,
 					    .stack_id = stack,
@@ -438,7 +438,7 @@ static void sampled(struct log_builder *log, uint64_t time_ns, uint64_t stack)
 					    .place = GPT_SAMPLE_USER});
 }
 
-static void waited(struct log_builder *log, uint64_t start_ns, uint64_t end_ns, uint64_t stack)
+static void add_wait(struct log_builder *log, uint64_t start_ns, uint64_t end_ns, uint64_t stack)
 {
 	log_wait(log, (struct gpt_wait){.time_ns = start_ns,
 					.end_ns = end_ns,
@@ -456,8 +456,8 @@ static void calls_alone_do_not_tell_runs_of_a_function_apart(void **state)
 	struct log_builder log;
 
 	begin_server(&log);
-	launch(&log, TID, 120, 8);
-	launch(&log, TID, 220, 8);
+	add_launch(&log, TID, 120, 8);
+	add_launch(&log, TID, 220, 8);
 	assert_steps(&log, handle, "4 41231 handle by stacks: 0 120-220");
 }
 
@@ -466,11 +466,11 @@ static void a_wait_elsewhere_ends_the_run_of_a_function(void **state)
 	struct log_builder log;
 
 	begin_server(&log);
-	launch(&log, TID, 120, 8);
-	waited(&log, 150, 190, 7);
-	launch(&log, TID, 220, 8);
-	waited(&log, 230, 260, 8);
-	waited(&log, 270, 290, 7);
+	add_launch(&log, TID, 120, 8);
+	add_wait(&log, 150, 190, 7);
+	add_launch(&log, TID, 220, 8);
+	add_wait(&log, 230, 260, 8);
+	add_wait(&log, 270, 290, 7);
 	assert_steps(&log, handle, "4 41231 handle by stacks: 0 120-220 1 220-260");
 }
 
@@ -479,13 +479,13 @@ static void a_sample_shows_a_function_before_it_launches_and_one_elsewhere_that_
 	struct log_builder log;
 
 	begin_server(&log);
-	sampled(&log, 110, 8);
-	launch(&log, TID, 120, 8);
-	sampled(&log, 150, 7);
-	sampled(&log, 160, 0); /* its stack is unknown */
-	launch(&log, TID, 220, 8);
-	sampled(&log, 230, 8);
-	sampled(&log, 240, 8);
+	add_sample(&log, 110, 8);
+	add_launch(&log, TID, 120, 8);
+	add_sample(&log, 150, 7);
+	add_sample(&log, 160, 0); /* its stack is unknown */
+	add_launch(&log, TID, 220, 8);
+	add_sample(&log, 230, 8);
+	add_sample(&log, 240, 8);
 	assert_steps(&log, handle, "4 41231 handle by stacks: 0 110-220 1 220-240");
 }
 
@@ -494,9 +494,9 @@ static void a_function_that_makes_no_call_has_steps_by_samples_and_waits(void **
 	struct log_builder log;
 
 	begin_server(&log);
-	waited(&log, 100, 140, 8);
-	sampled(&log, 150, 7);
-	waited(&log, 160, 190, 8);
+	add_wait(&log, 100, 140, 8);
+	add_sample(&log, 150, 7);
+	add_wait(&log, 160, 190, 8);
 	assert_steps(&log, handle, "4 41231 handle by stacks: 0 100-160 1 160-190");
 }
 
@@ -508,21 +508,21 @@ static void a_function_whose_calls_were_traced_is_exact(void **state)
 	log_process(&log, PID, 1, 20, 15, 0x30c, "python3", "", "", "");
 	log_function(&log, PID, 1, "step", "train.py", 10);
 	log_function(&log, PID, 2, "Step", "train.py", 10);
-	traced(&log, 100, 1, 5000);
-	traced(&log, 110, 1, 4000); /* it calls itself */
-	traced(&log, 120, 0, 4000);
-	traced(&log, 130, 0, 5000);
-	traced(&log, 150, 2, 5000);
-	traced(&log, 160, 0, 5000);
-	traced(&log, 200, 1, 5000);
-	traced(&log, 240, 0, 5000);
+	add_traced(&log, 100, 1, 5000);
+	add_traced(&log, 110, 1, 4000); /* it calls itself */
+	add_traced(&log, 120, 0, 4000);
+	add_traced(&log, 130, 0, 5000);
+	add_traced(&log, 150, 2, 5000);
+	add_traced(&log, 160, 0, 5000);
+	add_traced(&log, 200, 1, 5000);
+	add_traced(&log, 240, 0, 5000);
 	assert_steps(&log, (struct step_request){.source = STEP_FUNCTION, .name = "step"},
 		     "4 41231 step: 0 100-200 1 200-240");
 }
 
 /* ---- bursts of GPU work ------------------------------------------------------------------------------------------ */
 
-static void kernel(struct log_builder *log, uint32_t corr, uint64_t start_ns, uint64_t end_ns)
+static void add_kernel(struct log_builder *log, uint32_t corr, uint64_t start_ns, uint64_t end_ns)
 {
 	log_launch(log, PID, TID, start_ns - 5, 0, corr);
 	log_batch(log, PID, TID, 900);
@@ -534,12 +534,12 @@ static void bursts_are_apart_by_more_than_was_requested(void **state)
 {
 	struct log_builder log;
 
-	begin(&log);
-	kernel(&log, 1, 100, 150);
-	kernel(&log, 2, 110, 120); /* on another stream: the first continues */
-	kernel(&log, 3, 200, 210); /* 50 later, not more: the same burst */
-	kernel(&log, 4, 261, 270);
-	kernel(&log, 5, 400, 420);
+	begin_log(&log);
+	add_kernel(&log, 1, 100, 150);
+	add_kernel(&log, 2, 110, 120); /* on another stream: the first continues */
+	add_kernel(&log, 3, 200, 210); /* 50 later, not more: the same burst */
+	add_kernel(&log, 4, 261, 270);
+	add_kernel(&log, 5, 400, 420);
 	assert_steps(&log, (struct step_request){.source = STEP_BURST, .name = "50ns", .gap_ns = 50},
 		     "6 41231 50ns: 0 100-261 1 261-400 2 400-420");
 }
@@ -551,8 +551,8 @@ static void a_trace_without_ops_has_steps_only_where_they_are_requested(void **s
 	struct log_builder log;
 
 	log_begin(&log, 10, 0);
-	launch(&log, TID, 100, 0);
-	launch(&log, TID, 200, 0);
+	add_launch(&log, TID, 100, 0);
+	add_launch(&log, TID, 200, 0);
 	assert_steps(&log, fitting, "");
 }
 
@@ -561,10 +561,10 @@ static void names_that_only_begin_like_steps_are_none(void **state)
 	static const char *const names[] = {"ProfilerStep#", "ProfilerStep#7x", "ProfilerStep#99999999999999999999999"};
 	struct log_builder log;
 
-	begin(&log);
+	begin_log(&log);
 	for (uint32_t i = 0; i < 3; i++) {
 		log_agent_op_name(&log, 100 + i, names[i]);
-		named(&log, 100 + i, 100 + 10 * i, 105 + 10 * i);
+		add_named(&log, 100 + i, 100 + 10 * i, 105 + 10 * i);
 	}
 	assert_steps(&log, fitting, "");
 }
@@ -626,7 +626,7 @@ static void steps_are_kept_by_number(void **state)
 
 /* ---- steps of a schedule ----------------------------------------------------------------------------------------- */
 
-static void reported(struct log_builder *log, uint64_t time_ns, uint64_t number, uint8_t phase, uint32_t cycle)
+static void add_reported(struct log_builder *log, uint64_t time_ns, uint64_t number, uint8_t phase, uint32_t cycle)
 {
 	struct gpt_agent_step step = {.time_ns = time_ns,
 				      .number = number,
@@ -638,7 +638,7 @@ static void reported(struct log_builder *log, uint64_t time_ns, uint64_t number,
 	log_put(log, GPT_AGENT_STEP, &step, sizeof(step), NULL, 0);
 }
 
-static void schedule(struct log_builder *log)
+static void add_schedule(struct log_builder *log)
 {
 	struct gpt_agent_schedule record = {.skip_first = 1, .warmup = 1, .active = 2};
 
@@ -647,14 +647,14 @@ static void schedule(struct log_builder *log)
 
 static void two_cycles(struct log_builder *log)
 {
-	begin(log);
-	schedule(log);
-	reported(log, 100, 0, GPT_STEP_WAITING, 0);
-	reported(log, 200, 1, GPT_STEP_WARMUP, 0);
-	reported(log, 300, 2, GPT_STEP_ACTIVE, 0);
-	reported(log, 400, 3, GPT_STEP_ACTIVE, 0);
-	reported(log, 500, 4, GPT_STEP_WARMUP, 1);
-	reported(log, 600, 5, GPT_STEP_ACTIVE, 1);
+	begin_log(log);
+	add_schedule(log);
+	add_reported(log, 100, 0, GPT_STEP_WAITING, 0);
+	add_reported(log, 200, 1, GPT_STEP_WARMUP, 0);
+	add_reported(log, 300, 2, GPT_STEP_ACTIVE, 0);
+	add_reported(log, 400, 3, GPT_STEP_ACTIVE, 0);
+	add_reported(log, 500, 4, GPT_STEP_WARMUP, 1);
+	add_reported(log, 600, 5, GPT_STEP_ACTIVE, 1);
 }
 
 static void of_a_schedule_only_steps_that_were_active_are_shown(void **state)
@@ -662,9 +662,9 @@ static void of_a_schedule_only_steps_that_were_active_are_shown(void **state)
 	struct log_builder log;
 
 	two_cycles(&log);
-	named(&log, ADAM, 310, 320);
-	named(&log, ADAM, 410, 420);
-	named(&log, ADAM, 610, 620);
+	add_named(&log, ADAM, 310, 320);
+	add_named(&log, ADAM, 410, 420);
+	add_named(&log, ADAM, 610, 620);
 	assert_steps(&log, fitting, "2 41231 : 2 300-400 3 400-500 5 600-1000");
 }
 
@@ -673,8 +673,8 @@ static void they_can_be_found_by_something_else_where_that_is_requested(void **s
 	struct log_builder log;
 
 	two_cycles(&log);
-	named(&log, ADAM, 310, 320);
-	named(&log, ADAM, 410, 420);
+	add_named(&log, ADAM, 310, 320);
+	add_named(&log, ADAM, 410, 420);
 	assert_steps(&log, (struct step_request){.source = STEP_OPTIMIZER}, "2 41231 Adam.step: 0 310-320* 1 320-420");
 }
 
@@ -704,12 +704,12 @@ static void steps_that_a_process_says_out_of_order_do_not_overlap(void **state)
 {
 	struct log_builder log;
 
-	begin(&log);
-	schedule(&log);
-	reported(&log, 300, 2, GPT_STEP_ACTIVE, 0);
-	reported(&log, 200, 3, GPT_STEP_ACTIVE, 0);
-	reported(&log, 400, 4, GPT_STEP_ACTIVE, UINT32_MAX);
-	reported(&log, 800, 9, GPT_STEP_OVER, 0);
+	begin_log(&log);
+	add_schedule(&log);
+	add_reported(&log, 300, 2, GPT_STEP_ACTIVE, 0);
+	add_reported(&log, 200, 3, GPT_STEP_ACTIVE, 0);
+	add_reported(&log, 400, 4, GPT_STEP_ACTIVE, UINT32_MAX);
+	add_reported(&log, 800, 9, GPT_STEP_OVER, 0);
 	assert_steps(&log, fitting, "2 41231 : 2 300-400 4 400-800");
 }
 

@@ -5,7 +5,7 @@
 #define RECORD_API GPT_API(GPT_DOMAIN_RUNTIME, 135) /* cudaEventRecord */
 #define WAIT_API GPT_API(GPT_DOMAIN_RUNTIME, 137)   /* cudaEventSynchronize */
 
-static void call(struct log_builder *log, uint64_t time_ns, uint32_t corr, uint16_t api)
+static void add_call(struct log_builder *log, uint64_t time_ns, uint32_t corr, uint16_t api)
 {
 	log_call(log, (struct gpt_call){.time_ns = time_ns,
 					.pid = PID,
@@ -16,8 +16,8 @@ static void call(struct log_builder *log, uint64_t time_ns, uint32_t corr, uint1
 					.stack_state = GPT_STACK_NO_PYTHON});
 }
 
-static void waits(struct log_builder *log, uint32_t corr, uint32_t kind, uint32_t event, uint64_t event_record,
-		  uint64_t start_ns)
+static void add_wait(struct log_builder *log, uint32_t corr, uint32_t kind, uint32_t event, uint64_t event_record,
+		     uint64_t start_ns)
 {
 	log_agent_sync(log, (struct gpt_agent_sync){.start_wall_ns = start_ns,
 						    .end_wall_ns = start_ns + 50,
@@ -29,7 +29,7 @@ static void waits(struct log_builder *log, uint32_t corr, uint32_t kind, uint32_
 						    .event_record = event_record});
 }
 
-static void records(struct log_builder *log, uint32_t corr, uint32_t stream, uint32_t event, uint64_t event_record)
+static void add_event(struct log_builder *log, uint32_t corr, uint32_t stream, uint32_t event, uint64_t event_record)
 {
 	log_agent_event(
 		log,
@@ -53,10 +53,10 @@ static void a_wait_meets_its_call_in_any_order(void **state)
 
 	log_begin(&log, 0, 0);
 	log_batch(&log, PID, TID, 500);
-	waits(&log, 2, GPT_AGENT_SYNC_STREAM, UINT32_MAX, 0, 210);
-	waits(&log, 9, GPT_AGENT_SYNC_CONTEXT, UINT32_MAX, 0, 110); /* its call was not seen */
-	call(&log, 300, 1, WAIT_API);
-	call(&log, 200, 2, GPT_API(GPT_DOMAIN_RUNTIME, 131));
+	add_wait(&log, 2, GPT_AGENT_SYNC_STREAM, UINT32_MAX, 0, 210);
+	add_wait(&log, 9, GPT_AGENT_SYNC_CONTEXT, UINT32_MAX, 0, 110); /* its call was not seen */
+	add_call(&log, 300, 1, WAIT_API);
+	add_call(&log, 200, 2, GPT_API(GPT_DOMAIN_RUNTIME, 131));
 	log_end(&log, 1000);
 	model = model_of(&log);
 	assert_int_equal(model->sync_count, 2);
@@ -75,19 +75,19 @@ static void an_event_is_the_one_recorded_last_before_the_wait(void **state)
 	struct model *model;
 
 	log_begin(&log, 0, 0);
-	call(&log, 100, 1, RECORD_API);
-	call(&log, 110, 2, RECORD_API);
-	call(&log, 200, 3, WAIT_API);
-	call(&log, 300, 4, RECORD_API);
-	call(&log, 400, 5, WAIT_API);
-	call(&log, 410, 6, WAIT_API);
+	add_call(&log, 100, 1, RECORD_API);
+	add_call(&log, 110, 2, RECORD_API);
+	add_call(&log, 200, 3, WAIT_API);
+	add_call(&log, 300, 4, RECORD_API);
+	add_call(&log, 400, 5, WAIT_API);
+	add_call(&log, 410, 6, WAIT_API);
 	log_batch(&log, PID, TID, 500);
-	waits(&log, 3, GPT_AGENT_SYNC_EVENT, 21, 0, 201);
-	waits(&log, 5, GPT_AGENT_SYNC_STREAM_WAITS_EVENT, 21, 0, 401);
-	waits(&log, 6, GPT_AGENT_SYNC_EVENT, 23, 0, 411); /* never recorded */
-	records(&log, 4, 8, 21, 0);
-	records(&log, 1, 7, 21, 0);
-	records(&log, 2, 9, 22, 0); /* another event */
+	add_wait(&log, 3, GPT_AGENT_SYNC_EVENT, 21, 0, 201);
+	add_wait(&log, 5, GPT_AGENT_SYNC_STREAM_WAITS_EVENT, 21, 0, 401);
+	add_wait(&log, 6, GPT_AGENT_SYNC_EVENT, 23, 0, 411); /* never recorded */
+	add_event(&log, 4, 8, 21, 0);
+	add_event(&log, 1, 7, 21, 0);
+	add_event(&log, 2, 9, 22, 0); /* another event */
 	log_end(&log, 1000);
 	model = model_of(&log);
 	assert_int_equal(model->calls[sync_of(model, 3)->recorded_by].corr, 1);
@@ -105,15 +105,15 @@ static void a_number_of_the_recording_is_believed_before_time_is(void **state)
 	struct model *model;
 
 	log_begin(&log, 0, 0);
-	call(&log, 100, 1, RECORD_API);
-	call(&log, 150, 2, RECORD_API);
-	call(&log, 200, 3, WAIT_API);
-	call(&log, 250, 4, WAIT_API);
+	add_call(&log, 100, 1, RECORD_API);
+	add_call(&log, 150, 2, RECORD_API);
+	add_call(&log, 200, 3, WAIT_API);
+	add_call(&log, 250, 4, WAIT_API);
 	log_batch(&log, PID, TID, 500);
-	records(&log, 1, 7, 21, 1001);
-	records(&log, 2, 8, 21, 1002);
-	waits(&log, 3, GPT_AGENT_SYNC_EVENT, 21, 1001, 201);
-	waits(&log, 4, GPT_AGENT_SYNC_EVENT, 21, 900, 251); /* recorded before the trace began */
+	add_event(&log, 1, 7, 21, 1001);
+	add_event(&log, 2, 8, 21, 1002);
+	add_wait(&log, 3, GPT_AGENT_SYNC_EVENT, 21, 1001, 201);
+	add_wait(&log, 4, GPT_AGENT_SYNC_EVENT, 21, 900, 251); /* recorded before the trace began */
 	log_end(&log, 1000);
 	model = model_of(&log);
 	assert_int_equal(model->calls[sync_of(model, 3)->recorded_by].corr, 1);
@@ -127,13 +127,13 @@ static void the_device_is_that_of_the_context(void **state)
 	struct model *model;
 
 	log_begin(&log, 0, 0);
-	call(&log, 100, 1, WAIT_API);
-	call(&log, 200, 2, WAIT_API);
+	add_call(&log, 100, 1, WAIT_API);
+	add_call(&log, 200, 2, WAIT_API);
 	log_batch(&log, PID, TID, 500);
-	waits(&log, 1, GPT_AGENT_SYNC_CONTEXT, UINT32_MAX, 0, 101);
+	add_wait(&log, 1, GPT_AGENT_SYNC_CONTEXT, UINT32_MAX, 0, 101);
 	log_agent_context(&log, (struct gpt_agent_context){.context = 1, .device = 3});
 	log_batch(&log, PID + 1, TID + 1, 500); /* context 1 is unknown in that process */
-	waits(&log, 2, GPT_AGENT_SYNC_CONTEXT, UINT32_MAX, 0, 201);
+	add_wait(&log, 2, GPT_AGENT_SYNC_CONTEXT, UINT32_MAX, 0, 201);
 	log_end(&log, 1000);
 	model = model_of(&log);
 	assert_int_equal(sync_of(model, 1)->device, 3);
@@ -148,10 +148,10 @@ static void waits_that_make_no_sense_are_counted(void **state)
 
 	log_begin(&log, 0, 0);
 	log_batch(&log, PID, TID, 500);
-	waits(&log, 1, 5, 0, 0, 100); /* no such kind */
-	waits(&log, 2, UINT32_MAX, 0, 0, 100);
-	waits(&log, 3, GPT_AGENT_SYNC_CONTEXT, 0, 0, -20ull); /* ends before it begins */
-	waits(&log, 4, GPT_AGENT_SYNC_CONTEXT, 0, 0, 1ull << 60);
+	add_wait(&log, 1, 5, 0, 0, 100); /* no such kind */
+	add_wait(&log, 2, UINT32_MAX, 0, 0, 100);
+	add_wait(&log, 3, GPT_AGENT_SYNC_CONTEXT, 0, 0, -20ull); /* ends before it begins */
+	add_wait(&log, 4, GPT_AGENT_SYNC_CONTEXT, 0, 0, 1ull << 60);
 	log_end(&log, 1000);
 	model = model_of(&log);
 	assert_int_equal(model->sync_count, 0);

@@ -6,7 +6,7 @@
 
 enum { OUTER = 1, INNER };
 
-static void begin(struct log_builder *log)
+static void begin_log(struct log_builder *log)
 {
 	const struct gpt_pyframe frame = {.code = 0xc0de};
 
@@ -31,7 +31,7 @@ static void begin(struct log_builder *log)
 }
 
 /* An event of the CPU's allocator, which reports no more than this. */
-static void cpu(struct log_builder *log, uint64_t time_ns, uint64_t address, uint64_t bytes, uint64_t stack)
+static void add_cpu_memory(struct log_builder *log, uint64_t time_ns, uint64_t address, uint64_t bytes, uint64_t stack)
 {
 	log_agent_torch_memory(log, (struct gpt_agent_torch_memory){.time_ns = time_ns,
 								    .address = address,
@@ -44,7 +44,7 @@ static void cpu(struct log_builder *log, uint64_t time_ns, uint64_t address, uin
 								    .device = -1});
 }
 
-static void cuda(struct log_builder *log, uint64_t time_ns, uint8_t kind, int64_t bytes, uint64_t allocated)
+static void add_cuda_memory(struct log_builder *log, uint64_t time_ns, uint8_t kind, int64_t bytes, uint64_t allocated)
 {
 	log_agent_torch_memory(log, (struct gpt_agent_torch_memory){.time_ns = time_ns,
 								    .address = 0x7000,
@@ -73,7 +73,7 @@ static void assert_events(const struct model *model, const char *expected)
 	assert_string_equal(text, expected);
 }
 
-static struct model *made(struct log_builder *log)
+static struct model *make_model(struct log_builder *log)
 {
 	log_end(log, 1000);
 	return model_of(log);
@@ -84,11 +84,11 @@ static void events_come_by_time_with_the_innermost_op(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
-	cpu(&log, 140, 0x2000, 300, 0);
-	cpu(&log, 120, 0x1000, 400, 9);
-	cpu(&log, 210, 0x3000, 500, 0);
-	model = made(&log);
+	begin_log(&log);
+	add_cpu_memory(&log, 140, 0x2000, 300, 0);
+	add_cpu_memory(&log, 120, 0x1000, 400, 9);
+	add_cpu_memory(&log, 210, 0x3000, 500, 0);
+	model = make_model(&log);
 	assert_events(model, "120 400 of 400 in aten::empty, 140 300 of 700 in aten::linear, 210 500 of 1200 in -");
 	assert_string_equal(frame_text(model, model->torch_memories[0].stack, 0), "leak (/work/train.py:7)");
 	assert_int_equal(model->torch_memories[1].stack, NONE);
@@ -100,12 +100,12 @@ static void what_comes_back_to_the_cpu_is_as_large_as_it_was_handed_out(void **s
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
-	cpu(&log, 120, 0x1000, 400, 9);
-	cpu(&log, 140, 0x1000, 0, 0);
-	cpu(&log, 150, 0x1000, 60, 0); /* the same place again */
-	cpu(&log, 160, 0x1000, 0, 0);
-	model = made(&log);
+	begin_log(&log);
+	add_cpu_memory(&log, 120, 0x1000, 400, 9);
+	add_cpu_memory(&log, 140, 0x1000, 0, 0);
+	add_cpu_memory(&log, 150, 0x1000, 60, 0); /* the same place again */
+	add_cpu_memory(&log, 160, 0x1000, 0, 0);
+	model = make_model(&log);
 	assert_events(model, "120 400 of 400 in aten::empty, 140 -400 of 0 in aten::linear, "
 			     "150 60 of 60 in aten::linear, 160 -60 of 0 in aten::linear");
 	assert_int_equal(model->torch_memories[1].since_ns, 120);
@@ -119,10 +119,10 @@ static void what_was_handed_out_before_the_trace_comes_back_unseen(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
-	cpu(&log, 120, 0x1000, 0, 0);
-	cpu(&log, 130, 0x2000, 8, 0);
-	model = made(&log);
+	begin_log(&log);
+	add_cpu_memory(&log, 120, 0x1000, 0, 0);
+	add_cpu_memory(&log, 130, 0x2000, 8, 0);
+	model = make_model(&log);
 	assert_events(model, "130 8 of 8 in aten::linear");
 	model_free(model);
 }
@@ -132,11 +132,11 @@ static void the_sums_of_a_gpu_are_its_allocators(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
-	cuda(&log, 120, GPT_AGENT_TORCH_MEMORY_ALLOCATED, 512, 10512);
-	cuda(&log, 140, GPT_AGENT_TORCH_MEMORY_FREED, -512, 10000);
-	cuda(&log, 150, GPT_AGENT_TORCH_MEMORY_FREED, -1024, 8976); /* allocated before the trace */
-	model = made(&log);
+	begin_log(&log);
+	add_cuda_memory(&log, 120, GPT_AGENT_TORCH_MEMORY_ALLOCATED, 512, 10512);
+	add_cuda_memory(&log, 140, GPT_AGENT_TORCH_MEMORY_FREED, -512, 10000);
+	add_cuda_memory(&log, 150, GPT_AGENT_TORCH_MEMORY_FREED, -1024, 8976); /* allocated before the trace */
+	model = make_model(&log);
 	assert_events(model, "120 512 of 10512 in aten::empty, 140 -512 of 10000 in aten::linear, "
 			     "150 -1024 of 8976 in aten::linear");
 	assert_int_equal(model->torch_memories[1].since_ns, 120);
@@ -149,13 +149,13 @@ static void what_makes_no_sense_is_counted(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
-	cuda(&log, 120, GPT_AGENT_TORCH_MEMORY_ALLOCATED, INT64_MAX, 1);
-	cuda(&log, 120, GPT_AGENT_TORCH_MEMORY_ALLOCATED, -5, 1);
-	cuda(&log, 120, GPT_AGENT_TORCH_MEMORY_FREED, 5, 1);
-	cuda(&log, 120, 0, 5, 1);
-	cuda(&log, 100000, GPT_AGENT_TORCH_MEMORY_ALLOCATED, 5, 1); /* later than its batch */
-	model = made(&log);
+	begin_log(&log);
+	add_cuda_memory(&log, 120, GPT_AGENT_TORCH_MEMORY_ALLOCATED, INT64_MAX, 1);
+	add_cuda_memory(&log, 120, GPT_AGENT_TORCH_MEMORY_ALLOCATED, -5, 1);
+	add_cuda_memory(&log, 120, GPT_AGENT_TORCH_MEMORY_FREED, 5, 1);
+	add_cuda_memory(&log, 120, 0, 5, 1);
+	add_cuda_memory(&log, 100000, GPT_AGENT_TORCH_MEMORY_ALLOCATED, 5, 1); /* later than its batch */
+	model = make_model(&log);
 	assert_events(model, "");
 	assert_int_equal(model_source(model)->receipt.bad_records, 5);
 	model_free(model);
@@ -166,9 +166,9 @@ static void what_was_lost_is_in_the_receipt(void **state)
 	struct log_builder log;
 	struct model *model;
 
-	begin(&log);
+	begin_log(&log);
 	log_agent_torch_memory_state(&log, 3, "libc10 is strange");
-	model = made(&log);
+	model = make_model(&log);
 	assert_int_equal(model_source(model)->receipt.torch_memory_lost, 3);
 	assert_true(model->processes[0].torch_memory_reported);
 	assert_string_equal(model->processes[0].torch_memory_detail, "libc10 is strange");
@@ -208,12 +208,12 @@ static void the_report_says_who_held_memory_at_the_peak_and_to_the_end(void **st
 	struct model *model;
 	char *text;
 
-	begin(&log);
-	cpu(&log, 120, 0x1000, 400000, 9);
-	cpu(&log, 140, 0x2000, 600000, 0); /* the peak */
-	cpu(&log, 150, 0x2000, 0, 0);
-	cpu(&log, 160, 0x3000, 500000, 0);
-	model = made(&log);
+	begin_log(&log);
+	add_cpu_memory(&log, 120, 0x1000, 400000, 9);
+	add_cpu_memory(&log, 140, 0x2000, 600000, 0); /* the peak */
+	add_cpu_memory(&log, 150, 0x2000, 0, 0);
+	add_cpu_memory(&log, 160, 0x3000, 500000, 0);
+	model = make_model(&log);
 	text = report_of(model);
 	assert_said(text, "  CPU: 976.6 KiB at most, 130 ns after the start\n");
 	assert_said(text, "  585.9 KiB  488.3 KiB       2  CPU     aten::linear  -\n");
@@ -229,9 +229,9 @@ static void what_was_there_before_the_trace_is_said_of_a_peak(void **state)
 	struct model *model;
 	char *text;
 
-	begin(&log);
-	cuda(&log, 120, GPT_AGENT_TORCH_MEMORY_ALLOCATED, 512000, 1024000);
-	model = made(&log);
+	begin_log(&log);
+	add_cuda_memory(&log, 120, GPT_AGENT_TORCH_MEMORY_ALLOCATED, 512000, 1024000);
+	model = make_model(&log);
 	text = report_of(model);
 	assert_said(text, "  GPU 0: 1,000.0 KiB at most (500.0 KiB older than the trace), of 2.0 MiB reserved, "
 			  "110 ns after the\n    start\n");
@@ -245,8 +245,8 @@ static void the_report_says_who_held_what_when_there_was_not_enough(void **state
 	struct model *model;
 	char *text;
 
-	begin(&log);
-	cpu(&log, 120, 0x1000, 400000, 9);
+	begin_log(&log);
+	add_cpu_memory(&log, 120, 0x1000, 400000, 9);
 	for (uint64_t i = 0; i < 5; i++)
 		log_agent_torch_memory(&log, (struct gpt_agent_torch_memory){.time_ns = 140 + i,
 									     .bytes = 5000000000,
@@ -254,8 +254,8 @@ static void the_report_says_who_held_what_when_there_was_not_enough(void **state
 									     .kind = GPT_AGENT_TORCH_MEMORY_OUT,
 									     .device_type = GPT_TORCH_CPU,
 									     .device = -1});
-	cpu(&log, 150, 0x1000, 0, 0);
-	model = made(&log);
+	add_cpu_memory(&log, 150, 0x1000, 0, 0);
+	model = make_model(&log);
 	text = report_of(model);
 	assert_said(text, "  CPU, 130 ns after the start: 4.7 GiB asked for; 390.6 KiB allocated, of 0 B reserved\n"
 			  "  by a line that is not known in aten::linear\n");
@@ -272,10 +272,10 @@ static void every_table_for_programs_names_the_process(void **state)
 	struct model *model;
 	char process[32];
 
-	begin(&log);
-	cpu(&log, 120, 0x1000, 400000, 9);
-	cuda(&log, 140, GPT_AGENT_TORCH_MEMORY_OUT, 5000000000, 0);
-	model = made(&log);
+	begin_log(&log);
+	add_cpu_memory(&log, 120, 0x1000, 400000, 9);
+	add_cuda_memory(&log, 140, GPT_AGENT_TORCH_MEMORY_OUT, 5000000000, 0);
+	model = make_model(&log);
 	snprintf(process, sizeof(process), ",python3 %d\n", PID);
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
 		char *text = table_of(model, tables[i]);

@@ -60,7 +60,7 @@ struct foreseen {
 	char *chrome;
 };
 
-static struct foreseen foresee(struct log_builder *log)
+static struct foreseen foresee_totals(struct log_builder *log)
 {
 	static const struct trace_division parts = {.chunk_records = 1, .part_events = 1};
 	struct foreseen found;
@@ -80,7 +80,7 @@ static struct foreseen foresee(struct log_builder *log)
 	return found;
 }
 
-static void begin(struct log_builder *log)
+static void begin_log(struct log_builder *log)
 {
 	log_begin(log, 0, 0);
 	log_process(log, PID, 1, 5, 1, 0x30c, "python3", "", "", "");
@@ -92,11 +92,11 @@ static void calls_keep_cuptis_ids_in_a_long_log(void **state)
 	struct log_builder log;
 	struct foreseen found;
 
-	begin(&log);
+	begin_log(&log);
 	for (uint32_t i = 0; i < 20; i++)
 		log_launch(&log, PID, PID, (10 + i) * MS, 0, 700 + i);
 	log_end(&log, 50 * MS);
-	found = foresee(&log);
+	found = foresee_totals(&log);
 	assert_int_equal(found.totals.calls, 20);
 	assert_true(found.process.has_calls);
 	assert_false(found.process.has_gpu_work);
@@ -113,11 +113,11 @@ static void calls_with_an_id_of_long_before_get_new_ones_in_a_long_log(void **st
 	struct log_builder log;
 	struct foreseen found;
 
-	begin(&log);
+	begin_log(&log);
 	for (uint32_t i = 0; i < 20; i++)
 		log_launch(&log, PID, PID, (10 + 2000 * i) * MS, 0, 700 + i % 10);
 	log_end(&log, 50000 * MS);
-	found = foresee(&log);
+	found = foresee_totals(&log);
 	assert_true(found.process.corrs_repeat);
 	assert_non_null(strstr(found.chrome, "\"correlation\":1,"));
 	assert_non_null(strstr(found.chrome, "\"cupti correlation\":709"));

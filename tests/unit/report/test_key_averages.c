@@ -466,7 +466,7 @@ static void a_log_that_is_read_in_parts_has_the_table_of_the_whole(void **state)
 }
 
 /* Memory of the CPU or of a GPU, on a thread at a time. */
-static void memory(struct ops_log *ops, uint32_t tid, uint64_t time, int64_t bytes, int8_t device_type)
+static void add_memory(struct ops_log *ops, uint32_t tid, uint64_t time, int64_t bytes, int8_t device_type)
 {
 	log_agent_torch_memory(
 		&ops->log, (struct gpt_agent_torch_memory){.time_ns = time * 1000,
@@ -486,11 +486,11 @@ static struct model *model_with_memory(void)
 	struct ops_log ops = ops_log_begin();
 
 	log_agent_torch_memory_state(&ops.log, 0, "");
-	memory(&ops, TID, 505, 100, GPT_TORCH_CPU);
-	memory(&ops, TID, 525, 2048, GPT_TORCH_CPU);
-	memory(&ops, TID, 535, 3 << 20, GPT_TORCH_CUDA);
-	memory(&ops, TID, 545, -(2 << 20), GPT_TORCH_CUDA);
-	memory(&ops, TID, 570, 7, GPT_TORCH_CPU);
+	add_memory(&ops, TID, 505, 100, GPT_TORCH_CPU);
+	add_memory(&ops, TID, 525, 2048, GPT_TORCH_CPU);
+	add_memory(&ops, TID, 535, 3 << 20, GPT_TORCH_CUDA);
+	add_memory(&ops, TID, 545, -(2 << 20), GPT_TORCH_CUDA);
+	add_memory(&ops, TID, 570, 7, GPT_TORCH_CPU);
 	ops_log_op(&ops, (struct gpt_agent_op){.start_ns = 512, .end_ns = 538, .name = 5, .sequence = -1});
 	ops_log_op(&ops, (struct gpt_agent_op){.start_ns = 510, .end_ns = 540, .name = 5, .sequence = -1});
 	ops_log_op(&ops, (struct gpt_agent_op){.start_ns = 500, .end_ns = 560, .name = 2, .sequence = -1});

@@ -20,7 +20,7 @@
 
 static struct model *model;
 
-static int begin(void **state)
+static int begin_test(void **state)
 {
 	const char *why;
 	int fd = sample_log(1, STEPS), error = model_build(fd, &model, &why);
@@ -29,7 +29,7 @@ static int begin(void **state)
 	return error;
 }
 
-static int end(void **state)
+static int end_test(void **state)
 {
 	model_free(model);
 	return 0;
@@ -1045,7 +1045,7 @@ static void a_report_that_cannot_be_written_is_an_error(void **state)
 	fclose(out);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin_test, end_test)
 
 int main(void)
 {

@@ -15,7 +15,7 @@
 static char shown[512];
 
 /* The output of text_put. */
-static const char *truncated(const char *text, unsigned columns, enum text_truncate how)
+static const char *truncate_text(const char *text, unsigned columns, enum text_truncate how)
 {
 	FILE *out = fmemopen(shown, sizeof(shown), "w");
 	unsigned width;
@@ -32,35 +32,36 @@ static const char *truncated(const char *text, unsigned columns, enum text_trunc
 
 static void names_are_truncated_where_they_say_least(void **state)
 {
-	assert_string_equal(truncated("abcdefghij", 10, TEXT_TRUNCATE_END), "abcdefghij");
-	assert_string_equal(truncated("abcdefghij", 7, TEXT_TRUNCATE_END), "abcd...");
-	assert_string_equal(truncated("abcdefghij", 7, TEXT_TRUNCATE_START), "...ghij");
-	assert_string_equal(truncated("abcdefghij", 8, TEXT_TRUNCATE_MIDDLE), "abc...ij");
-	assert_string_equal(truncated("abcdefghij", 2, TEXT_TRUNCATE_MIDDLE), "ab");
-	assert_string_equal(truncated("abc", 0, TEXT_TRUNCATE_END), "");
-	assert_string_equal(truncated("kernel<of_something>", 12, TEXT_TRUNCATE_THIRD), "ker...thing>");
+	assert_string_equal(truncate_text("abcdefghij", 10, TEXT_TRUNCATE_END), "abcdefghij");
+	assert_string_equal(truncate_text("abcdefghij", 7, TEXT_TRUNCATE_END), "abcd...");
+	assert_string_equal(truncate_text("abcdefghij", 7, TEXT_TRUNCATE_START), "...ghij");
+	assert_string_equal(truncate_text("abcdefghij", 8, TEXT_TRUNCATE_MIDDLE), "abc...ij");
+	assert_string_equal(truncate_text("abcdefghij", 2, TEXT_TRUNCATE_MIDDLE), "ab");
+	assert_string_equal(truncate_text("abc", 0, TEXT_TRUNCATE_END), "");
+	assert_string_equal(truncate_text("kernel<of_something>", 12, TEXT_TRUNCATE_THIRD), "ker...thing>");
 }
 
 static void of_a_place_the_line_number_stays(void **state)
 {
-	assert_string_equal(truncated("model.py:42 Block.forward", 20, TEXT_TRUNCATE_PLACE), "model.py:42 ...rward");
-	assert_string_equal(truncated("model.py:42 Block.forward", 15, TEXT_TRUNCATE_PLACE), "model.py:42");
-	assert_string_equal(truncated("model.py:42 Block.forward", 10, TEXT_TRUNCATE_PLACE), "...l.py:42");
-	assert_string_equal(truncated("model.py:42 Block.forward", 6, TEXT_TRUNCATE_PLACE), "...:42");
-	assert_string_equal(truncated("model.py:42 Block.forward", 4, TEXT_TRUNCATE_PLACE), ":42");
-	assert_string_equal(truncated("modules/linear.py:12345", 9, TEXT_TRUNCATE_PLACE), "...:12345");
-	assert_string_equal(truncated("<- model.py:42 forward (and 3 more)", 20, TEXT_TRUNCATE_PLACE),
+	assert_string_equal(truncate_text("model.py:42 Block.forward", 20, TEXT_TRUNCATE_PLACE),
+			    "model.py:42 ...rward");
+	assert_string_equal(truncate_text("model.py:42 Block.forward", 15, TEXT_TRUNCATE_PLACE), "model.py:42");
+	assert_string_equal(truncate_text("model.py:42 Block.forward", 10, TEXT_TRUNCATE_PLACE), "...l.py:42");
+	assert_string_equal(truncate_text("model.py:42 Block.forward", 6, TEXT_TRUNCATE_PLACE), "...:42");
+	assert_string_equal(truncate_text("model.py:42 Block.forward", 4, TEXT_TRUNCATE_PLACE), ":42");
+	assert_string_equal(truncate_text("modules/linear.py:12345", 9, TEXT_TRUNCATE_PLACE), "...:12345");
+	assert_string_equal(truncate_text("<- model.py:42 forward (and 3 more)", 20, TEXT_TRUNCATE_PLACE),
 			    "<- model.py:42 ...e)");
-	assert_string_equal(truncated("(thread x: no Python)", 12, TEXT_TRUNCATE_PLACE), "(thread x...");
-	assert_string_equal(truncated("Function.apply", 9, TEXT_TRUNCATE_PLACE), "Fun...ply");
+	assert_string_equal(truncate_text("(thread x: no Python)", 12, TEXT_TRUNCATE_PLACE), "(thread x...");
+	assert_string_equal(truncate_text("Function.apply", 9, TEXT_TRUNCATE_PLACE), "Fun...ply");
 	for (unsigned columns = 3; columns < 30; columns++)
-		if (!strstr(truncated("a_long_name.py:42 f", columns, TEXT_TRUNCATE_PLACE), ":42"))
+		if (!strstr(truncate_text("a_long_name.py:42 f", columns, TEXT_TRUNCATE_PLACE), ":42"))
 			fail_msg("%u columns: %s", columns, shown);
 }
 
 static void messages_are_whole(void **state)
 {
-	assert_string_equal(truncated("a message", 3, TEXT_WHOLE), "a message");
+	assert_string_equal(truncate_text("a message", 3, TEXT_WHOLE), "a message");
 }
 
 static void width_is_that_of_the_terminal(void **state)
@@ -73,7 +74,7 @@ static void width_is_that_of_the_terminal(void **state)
 	assert_int_equal(text_width("\033[1m"), 4);		     /* shown as ?[1m */
 	assert_int_equal(text_width("\xff\xfe"), 2);		     /* shown as ?? */
 	text_end();
-	assert_string_equal(truncated("\xe4\xb8\xad\xe6\x96\x87\xe4\xb8\xad\xe6\x96\x87", 6, TEXT_TRUNCATE_END),
+	assert_string_equal(truncate_text("\xe4\xb8\xad\xe6\x96\x87\xe4\xb8\xad\xe6\x96\x87", 6, TEXT_TRUNCATE_END),
 			    "\xe4\xb8\xad...");
 }
 

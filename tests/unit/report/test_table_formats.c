@@ -39,7 +39,7 @@ static void put_table(struct table_writer *writer, const char *id, const char *n
 }
 
 /* The output for a table of one row (name NULL: no row); the caller frees it. */
-static char *written(const struct table_format *format, const char *only, const char *name, uint64_t ns)
+static char *write_table(const struct table_format *format, const char *only, const char *name, uint64_t ns)
 {
 	struct table_writer writer;
 	char *text = NULL, *ids;
@@ -59,7 +59,7 @@ static char *written(const struct table_format *format, const char *only, const 
 static void assert_written(const struct table_format *format, const char *only, const char *name, uint64_t ns,
 			   const char *expected)
 {
-	char *text = written(format, only, name, ns);
+	char *text = write_table(format, only, name, ns);
 
 	assert_string_equal(text, expected);
 	free(text);
@@ -88,18 +88,18 @@ static void json_of_no_rows_is_whole(void **state)
 
 static void whole_numbers_beyond_doubles_are_exact(void **state)
 {
-	char *text = written(&table_format_json, NULL, "k", UINT64_MAX);
+	char *text = write_table(&table_format_json, NULL, "k", UINT64_MAX);
 
 	assert_non_null(strstr(text, "\"gpu_ns\": 18446744073709551615,"));
 	free(text);
-	text = written(&table_format_csv, "kernels", "k", ((uint64_t)1 << 53) + 1);
+	text = write_table(&table_format_csv, "kernels", "k", ((uint64_t)1 << 53) + 1);
 	assert_non_null(strstr(text, "\n9007199254740993,12.5,k,\n"));
 	free(text);
 }
 
 static void json_names_are_escaped_and_safe(void **state)
 {
-	char *text = written(&table_format_json, NULL, "a\"b\\c\x01\x1b[31m\xff\xe2\x80\xae\nd", 1);
+	char *text = write_table(&table_format_json, NULL, "a\"b\\c\x01\x1b[31m\xff\xe2\x80\xae\nd", 1);
 
 	assert_non_null(
 		strstr(text, "\"name\": \"a\\\"b\\\\c\xef\xbf\xbd\xef\xbf\xbd[31m\xef\xbf\xbd\xef\xbf\xbd d\""));
@@ -205,10 +205,10 @@ static void names_are_no_markup_in_md(void **state)
 	char *text;
 
 	text_begin();
-	text = written(&table_format_md, NULL, "a|b *c* @d <e>", 1);
+	text = write_table(&table_format_md, NULL, "a|b *c* @d <e>", 1);
 	assert_non_null(strstr(text, "| `a\\|b *c* @d <e>` |\n"));
 	free(text);
-	text = written(&table_format_md, NULL, "a\\|b`@c", 1);
+	text = write_table(&table_format_md, NULL, "a\\|b`@c", 1);
 	assert_non_null(strstr(text, "| a&#92;&#124;b&#96;&#64;c |\n"));
 	free(text);
 	text_end();

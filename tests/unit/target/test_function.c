@@ -58,7 +58,7 @@ static const char source[] =
 
 static struct image *image;
 
-static int build(void **state)
+static int build_fixture(void **state)
 {
 	char *folder = make_folder();
 	char *path = build_file(folder, "libfunctions.so", source, NULL, "-O1 -g0 -shared -fPIC -Wl,-z,lazy");
@@ -70,14 +70,14 @@ static int build(void **state)
 	return err;
 }
 
-static int clean(void **state)
+static int clean_fixture(void **state)
 {
 	(void)state;
 	image_close(image);
 	return 0;
 }
 
-static struct image_symbol symbol(const char *name)
+static struct image_symbol find_symbol(const char *name)
 {
 	struct image_symbol out;
 
@@ -88,7 +88,7 @@ static struct image_symbol symbol(const char *name)
 
 static void assert_exits(const char *name, size_t count, const int32_t *adjusts)
 {
-	struct image_symbol function = symbol(name);
+	struct image_symbol function = find_symbol(name);
 	function_sites sites;
 
 	assert_int_equal(function_exits(image, &function, &sites), 0);
@@ -96,7 +96,7 @@ static void assert_exits(const char *name, size_t count, const int32_t *adjusts)
 	for (size_t i = 0; i < count; i++) {
 		char *label = xasprintf("%s_%zu", name, i + 1);
 
-		assert_int_equal(sites.items[i].address, symbol(label).address);
+		assert_int_equal(sites.items[i].address, find_symbol(label).address);
 		assert_int_equal(sites.items[i].sp_adjust, adjusts[i]);
 		free(label);
 	}
@@ -130,7 +130,7 @@ static void the_cold_part_of_a_function_is_part_of_it(void **state)
 
 static void a_function_that_goes_on_elsewhere_has_no_certain_ends(void **state)
 {
-	struct image_symbol function = symbol("leaves");
+	struct image_symbol function = find_symbol("leaves");
 	function_sites sites;
 
 	assert_int_equal(function_exits(image, &function, &sites), -ENOENT);
@@ -139,7 +139,7 @@ static void a_function_that_goes_on_elsewhere_has_no_certain_ends(void **state)
 
 static void a_function_that_cannot_be_decoded_has_no_certain_ends(void **state)
 {
-	struct image_symbol function = symbol("broken");
+	struct image_symbol function = find_symbol("broken");
 	function_sites sites;
 
 	assert_int_equal(function_exits(image, &function, &sites), -ENOENT);
@@ -148,7 +148,7 @@ static void a_function_that_cannot_be_decoded_has_no_certain_ends(void **state)
 
 static void a_function_without_a_size_has_no_certain_ends(void **state)
 {
-	struct image_symbol function = symbol("simple");
+	struct image_symbol function = find_symbol("simple");
 	function_sites sites;
 
 	function.size = 0;
@@ -159,7 +159,7 @@ static void a_function_without_a_size_has_no_certain_ends(void **state)
 
 static void its_own_returns_are_found_wherever_else_it_goes(void **state)
 {
-	struct image_symbol function = symbol("leaves");
+	struct image_symbol function = find_symbol("leaves");
 	function_sites sites;
 
 	assert_int_equal(function_rets(image, &function, &sites), 0);
@@ -167,36 +167,36 @@ static void its_own_returns_are_found_wherever_else_it_goes(void **state)
 	assert_int_equal(sites.items[0].address, function.address + function.size - 1);
 	assert_int_equal(sites.items[0].sp_adjust, 8);
 	array_free(&sites);
-	function = symbol("simple");
+	function = find_symbol("simple");
 	assert_int_equal(function_rets(image, &function, &sites), 0);
 	assert_int_equal(sites.count, 1);
 	assert_int_equal(sites.items[0].address, function.address + function.size - 1);
 	array_free(&sites);
-	function = symbol("broken");
+	function = find_symbol("broken");
 	assert_int_equal(function_rets(image, &function, &sites), -ENOENT);
 }
 
 static void calls_through_the_plt_are_found_by_name(void **state)
 {
-	struct image_symbol function = symbol("caller");
+	struct image_symbol function = find_symbol("caller");
 	function_sites sites;
 
 	assert_int_equal(function_returns_of(image, &function, "helper", &sites), 0);
 	assert_int_equal(sites.count, 2);
-	assert_int_equal(sites.items[0].address, symbol("caller_1").address);
-	assert_int_equal(sites.items[1].address, symbol("caller_2").address);
+	assert_int_equal(sites.items[0].address, find_symbol("caller_1").address);
+	assert_int_equal(sites.items[1].address, find_symbol("caller_2").address);
 	array_free(&sites);
 	assert_int_equal(function_returns_of(image, &function, "simple", &sites), -ENOENT);
 }
 
 static void calls_to_the_function_itself_are_found_by_address(void **state)
 {
-	struct image_symbol function = symbol("near");
+	struct image_symbol function = find_symbol("near");
 	function_sites sites;
 
 	assert_int_equal(function_returns_of(image, &function, "own", &sites), 0);
 	assert_int_equal(sites.count, 1);
-	assert_int_equal(sites.items[0].address, symbol("near_1").address);
+	assert_int_equal(sites.items[0].address, find_symbol("near_1").address);
 	array_free(&sites);
 }
 
@@ -228,7 +228,7 @@ int main(void)
 		cmocka_unit_test(a_file_that_is_no_interpreter_has_no_probe_sites),
 	};
 
-	return cmocka_run_group_tests(tests, build, clean);
+	return cmocka_run_group_tests(tests, build_fixture, clean_fixture);
 }
 
 #else

@@ -19,7 +19,7 @@ struct said {
 	unsigned lines;
 };
 
-static void add(void *context, const struct generated_line *line)
+static void add_line(void *context, const struct generated_line *line)
 {
 	struct said *said = context;
 	size_t used = strlen(said->text);
@@ -37,7 +37,7 @@ static struct said read_generated(const char *text, size_t bytes)
 	struct said said = {.lines = 0};
 
 	memcpy(copy, text, bytes);
-	generated_read(copy, bytes, add, &said);
+	generated_read(copy, bytes, add_line, &said);
 	free(copy);
 	return said;
 }

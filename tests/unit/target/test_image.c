@@ -32,7 +32,7 @@ struct fixture {
 	void *handle;
 };
 
-static int build(void **state)
+static int build_fixture(void **state)
 {
 	struct fixture *f = xcalloc(1, sizeof(*f));
 
@@ -46,7 +46,7 @@ static int build(void **state)
 	return 0;
 }
 
-static int clean(void **state)
+static int clean_fixture(void **state)
 {
 	struct fixture *f = *state;
 
@@ -376,5 +376,5 @@ int main(void)
 		cmocka_unit_test(truncated_symbols_are_absent_not_fatal),
 	};
 
-	return cmocka_run_group_tests_name("target/image", tests, build, clean);
+	return cmocka_run_group_tests_name("target/image", tests, build_fixture, clean_fixture);
 }

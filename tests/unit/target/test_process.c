@@ -219,7 +219,7 @@ struct census {
 	pid_t child;
 };
 
-static int count(pid_t pid, void *context)
+static int count_process(pid_t pid, void *context)
 {
 	struct census *census = context;
 
@@ -229,7 +229,7 @@ static int count(pid_t pid, void *context)
 	return 0;
 }
 
-static int stop(pid_t pid, void *context)
+static int stop_at_first(pid_t pid, void *context)
 {
 	(void)context;
 	return pid;
@@ -240,12 +240,12 @@ static void every_process_is_visited_once_and_kernel_threads_are_not(void **stat
 	struct census census = {.child = start_child(NULL, NULL)};
 
 	(void)state;
-	assert_int_equal(process_each(count, &census), 0);
+	assert_int_equal(process_each(count_process, &census), 0);
 	assert_int_equal(census.self, 1);
 	assert_int_equal(census.children, 1);
 	if (process_in_initial_pid_namespace())
 		assert_int_equal(census.kernel, 0);
-	assert_true(process_each(stop, NULL) > 0);
+	assert_true(process_each(stop_at_first, NULL) > 0);
 	end_child(census.child);
 }
 

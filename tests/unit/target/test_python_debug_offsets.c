@@ -35,7 +35,7 @@ static uint64_t table_value(const struct gpt_pylayout *row, const struct python_
 }
 
 /* Fills in what a CPython with the table's layout says about itself. */
-static void fill(unsigned s)
+static void fill_words(unsigned s)
 {
 	size_t count = 0;
 	const struct python_debug_word *list = python_debug_words(s, &count);
@@ -50,7 +50,7 @@ static void fill(unsigned s)
 	}
 }
 
-static int apply(unsigned s, struct gpt_pylayout *layout, bool *free_threaded, char why[128])
+static int apply_words(unsigned s, struct gpt_pylayout *layout, bool *free_threaded, char why[128])
 {
 	const struct python_version version = version_of(s);
 
@@ -70,17 +70,17 @@ static void what_they_say_replaces_the_table(void **state)
 		bool free_threaded = true;
 		char why[128];
 
-		fill(series[i]);
-		assert_int_equal(apply(series[i], &layout, &free_threaded, why), 0);
+		fill_words(series[i]);
+		assert_int_equal(apply_words(series[i], &layout, &free_threaded, why), 0);
 		assert_memory_equal(&layout, python_layout(series[i]), sizeof(layout));
 		assert_false(free_threaded);
 		for (size_t j = 0; j < count; j++) {
-			fill(series[i]);
+			fill_words(series[i]);
 			/* All structures have room for one more word, frames too. */
 			words[list[j].word] += list[j].bytes == 1 && list[j].field_bytes == 2 ? 1 : 8;
 			if (list[j].field == offsetof(struct gpt_pylayout, frame_instr))
 				words[list[j].word] -= 16;
-			assert_int_equal(apply(series[i], &layout, &free_threaded, why), 0);
+			assert_int_equal(apply_words(series[i], &layout, &free_threaded, why), 0);
 			assert_int_equal(table_value(&layout, &list[j]), words[list[j].word]);
 		}
 	}
@@ -114,9 +114,9 @@ static void whatever_they_say_what_is_accepted_can_be_walked(void **state)
 				char why[128];
 				int err;
 
-				fill(series[i]);
+				fill_words(series[i]);
 				words[word] = wild[j];
-				err = apply(series[i], &layout, &free_threaded, why);
+				err = apply_words(series[i], &layout, &free_threaded, why);
 				taken += !err;
 				refused += err != 0;
 				if (!err)
@@ -135,9 +135,9 @@ static void a_free_threaded_build_is_reported_as_such(void **state)
 		bool free_threaded = false;
 		char why[128];
 
-		fill(series[i]);
+		fill_words(series[i]);
 		words[2] = 1;
-		assert_int_equal(apply(series[i], &layout, &free_threaded, why), -ENOTSUP);
+		assert_int_equal(apply_words(series[i], &layout, &free_threaded, why), -ENOTSUP);
 		assert_true(free_threaded);
 		assert_non_null(strstr(why, "free-threaded"));
 	}

@@ -148,7 +148,7 @@ static void listen_to(struct child *child, struct reported *reported)
 
 static pid_t walked;
 
-static uint64_t word(uint64_t address)
+static uint64_t read_word(uint64_t address)
 {
 	uint64_t value;
 
@@ -157,7 +157,7 @@ static uint64_t word(uint64_t address)
 	return value;
 }
 
-static uint32_t half(uint64_t address)
+static uint32_t read_half(uint64_t address)
 {
 	uint32_t value;
 
@@ -166,9 +166,9 @@ static uint32_t half(uint64_t address)
 	return value;
 }
 
-static uint8_t byte(uint64_t address)
+static uint8_t read_byte(uint64_t address)
 {
-	return (uint8_t)half(address);
+	return (uint8_t)read_half(address);
 }
 
 static size_t put_utf8(uint32_t c, char *to)
@@ -197,8 +197,8 @@ static size_t put_utf8(uint32_t c, char *to)
 
 static void read_string(const struct gpt_pylayout *l, uint64_t object, char text[TEXT_MAX])
 {
-	uint32_t state = half(object + l->str_state), kind = state >> l->str_kind_shift & l->str_kind_mask;
-	uint64_t length = word(object + l->str_length), data;
+	uint32_t state = read_half(object + l->str_state), kind = state >> l->str_kind_shift & l->str_kind_mask;
+	uint64_t length = read_word(object + l->str_length), data;
 	size_t used = 0;
 
 	assert_true(state >> l->str_compact_shift & 1);
@@ -206,7 +206,7 @@ static void read_string(const struct gpt_pylayout *l, uint64_t object, char text
 	assert_true(length < TEXT_MAX / 4);
 	data = object + (state >> l->str_ascii_shift & 1 ? l->str_ascii_data : l->str_compact_data);
 	for (uint64_t i = 0; i < length; i++) {
-		uint32_t c = half(data + i * kind);
+		uint32_t c = read_half(data + i * kind);
 
 		used += put_utf8(kind == 1 ? c & 0xff : kind == 2 ? c & 0xffff : c, text + used);
 	}
@@ -215,29 +215,29 @@ static void read_string(const struct gpt_pylayout *l, uint64_t object, char text
 
 static void check_code(const struct gpt_pylayout *l, uint64_t code, const struct reported_frame *reported)
 {
-	uint64_t table = word(code + l->code_linetable), bytes = word(table + l->var_size), sum = 0;
+	uint64_t table = read_word(code + l->code_linetable), bytes = read_word(table + l->var_size), sum = 0;
 	char text[TEXT_MAX];
 
-	assert_int_equal(half(code + l->code_first_line), reported->first_line);
-	read_string(l, word(code + l->code_name), text);
+	assert_int_equal(read_half(code + l->code_first_line), reported->first_line);
+	read_string(l, read_word(code + l->code_name), text);
 	assert_string_equal(text, reported->name);
-	read_string(l, word(code + l->code_filename), text);
+	read_string(l, read_word(code + l->code_filename), text);
 	assert_string_equal(text, reported->file);
 	if (l->code_qualname != GPT_PY_ABSENT) {
-		read_string(l, word(code + l->code_qualname), text);
+		read_string(l, read_word(code + l->code_qualname), text);
 		assert_string_equal(text, reported->qualname);
 	}
 	assert_int_equal(bytes, reported->table_bytes);
 	for (uint64_t i = 0; i < bytes; i++)
-		sum += byte(table + l->bytes_data + i);
+		sum += read_byte(table + l->bytes_data + i);
 	assert_int_equal(sum, reported->table_sum);
 }
 
 static int lasti_of(const struct gpt_pylayout *l, uint64_t frame, uint64_t code)
 {
 	if (l->walk == GPT_PY_WALK_OBJECTS)
-		return (int)half(frame + l->frame_instr) * l->lasti_scale;
-	return (int)(int64_t)(word(frame + l->frame_instr) - (code + l->code_instructions));
+		return (int)read_half(frame + l->frame_instr) * l->lasti_scale;
+	return (int)(int64_t)(read_word(frame + l->frame_instr) - (code + l->code_instructions));
 }
 
 /* Frames of plain calls are in the thread's chunks, frames of generators in the generator. */
@@ -246,8 +246,9 @@ static bool is_in_chunks(const struct gpt_pylayout *l, uint64_t thread, uint64_t
 	bool found = false;
 
 	*chunks = 0;
-	for (uint64_t chunk = word(thread + l->ts_datastack_chunk); chunk; chunk = word(chunk + l->chunk_previous)) {
-		found = found || (frame >= chunk + l->chunk_data && frame < chunk + word(chunk + l->chunk_size));
+	for (uint64_t chunk = read_word(thread + l->ts_datastack_chunk); chunk;
+	     chunk = read_word(chunk + l->chunk_previous)) {
+		found = found || (frame >= chunk + l->chunk_data && frame < chunk + read_word(chunk + l->chunk_size));
 		assert_true(++*chunks < 100);
 	}
 	return found;
@@ -257,26 +258,26 @@ static void check_thread(const struct gpt_python *python, uint64_t thread, const
 			 bool is_reporter)
 {
 	const struct gpt_pylayout *l = &python->layout;
-	uint64_t frame = word(thread + l->ts_frame);
+	uint64_t frame = read_word(thread + l->ts_frame);
 	unsigned depth = 0, in_chunks = 0, chunks = 0;
 
 	if (l->walk == GPT_PY_WALK_CFRAME)
-		frame = word(frame + l->cframe_current_frame);
+		frame = read_word(frame + l->cframe_current_frame);
 	if (l->ts_native_thread_id != GPT_PY_ABSENT)
-		assert_int_equal(half(thread + l->ts_native_thread_id), reported->native);
-	for (; frame; frame = word(frame + l->frame_back)) {
-		uint64_t code = word(frame + l->frame_code) & ~7ull; /* 3.14: tags in the low bits */
+		assert_int_equal(read_half(thread + l->ts_native_thread_id), reported->native);
+	for (; frame; frame = read_word(frame + l->frame_back)) {
+		uint64_t code = read_word(frame + l->frame_code) & ~7ull; /* 3.14: tags in the low bits */
 
-		if (l->owner_skip && byte(frame + l->frame_owner) >= l->owner_skip)
+		if (l->owner_skip && read_byte(frame + l->frame_owner) >= l->owner_skip)
 			continue;
 		assert_true(depth < reported->depth);
-		assert_int_equal(word(code + l->object_type), python->code_type);
+		assert_int_equal(read_word(code + l->object_type), python->code_type);
 		assert_int_equal(code, reported->frames[depth].code);
 		check_code(l, code, &reported->frames[depth]);
 		if (!is_reporter || depth > 0) /* the reporter's innermost frame has moved on since it reported */
 			assert_int_equal(lasti_of(l, frame, code), reported->frames[depth].lasti);
 		if (reported->frames[depth].local)
-			assert_int_equal(word(frame + l->frame_localsplus) & ~7ull, reported->frames[depth].local);
+			assert_int_equal(read_word(frame + l->frame_localsplus) & ~7ull, reported->frames[depth].local);
 		if (l->ts_datastack_chunk != GPT_PY_ABSENT)
 			in_chunks += is_in_chunks(l, thread, frame, &chunks);
 		depth++;
@@ -295,12 +296,13 @@ static unsigned check_threads(const struct gpt_python *python, uint64_t interpre
 	const struct gpt_pylayout *l = &python->layout;
 	unsigned seen = 0;
 
-	for (uint64_t thread = word(interpreter + l->interp_threads_head); thread; thread = word(thread + l->ts_next)) {
+	for (uint64_t thread = read_word(interpreter + l->interp_threads_head); thread;
+	     thread = read_word(thread + l->ts_next)) {
 		const struct reported_thread *same = NULL;
 
-		assert_int_equal(word(thread + l->ts_interp), interpreter);
+		assert_int_equal(read_word(thread + l->ts_interp), interpreter);
 		for (unsigned i = 0; i < reported->count; i++)
-			if (reported->threads[i].ident == word(thread + l->ts_thread_id))
+			if (reported->threads[i].ident == read_word(thread + l->ts_thread_id))
 				same = &reported->threads[i];
 		assert_non_null(same);
 		check_thread(python, thread, same,
@@ -315,14 +317,15 @@ static unsigned check_threads(const struct gpt_python *python, uint64_t interpre
 static uint64_t check_interpreters(const struct gpt_python *python, const struct reported *reported)
 {
 	const struct gpt_pylayout *l = &python->layout;
-	uint64_t newest = word(python->runtime + l->runtime_interpreters_head), first = word(newest + l->interp_next);
-	uint64_t thread = word(newest + l->interp_threads_head);
+	uint64_t newest = read_word(python->runtime + l->runtime_interpreters_head),
+		 first = read_word(newest + l->interp_next);
+	uint64_t thread = read_word(newest + l->interp_threads_head);
 
 	assert_int_not_equal(first, 0);
-	assert_int_equal(word(first + l->interp_next), 0);
+	assert_int_equal(read_word(first + l->interp_next), 0);
 	if (thread) {
-		assert_int_equal(word(thread + l->ts_interp), newest);
-		assert_int_equal(word(thread + l->ts_next), 0);
+		assert_int_equal(read_word(thread + l->ts_interp), newest);
+		assert_int_equal(read_word(thread + l->ts_next), 0);
 	}
 	assert_int_equal(check_threads(python, first, reported), reported->count);
 	return first;
@@ -332,7 +335,7 @@ static uint64_t check_interpreters(const struct gpt_python *python, const struct
 
 static char *folder, *script_path;
 
-static int prepare(void **state)
+static int prepare_fixture(void **state)
 {
 	(void)state;
 	folder = make_folder();
@@ -341,7 +344,7 @@ static int prepare(void **state)
 	return find_every_python();
 }
 
-static int clean(void **state)
+static int clean_fixture(void **state)
 {
 	(void)state;
 	forget_every_python();
@@ -372,7 +375,7 @@ static void check_dealloc(const struct python_info *info)
 static void check_counter(const struct gpt_python *python, uint64_t interpreter, const struct child *child)
 {
 	uint64_t counter = interpreter + python->layout.interp_next_unique_id;
-	uint64_t before = word(counter);
+	uint64_t before = read_word(counter);
 	char line[32];
 
 	assert_in_range(before, 3, 1000);
@@ -380,7 +383,7 @@ static void check_counter(const struct gpt_python *python, uint64_t interpreter,
 	fflush(child->to);
 	assert_non_null(fgets(line, sizeof(line), child->from));
 	assert_string_equal(line, "started\n");
-	assert_int_equal(word(counter), before + 1);
+	assert_int_equal(read_word(counter), before + 1);
 }
 
 /* Debug offsets equal the table, except in the large structures, which may grow within a series. */
@@ -404,9 +407,9 @@ static void check_supported(const struct python *python)
 	char why[256];
 
 	print_message("%s (%s)\n", python->path, python->release);
-	start(&child, argv, NULL, NULL);
+	start_child(&child, argv, NULL, NULL);
 	listen_to(&child, reported);
-	if (find(child.pid, &info, why, sizeof(why)))
+	if (find_python(child.pid, &info, why, sizeof(why)))
 		fail_msg("%s", why);
 	assert_string_equal(info.version, python->release);
 	assert_string_equal(why, "");
@@ -421,7 +424,7 @@ static void check_supported(const struct python *python)
 	else
 		assert_int_equal(python->minor, 6);
 	python_info_free(&info);
-	end(&child);
+	end_child(&child);
 	free(reported);
 }
 
@@ -473,9 +476,9 @@ static void the_text_of_a_cell_is_what_linecache_has(void **state)
 		if (!is_supported(&pythons[i]))
 			continue;
 		print_message("%s\n", pythons[i].release);
-		start(&child, argv, NULL, NULL);
+		start_child(&child, argv, NULL, NULL);
 		assert_non_null(fgets(line, sizeof(line), child.from));
-		assert_int_equal(find(child.pid, &info, why, sizeof(why)), 0);
+		assert_int_equal(find_python(child.pid, &info, why, sizeof(why)), 0);
 		source = python_source(child.pid, &info.walk, "/tmp/ipykernel_1/7.py", &bytes);
 		assert_non_null(source);
 		assert_int_equal(bytes, sizeof(text) - 1);
@@ -485,7 +488,7 @@ static void the_text_of_a_cell_is_what_linecache_has(void **state)
 		assert_null(python_source(child.pid, &info.walk, "/src/0.py", &bytes));
 		assert_null(python_source(child.pid, &info.walk, "/no/such.py", &bytes));
 		python_info_free(&info);
-		end(&child);
+		end_child(&child);
 	}
 }
 
@@ -501,15 +504,15 @@ static void every_other_python_is_refused_by_its_version(void **state)
 
 		if (is_supported(&pythons[i]))
 			continue;
-		start(&child, argv, NULL, NULL);
+		start_child(&child, argv, NULL, NULL);
 		assert_non_null(fgets(line, sizeof(line), child.from));
-		assert_int_equal(find(child.pid, &info, why, sizeof(why)), -ENOTSUP);
+		assert_int_equal(find_python(child.pid, &info, why, sizeof(why)), -ENOTSUP);
 		print_message("%s\n", why);
 		version = xasprintf("CPython %u.%u", pythons[i].major, pythons[i].minor);
 		assert_non_null(strstr(why, version));
 		free(version);
 		python_info_free(&info);
-		end(&child);
+		end_child(&child);
 	}
 }
 
@@ -521,5 +524,5 @@ int main(void)
 		cmocka_unit_test(every_other_python_is_refused_by_its_version),
 	};
 
-	return cmocka_run_group_tests_name("target/python", tests, prepare, clean);
+	return cmocka_run_group_tests_name("target/python", tests, prepare_fixture, clean_fixture);
 }

@@ -34,11 +34,11 @@ static int find_mapped(void (*map_and_wait)(const void *path), const char *path,
 	char line[32];
 	int err;
 
-	start(&child, (const char *const[]){"none", NULL}, map_and_wait, path);
+	start_child(&child, (const char *const[]){"none", NULL}, map_and_wait, path);
 	assert_non_null(fgets(line, sizeof(line), child.from));
-	err = find(child.pid, &info, why, why_size);
+	err = find_python(child.pid, &info, why, why_size);
 	python_info_free(&info);
-	end(&child);
+	end_child(&child);
 	return err;
 }
 
@@ -122,13 +122,13 @@ static void a_program_that_embeds_one_of_no_version_is_refused(void **state)
 	struct child child;
 
 	(void)state;
-	start(&child, (const char *const[]){path, NULL}, NULL, NULL);
+	start_child(&child, (const char *const[]){path, NULL}, NULL, NULL);
 	assert_non_null(fgets(line, sizeof(line), child.from));
-	assert_int_equal(find(child.pid, &info, why, sizeof(why)), -ENOTSUP);
+	assert_int_equal(find_python(child.pid, &info, why, sizeof(why)), -ENOTSUP);
 	assert_memory_equal(why, path, strlen(path));
 	assert_non_null(strstr(why, "looks like CPython, but nothing says which version it is"));
 	python_info_free(&info);
-	end(&child);
+	end_child(&child);
 	unlink(path);
 	free(path);
 }

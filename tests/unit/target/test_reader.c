@@ -72,7 +72,7 @@ static pid_t start_waiting(struct waiting *waiting)
 	return pid;
 }
 
-static void end(pid_t pid)
+static void end_process(pid_t pid)
 {
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
@@ -95,7 +95,7 @@ static void memory_that_does_not_come_keeps_no_one(void **state)
 	assert_false(reader_next_silent(&silent)); /* once */
 	assert_int_equal(process_info_read(pid, &info), 0);
 	process_info_free(&info);
-	end(pid);
+	end_process(pid);
 	readers_end();
 	munmap(waiting, sizeof(*waiting));
 }
@@ -183,7 +183,7 @@ static void a_process_that_exits_is_not_said_to_keep_readers_waiting(void **stat
 	assert_false(process_is_exiting(lives));
 	assert_int_equal(give_up_reader_of(ends), 0);
 	assert_int_equal(give_up_reader_of(lives), 1);
-	end(lives);
+	end_process(lives);
 	waitpid(ends, NULL, 0);
 	readers_end();
 }
@@ -206,7 +206,7 @@ static void one_whose_memory_has_come_is_read_again(void **state)
 		usleep(1000);
 	assert_int_equal(error, 0);
 	assert_string_equal(word, "");
-	end(pid);
+	end_process(pid);
 	readers_end();
 	munmap(waiting, sizeof(*waiting));
 }
@@ -258,8 +258,8 @@ static void all_processes_of_a_user_together_are_waited_for_only_so_long(void **
 	assert_true(notes.it >= 1 && notes.others >= 1);
 	assert_int_equal(notes.latest_of_others, free_one);
 	for (int i = 0; i < 8; i++)
-		end(pids[i]);
-	end(free_one);
+		end_process(pids[i]);
+	end_process(free_one);
 	readers_end();
 }
 

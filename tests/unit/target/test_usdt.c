@@ -18,7 +18,7 @@ struct section {
 	size_t used;
 };
 
-static void put(struct section *section, const void *bytes, size_t count)
+static void put_bytes(struct section *section, const void *bytes, size_t count)
 {
 	memcpy(section->bytes + section->used, bytes, count);
 	section->used += count;
@@ -33,12 +33,12 @@ static void put_note(struct section *section, const char *owner, uint32_t type, 
 			     .n_type = type};
 	const uint8_t zeros[4] = {0};
 
-	put(section, &header, sizeof(header));
-	put(section, owner, header.n_namesz);
-	put(section, zeros, -header.n_namesz & 3);
-	put(section, addresses, sizeof(addresses));
-	put(section, text, text_bytes);
-	put(section, zeros, -text_bytes & 3);
+	put_bytes(section, &header, sizeof(header));
+	put_bytes(section, owner, header.n_namesz);
+	put_bytes(section, zeros, -header.n_namesz & 3);
+	put_bytes(section, addresses, sizeof(addresses));
+	put_bytes(section, text, text_bytes);
+	put_bytes(section, zeros, -text_bytes & 3);
 }
 
 struct seen {
@@ -46,7 +46,7 @@ struct seen {
 	struct usdt_note last;
 };
 
-static int see(const struct usdt_note *note, void *context)
+static int see_note(const struct usdt_note *note, void *context)
 {
 	struct seen *seen = context;
 
@@ -63,7 +63,7 @@ static void a_note_says_who_where_and_with_which_arguments(void **state)
 	struct seen seen = {0};
 
 	put_note(&section, "stapsdt", 3, GC, sizeof(GC), 0x4287f3);
-	assert_int_equal(usdt_each(section.bytes, section.used, see, &seen), 0);
+	assert_int_equal(usdt_each(section.bytes, section.used, see_note, &seen), 0);
 	assert_int_equal(seen.count, 1);
 	assert_string_equal(seen.last.provider, "python");
 	assert_string_equal(seen.last.name, "gc__start");
@@ -81,7 +81,7 @@ static void notes_of_others_are_passed_over(void **state)
 	put_note(&section, "GNU", 3, GC, sizeof(GC), 1);
 	put_note(&section, "stapsdt", 1, GC, sizeof(GC), 2);
 	put_note(&section, "stapsdt", 3, GC, sizeof(GC), 3);
-	usdt_each(section.bytes, section.used, see, &seen);
+	usdt_each(section.bytes, section.used, see_note, &seen);
 	assert_int_equal(seen.count, 1);
 	assert_int_equal(seen.last.address, 3);
 }
@@ -100,7 +100,7 @@ static void a_section_may_end_anywhere(void **state)
 		uint8_t *copy = malloc(bytes + 1);
 
 		memcpy(copy, section.bytes, bytes);
-		usdt_each(copy, bytes, see, &seen);
+		usdt_each(copy, bytes, see_note, &seen);
 		assert_int_equal(seen.count, (bytes >= one) + (bytes == section.used));
 		free(copy);
 	}
@@ -117,7 +117,7 @@ static void texts_that_do_not_end_in_the_note_are_none(void **state)
 
 		put_note(&section, "stapsdt", 3, open[i], bytes[i], 1);
 		put_note(&section, "stapsdt", 3, GC, sizeof(GC), 2);
-		usdt_each(section.bytes, section.used, see, &seen);
+		usdt_each(section.bytes, section.used, see_note, &seen);
 		assert_int_equal(seen.count, 1);
 		assert_int_equal(seen.last.address, 2);
 	}
@@ -132,9 +132,9 @@ static void sizes_beyond_the_section_end_it(void **state)
 		struct seen seen = {0};
 		Elf64_Nhdr header = {.n_namesz = i & 1 ? 8 : sizes[i], .n_descsz = sizes[i], .n_type = 3};
 
-		put(&section, &header, sizeof(header));
+		put_bytes(&section, &header, sizeof(header));
 		put_note(&section, "stapsdt", 3, GC, sizeof(GC), 2);
-		usdt_each(section.bytes, section.used, see, &seen);
+		usdt_each(section.bytes, section.used, see_note, &seen);
 		assert_int_equal(seen.count, 0);
 	}
 }

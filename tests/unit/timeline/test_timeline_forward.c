@@ -4,7 +4,7 @@
 #include "forward_log.h"
 #include "whole_trace.h"
 
-static char *traced(struct forward_log *forward)
+static char *trace_forward(struct forward_log *forward)
 {
 	const struct export_options options = {.process = -1};
 	struct model *model = forward_log_end(forward);
@@ -21,7 +21,7 @@ static char *traced(struct forward_log *forward)
 }
 
 /* The line of the file with the event of this name. */
-static char *event(const char *text, const char *name)
+static char *event_line(const char *text, const char *name)
 {
 	char wanted[128], *at;
 	size_t length;
@@ -38,7 +38,7 @@ static char *event(const char *text, const char *name)
 
 static void assert_line(const char *text, const char *name, const char *part, bool has)
 {
-	char *found = event(text, name);
+	char *found = event_line(text, name);
 
 	if (!strstr(found, part) == has)
 		fail_msg("%s%s in: %s", has ? "no " : "", part, found);
@@ -54,7 +54,7 @@ static void backward_slices_have_the_line_of_their_forward_op(void **state)
 	forward_log_layer(&forward, "aten::mm", 100, 110, 7, 20);
 	forward_log_launch(&forward, 205, 1);
 	forward_log_node(&forward, "MmBackward0", 200, 210, 7, FORWARD_THREAD);
-	text = traced(&forward);
+	text = trace_forward(&forward);
 	assert_line(text, "MmBackward0", line, true);
 	assert_line(text, "cudaLaunchKernel", line, true);
 	assert_line(text, "kernel", line, true);
@@ -70,7 +70,7 @@ static void slices_without_one_have_none(void **state)
 
 	forward_log_launch(&forward, 205, 1);
 	forward_log_node(&forward, "MmBackward0", 200, 210, 7, FORWARD_THREAD);
-	text = traced(&forward);
+	text = trace_forward(&forward);
 	assert_null(strstr(text, "forward line"));
 	free(text);
 }

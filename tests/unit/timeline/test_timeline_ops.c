@@ -6,7 +6,7 @@
 #include "timeline_check.h"
 
 /* The slice with this name. */
-static const struct kept_slice *named(const struct kept *kept, const char *name)
+static const struct kept_slice *slice_named(const struct kept *kept, const char *name)
 {
 	for (uint32_t i = 0; i < kept->slices.count; i++)
 		if (!strcmp(kept->slices.items[i].name, name))
@@ -19,7 +19,7 @@ static void an_op_has_its_times_and_arguments(void **state)
 {
 	struct model *model = ops_model();
 	struct kept kept = keep(model, -1);
-	const struct kept_slice *op = named(&kept, "aten::addmm");
+	const struct kept_slice *op = slice_named(&kept, "aten::addmm");
 
 	assert_int_equal(op->category, TIMELINE_OP);
 	assert_int_equal(op->start_ns, 115000);
@@ -29,7 +29,7 @@ static void an_op_has_its_times_and_arguments(void **state)
 	assert_int_equal(arg_of(op, TIMELINE_ARG_OP_HANDLE)->number, 0);
 	assert_int_equal(arg_of(op, TIMELINE_ARG_OP_INDEX)->number + 1, op->op);
 	assert_null(arg_of(op, TIMELINE_ARG_END));
-	assert_null(arg_of(named(&kept, "aten::mm"), TIMELINE_ARG_OP_SEQUENCE));
+	assert_null(arg_of(slice_named(&kept, "aten::mm"), TIMELINE_ARG_OP_SEQUENCE));
 	kept_free(&kept);
 	model_free(model);
 }
@@ -38,12 +38,12 @@ static void an_op_has_its_inputs_where_they_were_recorded(void **state)
 {
 	struct model *model = ops_model();
 	struct kept kept = keep(model, -1);
-	const struct kept_slice *op = named(&kept, "aten::addmm");
+	const struct kept_slice *op = slice_named(&kept, "aten::addmm");
 
 	assert_memory_equal(arg_of(op, TIMELINE_ARG_OP_DIMS)->json.text, "[[8], []] ", 10);
 	assert_int_equal(arg_of(op, TIMELINE_ARG_OP_DIMS)->json.size, 9);
 	assert_memory_equal(arg_of(op, TIMELINE_ARG_OP_CONCRETE)->json.text, "[\"\", \"0.5\"]", 12);
-	assert_null(arg_of(named(&kept, "aten::mm"), TIMELINE_ARG_OP_DIMS));
+	assert_null(arg_of(slice_named(&kept, "aten::mm"), TIMELINE_ARG_OP_DIMS));
 	kept_free(&kept);
 	model_free(model);
 }
@@ -53,7 +53,7 @@ static void what_a_program_named_is_of_another_category(void **state)
 	struct model *model = ops_model();
 	struct kept kept = keep(model, -1);
 
-	assert_int_equal(named(&kept, "step \"1\"")->category, TIMELINE_NAMED_OP);
+	assert_int_equal(slice_named(&kept, "step \"1\"")->category, TIMELINE_NAMED_OP);
 	assert_int_equal(count_of_category(&kept, TIMELINE_NAMED_OP), 1);
 	assert_int_equal(count_of_category(&kept, TIMELINE_OP), 4);
 	kept_free(&kept);
@@ -65,8 +65,8 @@ static void ops_and_calls_of_a_thread_share_its_track(void **state)
 	struct model *model = ops_model();
 	struct kept kept = keep(model, -1);
 
-	assert_int_equal(named(&kept, "aten::addmm")->track, nth(&kept, TIMELINE_RUNTIME_CALL, 0)->track);
-	assert_int_equal(named(&kept, "aten::mm")->track, nth(&kept, TIMELINE_RUNTIME_CALL, 3)->track);
+	assert_int_equal(slice_named(&kept, "aten::addmm")->track, nth(&kept, TIMELINE_RUNTIME_CALL, 0)->track);
+	assert_int_equal(slice_named(&kept, "aten::mm")->track, nth(&kept, TIMELINE_RUNTIME_CALL, 3)->track);
 	kept_free(&kept);
 	model_free(model);
 }
@@ -78,8 +78,8 @@ static void calls_and_kernels_have_the_number_of_the_innermost_op(void **state)
 	struct kept kept = keep(model, -1);
 
 	for (uint32_t i = 0; i < 4; i++) {
-		assert_int_equal(nth(&kept, TIMELINE_RUNTIME_CALL, i)->op, named(&kept, names[i])->op);
-		assert_int_equal(nth(&kept, TIMELINE_KERNEL, i)->op, named(&kept, names[i])->op);
+		assert_int_equal(nth(&kept, TIMELINE_RUNTIME_CALL, i)->op, slice_named(&kept, names[i])->op);
+		assert_int_equal(nth(&kept, TIMELINE_KERNEL, i)->op, slice_named(&kept, names[i])->op);
 	}
 	assert_int_equal(nth(&kept, TIMELINE_RUNTIME_CALL, 4)->op, 0);
 	assert_int_equal(nth(&kept, TIMELINE_KERNEL, 4)->op, 0);
@@ -91,13 +91,13 @@ static void an_arrow_goes_from_the_innermost_forward_op_to_its_backward(void **s
 {
 	struct model *model = ops_model();
 	struct kept kept = keep(model, -1);
-	const struct kept_slice *backward = named(&kept, "AddmmBackward0");
+	const struct kept_slice *backward = slice_named(&kept, "AddmmBackward0");
 
 	assert_int_not_equal(backward->link.number, 0);
 	assert_int_equal(backward->link.from_ns, 115000);
-	assert_int_equal(backward->link.from_track, named(&kept, "aten::addmm")->track);
-	assert_int_equal(named(&kept, "aten::linear")->link.number, 0);
-	assert_int_equal(named(&kept, "aten::mm")->link.number, 0);
+	assert_int_equal(backward->link.from_track, slice_named(&kept, "aten::addmm")->track);
+	assert_int_equal(slice_named(&kept, "aten::linear")->link.number, 0);
+	assert_int_equal(slice_named(&kept, "aten::mm")->link.number, 0);
 	kept_free(&kept);
 	model_free(model);
 }
@@ -139,8 +139,8 @@ static void functions_drawn_from_calls_stand_beside_ops(void **state)
 	log_end(&ops.log, 1000000);
 	model = model_of(&ops.log);
 	kept = keep(model, -1);
-	assert_int_equal(kept.timeline->tracks.items[named(&kept, "train")->track].kind, TIMELINE_TRACK_PYTHON);
-	assert_string_equal(label_of(&kept, named(&kept, "train")->track), "thread 41231 Python");
+	assert_int_equal(kept.timeline->tracks.items[slice_named(&kept, "train")->track].kind, TIMELINE_TRACK_PYTHON);
+	assert_string_equal(label_of(&kept, slice_named(&kept, "train")->track), "thread 41231 Python");
 	kept_free(&kept);
 	model_free(model);
 }
@@ -155,7 +155,7 @@ static void an_op_that_was_open_says_so(void **state)
 	log_end(&ops.log, 1000000);
 	model = model_of(&ops.log);
 	kept = keep(model, -1);
-	assert_string_equal(arg_of(named(&kept, "(name not known)"), TIMELINE_ARG_END)->text, "not seen");
+	assert_string_equal(arg_of(slice_named(&kept, "(name not known)"), TIMELINE_ARG_END)->text, "not seen");
 	kept_free(&kept);
 	model_free(model);
 }

@@ -169,8 +169,8 @@ static void an_arrow_to_a_later_part_is_that_parts(void **state)
 
 /* ---- Python ------------------------------------------------------------------------------------------------------ */
 
-static void range(struct log_builder *log, uint32_t tid, uint16_t what, uint64_t ms, uint64_t id, const char *name,
-		  const char *domain)
+static void add_range(struct log_builder *log, uint32_t tid, uint16_t what, uint64_t ms, uint64_t id, const char *name,
+		      const char *domain)
 {
 	log_agent_range(log, &(struct gpt_agent_range){.time_ns = ms * MS, .id = id, .tid = tid, .what = what}, name,
 			domain);
@@ -272,8 +272,8 @@ static void what_is_open_when_the_last_part_ends_goes_until_there(void **state)
 	log_launch(&log, PID, PID, 30 * MS, 3, 2);
 	python_log_call(&log, 40, 0x9000, 0);
 	log_batch(&log, PID, PID, 45 * MS);
-	range(&log, PID, GPT_AGENT_RANGE_PUSHED, 15, 0, "epoch", "");
-	range(&log, PID, GPT_AGENT_RANGE_POPPED, 35, 0, "", "");
+	add_range(&log, PID, GPT_AGENT_RANGE_PUSHED, 15, 0, "epoch", "");
+	add_range(&log, PID, GPT_AGENT_RANGE_POPPED, 35, 0, "", "");
 	log_end(&log, 50 * MS);
 	model = model_of(&log);
 	cut.of = trace_cut_at(model, &cut_ns, 1);
@@ -303,19 +303,19 @@ static void ranges_keep_row_and_number_over_parts(void **state)
 	log_launch(&log, PID, PID, 1 * MS, 1, 1);
 	log_launch(&log, PID, TID, 2 * MS, 1, 2);
 	log_batch(&log, PID, PID, 49 * MS);
-	range(&log, TID, GPT_AGENT_RANGE_PUSHED, 8, 0, "other thread", "library");
-	range(&log, PID, GPT_AGENT_RANGE_PUSHED, 10, 0, "outer", "");
-	range(&log, PID, GPT_AGENT_RANGE_PUSHED, 11, 0, "inner", "");
-	range(&log, PID, GPT_AGENT_RANGE_MARK, 12, 0, "mark", "");
-	range(&log, PID, GPT_AGENT_RANGE_POPPED, 13, 0, "", "");
-	range(&log, PID, GPT_AGENT_RANGE_STARTED, 14, 1, "first", "");
-	range(&log, PID, GPT_AGENT_RANGE_STARTED, 15, 2, "second", "");
-	range(&log, PID, GPT_AGENT_RANGE_ENDED, 16, 1, "", "");
-	range(&log, PID, GPT_AGENT_RANGE_STARTED, 17, 3, "third, where the first was", "");
-	range(&log, PID, GPT_AGENT_RANGE_STARTED, 18, 4, "fourth", "library");
-	range(&log, PID, GPT_AGENT_RANGE_POPPED, 20, 0, "", "");
-	range(&log, PID, GPT_AGENT_RANGE_PUSHED, 21, 0, "outer again", "");
-	range(&log, TID, GPT_AGENT_RANGE_POPPED, 30, 0, "", "library");
+	add_range(&log, TID, GPT_AGENT_RANGE_PUSHED, 8, 0, "other thread", "library");
+	add_range(&log, PID, GPT_AGENT_RANGE_PUSHED, 10, 0, "outer", "");
+	add_range(&log, PID, GPT_AGENT_RANGE_PUSHED, 11, 0, "inner", "");
+	add_range(&log, PID, GPT_AGENT_RANGE_MARK, 12, 0, "mark", "");
+	add_range(&log, PID, GPT_AGENT_RANGE_POPPED, 13, 0, "", "");
+	add_range(&log, PID, GPT_AGENT_RANGE_STARTED, 14, 1, "first", "");
+	add_range(&log, PID, GPT_AGENT_RANGE_STARTED, 15, 2, "second", "");
+	add_range(&log, PID, GPT_AGENT_RANGE_ENDED, 16, 1, "", "");
+	add_range(&log, PID, GPT_AGENT_RANGE_STARTED, 17, 3, "third, where the first was", "");
+	add_range(&log, PID, GPT_AGENT_RANGE_STARTED, 18, 4, "fourth", "library");
+	add_range(&log, PID, GPT_AGENT_RANGE_POPPED, 20, 0, "", "");
+	add_range(&log, PID, GPT_AGENT_RANGE_PUSHED, 21, 0, "outer again", "");
+	add_range(&log, TID, GPT_AGENT_RANGE_POPPED, 30, 0, "", "library");
 	log_end(&log, 50 * MS);
 	model = model_of(&log);
 	assert_int_equal(model->range_count, 9);

@@ -3,7 +3,7 @@
 #include "timeline_of.h"
 #include "python_log.h"
 
-static void launch(struct log_builder *log, uint64_t ms, uint64_t stack)
+static void add_launch(struct log_builder *log, uint64_t ms, uint64_t stack)
 {
 	static uint32_t corr;
 
@@ -31,9 +31,9 @@ static void a_function_runs_while_its_caller_stays_on_the_line(void **state)
 	struct kept kept;
 
 	python_log_begin(&log);
-	launch(&log, 10, 1);
-	launch(&log, 20, 1);
-	launch(&log, 30, 2); /* step has moved on, so this is another run of forward */
+	add_launch(&log, 10, 1);
+	add_launch(&log, 20, 1);
+	add_launch(&log, 30, 2); /* step has moved on, so this is another run of forward */
 	log_end(&log, 50 * MS);
 	model = model_of(&log);
 	kept = keep(model, -1);
@@ -82,7 +82,7 @@ static void traced_functions_are_exact_and_what_was_open_before_is_drawn_around_
 	python_log_begin(&log);
 	python_log_call(&log, 10, 0x9000, STEP);
 	python_log_call(&log, 12, 0x8000, FORWARD);
-	launch(&log, 13, 1);
+	add_launch(&log, 13, 1);
 	python_log_call(&log, 16, 0x8000, 0);
 	python_log_call(&log, 18, 0x9000, 0);
 	python_log_call(&log, 40, 0x9000, STEP);
@@ -109,7 +109,7 @@ static void frames_that_were_left_out_are_a_slice_without_a_function(void **stat
 	python_log_begin(&log);
 	log_stack_truncated(&log, PID, 4, 2,
 			    (struct gpt_pyframe[]){{.code = FORWARD, .lasti = 4}, {.code = STEP, .lasti = 6}});
-	launch(&log, 10, 4);
+	add_launch(&log, 10, 4);
 	log_end(&log, 50 * MS);
 	model = model_of(&log);
 	kept = keep(model, -1);
@@ -119,7 +119,7 @@ static void frames_that_were_left_out_are_a_slice_without_a_function(void **stat
 	model_free(model);
 }
 
-static void range(struct log_builder *log, uint16_t what, uint64_t ms, uint64_t id, const char *name)
+static void add_range(struct log_builder *log, uint16_t what, uint64_t ms, uint64_t id, const char *name)
 {
 	log_agent_range(log, &(struct gpt_agent_range){.time_ns = ms * MS, .id = id, .tid = PID, .what = what}, name,
 			"");
@@ -134,14 +134,14 @@ static void pushed_ranges_nest_and_started_ones_have_rows(void **state)
 	python_log_begin(&log);
 	log_process(&log, PID, 1, 5, 1, 0x30c, "python3", "", "", "");
 	log_batch(&log, PID, PID, 49 * MS);
-	range(&log, GPT_AGENT_RANGE_PUSHED, 10, 0, "outer");
-	range(&log, GPT_AGENT_RANGE_PUSHED, 11, 0, "inner");
-	range(&log, GPT_AGENT_RANGE_MARK, 12, 0, "mark");
-	range(&log, GPT_AGENT_RANGE_POPPED, 13, 0, "");
-	range(&log, GPT_AGENT_RANGE_POPPED, 14, 0, "");
-	range(&log, GPT_AGENT_RANGE_STARTED, 20, 1, "first");
-	range(&log, GPT_AGENT_RANGE_STARTED, 21, 2, "second");
-	range(&log, GPT_AGENT_RANGE_ENDED, 22, 1, "");
+	add_range(&log, GPT_AGENT_RANGE_PUSHED, 10, 0, "outer");
+	add_range(&log, GPT_AGENT_RANGE_PUSHED, 11, 0, "inner");
+	add_range(&log, GPT_AGENT_RANGE_MARK, 12, 0, "mark");
+	add_range(&log, GPT_AGENT_RANGE_POPPED, 13, 0, "");
+	add_range(&log, GPT_AGENT_RANGE_POPPED, 14, 0, "");
+	add_range(&log, GPT_AGENT_RANGE_STARTED, 20, 1, "first");
+	add_range(&log, GPT_AGENT_RANGE_STARTED, 21, 2, "second");
+	add_range(&log, GPT_AGENT_RANGE_ENDED, 22, 1, "");
 	log_end(&log, 50 * MS);
 	model = model_of(&log);
 	kept = keep(model, -1);

@@ -25,7 +25,7 @@ static struct kept keep_samples(struct model *model, struct model_sample *sample
 	return kept;
 }
 
-static void end(struct kept *kept, struct model *model)
+static void free_all(struct kept *kept, struct model *model)
 {
 	kept_free(kept);
 	model->samples = NULL;
@@ -60,7 +60,7 @@ static void a_sample_is_the_period_that_ended_with_it_beside_its_thread(void **s
 	assert_int_equal(arg_of(slice, TIMELINE_ARG_PERIOD)->number, 300);
 	assert_null(arg_of(slice, TIMELINE_ARG_IN_KERNEL));
 	assert_null(arg_of(slice, TIMELINE_ARG_NATIVE_FUNCTION));
-	end(&kept, model);
+	free_all(&kept, model);
 }
 
 static void samples_of_a_thread_do_not_overlap(void **state)
@@ -78,7 +78,7 @@ static void samples_of_a_thread_do_not_overlap(void **state)
 	assert_span(&kept, model, 3, 600, 900);
 	assert_int_equal(nth(&kept, TIMELINE_CPU_SAMPLE, 0)->track, nth(&kept, TIMELINE_CPU_SAMPLE, 2)->track);
 	assert_int_not_equal(nth(&kept, TIMELINE_CPU_SAMPLE, 0)->track, nth(&kept, TIMELINE_CPU_SAMPLE, 3)->track);
-	end(&kept, model);
+	free_all(&kept, model);
 }
 
 static void a_sample_does_not_go_back_over_a_wait_or_before_the_recording(void **state)
@@ -101,7 +101,7 @@ static void a_sample_does_not_go_back_over_a_wait_or_before_the_recording(void *
 	kept = keep_samples(model, samples, 2);
 	assert_span(&kept, model, 0, 0, 100);
 	assert_span(&kept, model, 1, 850, 900);
-	end(&kept, model);
+	free_all(&kept, model);
 }
 
 static void a_sample_without_python_has_the_name_of_what_ran(void **state)
@@ -121,7 +121,7 @@ static void a_sample_without_python_has_the_name_of_what_ran(void **state)
 	assert_true(arg_of(nth(&kept, TIMELINE_CPU_SAMPLE, 1), TIMELINE_ARG_IN_KERNEL)->truth);
 	assert_string_equal(arg_of(nth(&kept, TIMELINE_CPU_SAMPLE, 1), TIMELINE_ARG_NO_STACK)->text,
 			    "not a Python thread");
-	end(&kept, model);
+	free_all(&kept, model);
 }
 
 static void samples_of_other_processes_are_left_out(void **state)
@@ -134,7 +134,7 @@ static void samples_of_other_processes_are_left_out(void **state)
 	model->sample_count = 1;
 	kept = keep(model, 1);
 	assert_int_equal(count_of_category(&kept, TIMELINE_CPU_SAMPLE), 0);
-	end(&kept, model);
+	free_all(&kept, model);
 }
 
 int main(void)

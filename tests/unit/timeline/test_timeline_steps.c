@@ -40,7 +40,7 @@ static void beside_an_op_that_does_not_nest_they_have_a_track_of_their_own(void 
 	struct found found;
 	struct kept kept;
 
-	op(&ops, COPY, 190, 205); /* from step 1 into step 2, around the optimizer */
+	add_op(&ops, COPY, 190, 205); /* from step 1 into step 2, around the optimizer */
 	kept = keep_trace(find(&found, &ops));
 	assert_string_equal(label_of(&kept, nth(&kept, TIMELINE_STEP, 0)->track), "thread 41231 steps");
 	kept_free(&kept);
@@ -53,7 +53,7 @@ static void an_op_around_all_of_them_nests(void **state)
 	struct found found;
 	struct kept kept;
 
-	op(&ops, COPY, 100, 800);
+	add_op(&ops, COPY, 100, 800);
 	kept = keep_trace(find(&found, &ops));
 	assert_int_equal(nth(&kept, TIMELINE_STEP, 0)->track, nth(&kept, TIMELINE_OP, 0)->track);
 	kept_free(&kept);
@@ -86,7 +86,7 @@ static void steps_are_the_same_however_the_trace_is_divided(void **state)
 	struct kept one, many;
 	int fd;
 
-	op(&ops, COPY, 455, 505); /* ends after its step */
+	add_op(&ops, COPY, 455, 505); /* ends after its step */
 	log_end(&ops.log, 1000000);
 	fd = log_fd(&ops.log);
 	one = keep_divided(fd, &whole);

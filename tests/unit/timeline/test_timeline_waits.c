@@ -28,7 +28,7 @@ static struct kept keep_waits(struct model *model, struct model_wait *waits, uin
 	return kept;
 }
 
-static void end(struct kept *kept, struct model *model)
+static void free_all(struct kept *kept, struct model *model)
 {
 	kept_free(kept);
 	model->waits = NULL;
@@ -69,7 +69,7 @@ static void a_wait_stands_beside_its_thread_with_reason_stack_and_waker(void **s
 	assert_non_null(arg_of(slice, TIMELINE_ARG_WAKER_LINE));
 	assert_null(arg_of(slice, TIMELINE_ARG_END));
 	assert_null(arg_of(slice, TIMELINE_ARG_BEGIN));
-	end(&kept, model);
+	free_all(&kept, model);
 }
 
 static void what_is_not_known_of_a_wait_is_not_there(void **state)
@@ -92,7 +92,7 @@ static void what_is_not_known_of_a_wait_is_not_there(void **state)
 	assert_null(arg_of(slice, TIMELINE_ARG_WAKER_LINE));
 	assert_null(arg_of(slice, TIMELINE_ARG_RUNNABLE));
 	assert_null(arg_of(slice, TIMELINE_ARG_HOLDER));
-	end(&kept, model);
+	free_all(&kept, model);
 }
 
 static void a_wait_from_before_the_recording_is_drawn_from_its_start_on(void **state)
@@ -109,7 +109,7 @@ static void a_wait_from_before_the_recording_is_drawn_from_its_start_on(void **s
 	assert_int_equal(nth(&kept, TIMELINE_OFF_CPU, 0)->start_ns, model->start_ns);
 	assert_string_equal(arg_of(nth(&kept, TIMELINE_OFF_CPU, 0), TIMELINE_ARG_BEGIN)->text, "before the trace");
 	assert_int_equal(kept.timeline->start_ns, start_ns);
-	end(&kept, model);
+	free_all(&kept, model);
 }
 
 /* No kernel reports such waits, but a log may hold them. */
@@ -122,7 +122,7 @@ static void waits_of_a_thread_that_overlap_are_on_rows(void **state)
 	assert_string_equal(label_of(&kept, nth(&kept, TIMELINE_OFF_CPU, 0)->track), "thread 41230 waits");
 	assert_string_equal(label_of(&kept, nth(&kept, TIMELINE_OFF_CPU, 1)->track), "thread 41230 waits (overlap 1)");
 	assert_string_equal(label_of(&kept, nth(&kept, TIMELINE_OFF_CPU, 2)->track), "thread 41230 waits");
-	end(&kept, model);
+	free_all(&kept, model);
 }
 
 static void waits_of_other_processes_are_left_out(void **state)
@@ -135,7 +135,7 @@ static void waits_of_other_processes_are_left_out(void **state)
 	model->wait_count = 1;
 	kept = keep(model, 1);
 	assert_int_equal(count_of_category(&kept, TIMELINE_OFF_CPU), 0);
-	end(&kept, model);
+	free_all(&kept, model);
 }
 
 int main(void)

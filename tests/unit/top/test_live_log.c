@@ -35,7 +35,7 @@ static void write_second(struct log_writer *writer, uint64_t second)
 	assert_int_equal(log_writer_settle(writer), 0);
 }
 
-static struct log_writer *begin(int fd)
+static struct log_writer *begin_log(int fd)
 {
 	struct log_writer *writer = log_writer_open(fd);
 
@@ -46,7 +46,7 @@ static struct log_writer *begin(int fd)
 static void what_is_flushed_is_seen(void **state)
 {
 	int fd = make_file();
-	struct log_writer *writer = begin(fd);
+	struct log_writer *writer = begin_log(fd);
 	struct live_log live;
 	uint64_t from_ns, to_ns;
 
@@ -80,7 +80,7 @@ static uint64_t disk_bytes(int fd)
 static void the_disk_gets_back_what_is_old_and_the_last_seconds_can_be_read(void **state)
 {
 	int fd = make_file();
-	struct log_writer *writer = begin(fd);
+	struct log_writer *writer = begin_log(fd);
 	struct kept_tables tables;
 	struct live_log live;
 	uint64_t before, from_ns, to_ns;

@@ -23,7 +23,7 @@ struct shown {
 	struct top_page page;
 };
 
-static int begin(void **state)
+static int begin_test(void **state)
 {
 	struct model *model = sample_model(2, 20);
 	struct shown *shown = calloc(1, sizeof(*shown));
@@ -46,7 +46,7 @@ static int begin(void **state)
 	return 0;
 }
 
-static int end(void **state)
+static int end_test(void **state)
 {
 	struct shown *shown = *state;
 
@@ -57,24 +57,24 @@ static int end(void **state)
 	return 0;
 }
 
-static void show(struct shown *shown, unsigned width, unsigned height)
+static void show_page(struct shown *shown, unsigned width, unsigned height)
 {
 	top_page_free(&shown->page);
 	top_page_make(&shown->page, &shown->view, &shown->data, width, height);
 }
 
-static enum top_request press(struct shown *shown, uint32_t key)
+static enum top_request press_key(struct shown *shown, uint32_t key)
 {
 	enum top_request request = top_view_key(&shown->view, &shown->data, key);
 
-	show(shown, 80, 24);
+	show_page(shown, 80, 24);
 	return request;
 }
 
-static void type(struct shown *shown, const char *text)
+static void type_text(struct shown *shown, const char *text)
 {
 	for (; *text; text++)
-		press(shown, (uint32_t)*text);
+		press_key(shown, (uint32_t)*text);
 }
 
 static const char *line_with(const struct shown *shown, const char *text)
@@ -85,7 +85,7 @@ static const char *line_with(const struct shown *shown, const char *text)
 	return NULL;
 }
 
-static const char *chosen(const struct shown *shown)
+static const char *chosen_line(const struct shown *shown)
 {
 	for (size_t i = 0; i < shown->page.lines.count; i++)
 		if (shown->page.lines.items[i].look == TOP_CHOSEN)
@@ -100,8 +100,8 @@ static void a_page_fills_the_terminal_and_no_more(void **state)
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
 		for (unsigned tab = 0; tab < 10; tab++) {
-			press(shown, '0' + tab);
-			show(shown, sizes[i][0], sizes[i][1]);
+			press_key(shown, '0' + tab);
+			show_page(shown, sizes[i][0], sizes[i][1]);
 			assert_int_equal(shown->page.lines.count, sizes[i][1]);
 			text_begin();
 			for (size_t k = 0; k < shown->page.lines.count; k++)
@@ -114,7 +114,7 @@ static void the_head_says_what_is_traced_how_busy_the_gpu_was_and_why_it_idled(v
 {
 	struct shown *shown = *state;
 
-	show(shown, 120, 24);
+	show_page(shown, 120, 24);
 	assert_non_null(line_with(shown, "gputrace top  pid 41230   the 2.0 s up to "));
 	assert_non_null(line_with(shown, "every 500.0 ms"));
 	assert_non_null(line_with(shown, "GPU 0 [#"));
@@ -125,10 +125,10 @@ static void the_verdict_is_below_the_title(void **state)
 {
 	struct shown *shown = *state;
 
-	show(shown, 80, 24);
+	show_page(shown, 80, 24);
 	assert_memory_equal(shown->page.lines.items[1].text, "1. ", 3);
 	assert_non_null(strstr(shown->page.lines.items[1].text, "train.py:"));
-	show(shown, 80, 16);
+	show_page(shown, 80, 16);
 	assert_null(line_with(shown, "\n3. "));
 }
 
@@ -138,7 +138,7 @@ static void no_cause_of_idle_time_is_without_a_name(void **state)
 	struct shown *shown = *state;
 	const char *line;
 
-	show(shown, 200, 24);
+	show_page(shown, 200, 24);
 	line = line_with(shown, "idle: ");
 	assert_non_null(line);
 	for (const char *at = line + strlen("idle: "); at; at = strstr(at, ", ") ? strstr(at, ", ") + 2 : NULL)
@@ -173,8 +173,8 @@ static void no_line_number_is_cut_however_narrow_the_screen_is(void **state)
 
 			if (!table)
 				continue;
-			press(shown, '1' + tab);
-			show(shown, width, 40);
+			press_key(shown, '1' + tab);
+			show_page(shown, width, 40);
 			check_rows(shown, table, width);
 		}
 }
@@ -184,7 +184,7 @@ static void before_the_first_records_it_says_so(void **state)
 	struct shown *shown = *state;
 
 	shown->data.span_ns = 0;
-	show(shown, 80, 24);
+	show_page(shown, 80, 24);
 	assert_non_null(line_with(shown, "waiting for the first records"));
 }
 
@@ -192,12 +192,12 @@ static void digits_and_arrows_choose_a_table(void **state)
 {
 	struct shown *shown = *state;
 
-	press(shown, '4');
+	press_key(shown, '4');
 	assert_non_null(line_with(shown, "[4 kernels]"));
 	assert_non_null(line_with(shown, "triton_poi_fused_relu_0"));
-	press(shown, TOP_KEY_LEFT);
+	press_key(shown, TOP_KEY_LEFT);
 	assert_non_null(line_with(shown, "[3 idle]"));
-	press(shown, TOP_KEY_RIGHT);
+	press_key(shown, TOP_KEY_RIGHT);
 	assert_non_null(line_with(shown, "[4 kernels]"));
 }
 
@@ -206,15 +206,15 @@ static void rows_are_sorted_by_the_column_that_s_chooses(void **state)
 	struct shown *shown = *state;
 	char *first;
 
-	press(shown, '4');
-	first = strdup(chosen(shown));
-	press(shown, 's');
+	press_key(shown, '4');
+	first = strdup(chosen_line(shown));
+	press_key(shown, 's');
 	assert_non_null(line_with(shown, "sorted by ms"));
-	assert_string_equal(chosen(shown), first);
-	press(shown, 'r');
-	assert_string_not_equal(chosen(shown), first);
+	assert_string_equal(chosen_line(shown), first);
+	press_key(shown, 'r');
+	assert_string_not_equal(chosen_line(shown), first);
 	for (int i = 0; i < 10 && !line_with(shown, "in the order of the report"); i++)
-		press(shown, 's');
+		press_key(shown, 's');
 	assert_non_null(line_with(shown, "in the order of the report"));
 	free(first);
 }
@@ -224,20 +224,20 @@ static void a_filter_leaves_the_rows_with_its_text(void **state)
 	struct shown *shown = *state;
 	enum top_time time;
 
-	press(shown, '4');
-	type(shown, "/TRITON");
+	press_key(shown, '4');
+	type_text(shown, "/TRITON");
 	assert_non_null(line_with(shown, "rows with: TRITON_"));
-	press(shown, TOP_KEY_BACKSPACE);
-	press(shown, TOP_KEY_ENTER);
+	press_key(shown, TOP_KEY_BACKSPACE);
+	press_key(shown, TOP_KEY_ENTER);
 	assert_non_null(line_with(shown, "triton_poi_fused_relu_0"));
 	assert_null(line_with(shown, "Memcpy"));
-	type(shown, "/nothing has this");
-	press(shown, TOP_KEY_ENTER);
-	assert_string_equal(chosen(shown), "");
-	assert_int_equal(press(shown, TOP_KEY_ENTER), TOP_OPEN_STACKS);
+	type_text(shown, "/nothing has this");
+	press_key(shown, TOP_KEY_ENTER);
+	assert_string_equal(chosen_line(shown), "");
+	assert_int_equal(press_key(shown, TOP_KEY_ENTER), TOP_OPEN_STACKS);
 	assert_null(top_row_needle(&shown->view, &shown->data, &time));
-	press(shown, '/');
-	press(shown, TOP_KEY_ESCAPE);
+	press_key(shown, '/');
+	press_key(shown, TOP_KEY_ESCAPE);
 	assert_non_null(line_with(shown, "triton_poi_fused_relu_0"));
 }
 
@@ -246,14 +246,14 @@ static void the_chosen_row_stays_on_a_small_page(void **state)
 	struct shown *shown = *state;
 	char *last;
 
-	press(shown, '4');
-	press(shown, TOP_KEY_END);
-	last = strdup(chosen(shown));
-	show(shown, 80, 8);
-	assert_string_equal(chosen(shown), last);
-	press(shown, TOP_KEY_HOME);
-	press(shown, TOP_KEY_UP);
-	assert_string_not_equal(chosen(shown), last);
+	press_key(shown, '4');
+	press_key(shown, TOP_KEY_END);
+	last = strdup(chosen_line(shown));
+	show_page(shown, 80, 8);
+	assert_string_equal(chosen_line(shown), last);
+	press_key(shown, TOP_KEY_HOME);
+	press_key(shown, TOP_KEY_UP);
+	assert_string_not_equal(chosen_line(shown), last);
 	free(last);
 }
 
@@ -299,10 +299,10 @@ static void the_stacks_of_a_row_are_of_the_time_that_its_table_has(void **state)
 	struct shown *shown = *state;
 	enum top_time time;
 
-	press(shown, '1');
+	press_key(shown, '1');
 	free(top_row_needle(&shown->view, &shown->data, &time));
 	assert_int_equal(time, TOP_GPU_TIME);
-	press(shown, '3');
+	press_key(shown, '3');
 	free(top_row_needle(&shown->view, &shown->data, &time));
 	assert_int_equal(time, TOP_IDLE_TIME);
 }
@@ -313,14 +313,14 @@ static void the_stacks_of_a_line_are_found_by_file_and_number_those_of_a_kernel_
 	enum top_time time;
 	char *needle;
 
-	press(shown, '1');
-	assert_int_equal(press(shown, TOP_KEY_ENTER), TOP_OPEN_STACKS);
+	press_key(shown, '1');
+	assert_int_equal(press_key(shown, TOP_KEY_ENTER), TOP_OPEN_STACKS);
 	needle = top_row_needle(&shown->view, &shown->data, &time);
 	assert_true(*needle == '(' && strchr(needle, ':'));
 	free(needle);
-	press(shown, '4');
-	type(shown, "/triton");
-	press(shown, TOP_KEY_ENTER);
+	press_key(shown, '4');
+	type_text(shown, "/triton");
+	press_key(shown, TOP_KEY_ENTER);
 	needle = top_row_needle(&shown->view, &shown->data, &time);
 	assert_string_equal(needle, ";triton_poi_fused_relu_0");
 	free(needle);
@@ -330,18 +330,18 @@ static void other_keys_stop_write_help_and_end(void **state)
 {
 	struct shown *shown = *state;
 
-	press(shown, ' ');
-	show(shown, 120, 24);
+	press_key(shown, ' ');
+	show_page(shown, 120, 24);
 	assert_non_null(line_with(shown, "[stopped: Space goes on]"));
-	press(shown, ' ');
-	show(shown, 120, 24);
+	press_key(shown, ' ');
+	show_page(shown, 120, 24);
 	assert_null(line_with(shown, "[stopped"));
-	assert_int_equal(press(shown, 'w'), TOP_WRITE);
-	press(shown, '?');
+	assert_int_equal(press_key(shown, 'w'), TOP_WRITE);
+	press_key(shown, '?');
 	assert_non_null(line_with(shown, "write the last 30 s as a Chrome trace"));
-	press(shown, TOP_KEY_ESCAPE);
+	press_key(shown, TOP_KEY_ESCAPE);
 	assert_null(line_with(shown, "write the last 30 s as a Chrome trace"));
-	assert_int_equal(press(shown, 'q'), TOP_QUIT);
+	assert_int_equal(press_key(shown, 'q'), TOP_QUIT);
 }
 
 static void a_block_has_the_first_rows_of_the_tables_that_matter(void **state)
@@ -360,7 +360,7 @@ static void a_block_has_the_first_rows_of_the_tables_that_matter(void **state)
 	free(text);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin_test, end_test)
 
 int main(void)
 {

@@ -25,7 +25,7 @@
 static char bytes[HTTP_REQUEST_MAX + 1];
 static struct http_request request;
 
-static enum http_parsed parse(const char *text)
+static enum http_parsed parse_request(const char *text)
 {
 	size_t size = strlen(text);
 
@@ -36,12 +36,13 @@ static enum http_parsed parse(const char *text)
 static void a_get_is_taken_apart_into_path_query_and_host(void **state)
 {
 	(void)state;
-	assert_int_equal(parse("GET /t/slices?from=1&to=20 HTTP/1.1\r\nAccept: */*\r\nhOST:  127.0.0.1:80\r\n\r\n"),
-			 HTTP_WHOLE);
+	assert_int_equal(
+		parse_request("GET /t/slices?from=1&to=20 HTTP/1.1\r\nAccept: */*\r\nhOST:  127.0.0.1:80\r\n\r\n"),
+		HTTP_WHOLE);
 	assert_string_equal(request.path, "/t/slices");
 	assert_string_equal(request.query, "from=1&to=20");
 	assert_string_equal(request.host, "127.0.0.1:80");
-	assert_int_equal(parse("GET / HTTP/1.0\r\n\r\n"), HTTP_WHOLE);
+	assert_int_equal(parse_request("GET / HTTP/1.0\r\n\r\n"), HTTP_WHOLE);
 	assert_string_equal(request.host, "");
 }
 
@@ -54,7 +55,7 @@ static void a_request_is_whole_only_with_its_last_byte(void **state)
 		memcpy(bytes, whole, i);
 		assert_int_equal(http_request_parse(bytes, i, &request), HTTP_MORE);
 	}
-	assert_int_equal(parse(whole), HTTP_WHOLE);
+	assert_int_equal(parse_request(whole), HTTP_WHOLE);
 }
 
 static void what_is_no_plain_get_is_refused(void **state)
@@ -78,7 +79,7 @@ static void what_is_no_plain_get_is_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		assert_int_equal(parse(rows[i].text), rows[i].parsed);
+		assert_int_equal(parse_request(rows[i].text), rows[i].parsed);
 	memset(bytes, 'a', HTTP_REQUEST_MAX);
 	assert_int_equal(http_request_parse(bytes, HTTP_REQUEST_MAX, &request), HTTP_TOO_LONG);
 }
@@ -91,8 +92,9 @@ static void parameters_are_numbers_lists_and_decoded_text(void **state)
 
 	(void)state;
 	assert_int_equal(
-		parse("GET /?a=12&b=x&big=99999999999999999999&l=1,2,3,4&t=%41+b%2f&nul=%00&cut=abcdefghijk&bad=%4 "
-		      "HTTP/1.1\r\n\r\n"),
+		parse_request(
+			"GET /?a=12&b=x&big=99999999999999999999&l=1,2,3,4&t=%41+b%2f&nul=%00&cut=abcdefghijk&bad=%4 "
+			"HTTP/1.1\r\n\r\n"),
 		HTTP_WHOLE);
 	assert_true(http_query_number(&request, "a", &number));
 	assert_int_equal(number, 12);
@@ -121,7 +123,7 @@ struct running {
 	int stop;
 };
 
-static const char *answer(void *context, const struct http_request *asked, struct sink *body)
+static const char *answer_fixed(void *context, const struct http_request *asked, struct sink *body)
 {
 	(void)context;
 	if (!strcmp(asked->path, "large")) {
@@ -135,27 +137,27 @@ static const char *answer(void *context, const struct http_request *asked, struc
 	return "text/html";
 }
 
-static void *run(void *context)
+static void *run_server(void *context)
 {
-	const struct server_handler handler = {.answer = answer};
+	const struct server_handler handler = {.answer = answer_fixed};
 	struct running *running = context;
 
 	assert_int_equal(server_run(running->server, running->stop, -1, &handler), 0);
 	return NULL;
 }
 
-static int start(void **state)
+static int start_server(void **state)
 {
 	struct running *running = calloc(1, sizeof(*running));
 
 	running->stop = eventfd(0, 0);
 	assert_int_equal(server_open(0, &running->server), 0);
-	assert_int_equal(thread_start(run, running, 0, &running->thread), 0);
+	assert_int_equal(thread_start(run_server, running, 0, &running->thread), 0);
 	*state = running;
 	return 0;
 }
 
-static int stop(void **state)
+static int stop_server(void **state)
 {
 	struct running *running = *state;
 
@@ -179,7 +181,7 @@ static int connect_to(const struct running *running)
 }
 
 /* Reads until the end, keeps what fits in `size`; returns the number of bytes read. */
-static size_t receive(int fd, char *text, size_t size)
+static size_t receive_all(int fd, char *text, size_t size)
 {
 	char rest[65536];
 	size_t all = 0;
@@ -195,7 +197,7 @@ static size_t receive(int fd, char *text, size_t size)
 	return all;
 }
 
-static void ask(int fd, const char *path, const char *host)
+static void ask_server(int fd, const char *path, const char *host)
 {
 	char text[1024];
 	int length = snprintf(text, sizeof(text), "GET %s HTTP/1.1\r\nHost: %s\r\n\r\n", path, host);
@@ -212,8 +214,8 @@ static void every_answer_says_what_its_page_may_do(void **state)
 	for (unsigned i = 0; i < 2; i++) {
 		int fd = connect_to(running);
 
-		ask(fd, i ? "/" : path, "localhost");
-		receive(fd, text, sizeof(text));
+		ask_server(fd, i ? "/" : path, "localhost");
+		receive_all(fd, text, sizeof(text));
 		assert_non_null(strstr(text,
 				       "\r\nContent-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; "
 				       "script-src 'unsafe-inline'; connect-src 'self'\r\n"));
@@ -225,8 +227,8 @@ static const char *status_of(const struct running *running, const char *path, co
 	static char text[2048];
 	int fd = connect_to(running);
 
-	ask(fd, path, host);
-	receive(fd, text, sizeof(text));
+	ask_server(fd, path, host);
+	receive_all(fd, text, sizeof(text));
 	assert_int_equal(strncmp(text, "HTTP/1.1 ", 9), 0);
 	text[12] = '\0';
 	return text + 9;
@@ -276,10 +278,10 @@ static void who_is_slow_or_says_nothing_does_not_hold_up_others(void **state)
 		assert_int_equal(write(silent[i], "GET /", 5), 5);
 	}
 	slow = connect_to(running);
-	ask(slow, path, host);
+	ask_server(slow, path, host);
 	snprintf(path, sizeof(path), "/%s/", server_token(running->server));
 	assert_string_equal(status_of(running, path, host), "200");
-	assert_true(receive(slow, text, sizeof(text)) > LARGE);
+	assert_true(receive_all(slow, text, sizeof(text)) > LARGE);
 	for (size_t i = 0; i < 40; i++)
 		close(silent[i]);
 }
@@ -305,11 +307,12 @@ int main(void)
 		cmocka_unit_test(a_request_is_whole_only_with_its_last_byte),
 		cmocka_unit_test(what_is_no_plain_get_is_refused),
 		cmocka_unit_test(parameters_are_numbers_lists_and_decoded_text),
-		cmocka_unit_test_setup_teardown(every_answer_says_what_its_page_may_do, start, stop),
-		cmocka_unit_test_setup_teardown(only_who_knows_the_token_and_calls_this_host_gets_an_answer, start,
-						stop),
-		cmocka_unit_test_setup_teardown(who_is_slow_or_says_nothing_does_not_hold_up_others, start, stop),
-		cmocka_unit_test_setup_teardown(it_listens_on_loopback_alone, start, stop),
+		cmocka_unit_test_setup_teardown(every_answer_says_what_its_page_may_do, start_server, stop_server),
+		cmocka_unit_test_setup_teardown(only_who_knows_the_token_and_calls_this_host_gets_an_answer,
+						start_server, stop_server),
+		cmocka_unit_test_setup_teardown(who_is_slow_or_says_nothing_does_not_hold_up_others, start_server,
+						stop_server),
+		cmocka_unit_test_setup_teardown(it_listens_on_loopback_alone, start_server, stop_server),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -81,7 +81,7 @@ static struct trace *open_trace(int fd, const struct trace_division *division, c
 /* ---- answers to a browser ---------------------------------------------------------------------------------------- */
 
 /* The caller frees it. */
-static char *answer(struct view *view, const char *path, const char *query)
+static char *answer_query(struct view *view, const char *path, const char *query)
 {
 	struct http_request request = {.path = path, .query = query};
 	struct sink body;
@@ -97,7 +97,7 @@ static char *answer(struct view *view, const char *path, const char *query)
 
 static void assert_answer(struct view *view, const char *path, const char *query, const char *part, bool is_there)
 {
-	char *text = answer(view, path, query);
+	char *text = answer_query(view, path, query);
 
 	if (!!strstr(text, part) != is_there)
 		fail_msg("%s?%s: %s", path, query, text);
@@ -174,7 +174,7 @@ static bool is_on_gpu(struct view *view, uint64_t track)
 
 /* ---- a view of the log ------------------------------------------------------------------------------------------ */
 
-static void expect(struct view *view, int fd, struct gpt_places *places)
+static void expect_span(struct view *view, int fd, struct gpt_places *places)
 {
 	struct gpt_span span;
 
@@ -186,7 +186,7 @@ static void expect(struct view *view, int fd, struct gpt_places *places)
 	gpt_places_choose(places, 0);
 }
 
-static void sample(struct view *view, int fd, const struct gpt_place *place)
+static void sample_place(struct view *view, int fd, const struct gpt_place *place)
 {
 	const struct log_restriction wanted = gpt_restrict_to_place(place);
 	struct trace *trace = open_trace(fd, NULL, &wanted);
@@ -204,9 +204,9 @@ static struct view *sampled_view(int fd)
 	struct view *view = view_new("log");
 	struct gpt_places places;
 
-	expect(view, fd, &places);
+	expect_span(view, fd, &places);
 	for (uint32_t i = 0; i < places.first; i++)
-		sample(view, fd, &places.list.items[places.chosen.items[i]]);
+		sample_place(view, fd, &places.list.items[places.chosen.items[i]]);
 	zoom_show_samples(view_zoom(view));
 	gpt_places_free(&places);
 	return view;
@@ -271,8 +271,8 @@ static void nothing_is_shown_before_the_first_places_are_all_read(void **state)
 	struct gpt_places places;
 
 	(void)state;
-	expect(view, fd, &places);
-	sample(view, fd, &places.list.items[places.chosen.items[0]]);
+	expect_span(view, fd, &places);
+	sample_place(view, fd, &places.list.items[places.chosen.items[0]]);
 	assert_answer(view, "tracks", "", "\"tracks\":[]", true);
 	assert_answer(view, "slices", ALL "100", "\"rows\":[]", true);
 	zoom_show_samples(view_zoom(view));
@@ -298,7 +298,7 @@ static void the_first_picture_has_what_only_a_late_part_of_the_log_has(void **st
 	assert_answer(view, "find", "text=late&after=0", "\"start\"", true);
 	assert_answer(view, "find", "text=rare&after=0", "\"start\"", true);
 	snprintf(query, sizeof(query), "from=%llu&to=30000000000&width=100", STEP_AT(DEFERRED_STEP) + STEP_NS);
-	rows = reported_of(answer(view, "slices", query), "rows");
+	rows = reported_of(answer_query(view, "slices", query), "rows");
 	assert_true(rows.boxes.count > 0);
 	assert_non_null(strstr(rows.text, "[\"late\""));
 	assert_null(strstr(rows.text, "[\"early\""));
@@ -325,8 +325,8 @@ static void what_is_read_and_what_is_expected_are_about_what_there_is(void **sta
 {
 	int fd = log_of_phases();
 	struct view *view = sampled_view(fd);
-	struct reported rows = reported_of(answer(view, "slices", ALL "1000"), "rows");
-	struct reported expected = reported_of(answer(view, "slices", ALL "1000"), "estimates");
+	struct reported rows = reported_of(answer_query(view, "slices", ALL "1000"), "rows");
+	struct reported expected = reported_of(answer_query(view, "slices", ALL "1000"), "estimates");
 	uint64_t busy_ns, expected_ns, read = count_of(view, &rows, &busy_ns);
 	uint64_t count = read + count_of(view, &expected, &expected_ns);
 
@@ -365,7 +365,7 @@ static int by_place(const void *left, const void *right)
 }
 
 /* All kernels that began before the place reached by the reader are there, and no slice is there twice. */
-static void check(struct checked_trace *checked)
+static void check_trace(struct checked_trace *checked)
 {
 	struct zoom_progress progress = zoom_progress(view_zoom(checked->view));
 	uint64_t read_ns = progress.read_ns - progress.start_ns, kernels = 0, there = 0;
@@ -401,7 +401,7 @@ static const struct model *next_of_checked(struct trace *trace)
 {
 	struct checked_trace *checked = (struct checked_trace *)trace;
 
-	check(checked);
+	check_trace(checked);
 	return trace_next(checked->inner);
 }
 
@@ -482,7 +482,7 @@ static void assert_same_slices(struct zoom *one, struct zoom *other)
 /* The labels of the tracks, in order. */
 static char *labels_of(struct view *view)
 {
-	char *text = answer(view, "tracks", ""), *to = text;
+	char *text = answer_query(view, "tracks", ""), *to = text;
 
 	for (char *at = text; *at; at++)
 		if (*at == '[' && at[1] >= '0' && at[1] <= '9')

@@ -47,7 +47,7 @@ static struct {
 	} error;
 } callbacks = {.error = {.busy = ATOMIC_FLAG_INIT}};
 
-static uint64_t load(const void *data, unsigned offset, unsigned bytes)
+static uint64_t load_member(const void *data, unsigned offset, unsigned bytes)
 {
 	uint64_t value = 0;
 
@@ -78,7 +78,7 @@ static void call_enter(uint32_t domain, uint32_t cbid, uint32_t corr, uint64_t *
 static void call_return(uint32_t domain, uint32_t cbid, uint32_t corr, const uint64_t *slot, const void *data)
 {
 	struct call_return call = {.end_ns = clock_now_ns(), .corr = corr};
-	const void *result = (const void *)(uintptr_t)load(data, CUPTI_CB_RETURN_VALUE, sizeof(void *));
+	const void *result = (const void *)(uintptr_t)load_member(data, CUPTI_CB_RETURN_VALUE, sizeof(void *));
 
 	call.start_ns = slot ? *slot : 0;
 	if (!slot && atomic_load_explicit(&callbacks.running, memory_order_relaxed))
@@ -105,12 +105,12 @@ static void call_return(uint32_t domain, uint32_t cbid, uint32_t corr, const uin
 /* Rare; CUPTI owns the message, which is only valid now. A concurrent second one is dropped. */
 static void state_error(uint32_t cbid, const void *data)
 {
-	const char *text = (const char *)(uintptr_t)load(data, CUPTI_STATE_DATA_MESSAGE, sizeof(void *));
+	const char *text = (const char *)(uintptr_t)load_member(data, CUPTI_STATE_DATA_MESSAGE, sizeof(void *));
 
 	if ((cbid != CUPTI_STATE_FATAL && cbid != CUPTI_STATE_ERROR && cbid != CUPTI_STATE_WARNING) ||
 	    atomic_flag_test_and_set(&callbacks.error.busy))
 		return;
-	callbacks.error.result = (uint32_t)load(data, CUPTI_STATE_DATA_RESULT, 4);
+	callbacks.error.result = (uint32_t)load_member(data, CUPTI_STATE_DATA_RESULT, 4);
 	callbacks.error.text[0] = '\0';
 	if (text)
 		strncat(callbacks.error.text, text, sizeof(callbacks.error.text) - 1);
@@ -120,7 +120,7 @@ static void state_error(uint32_t cbid, const void *data)
 
 static uint64_t node_id(const void *graph, unsigned offset)
 {
-	void *node = (void *)(uintptr_t)load(graph, offset, sizeof(void *));
+	void *node = (void *)(uintptr_t)load_member(graph, offset, sizeof(void *));
 	uint64_t id = 0;
 
 	return node && callbacks.graph_node_id(node, &id) == CUPTI_OK ? id : 0;
@@ -129,7 +129,7 @@ static uint64_t node_id(const void *graph, unsigned offset)
 /* Reports the call that made a node, and the node that it was cloned from: kernels of a graph name the clone. */
 static void graph_node(uint32_t cbid, const void *data)
 {
-	const void *graph = (const void *)(uintptr_t)load(data, CUPTI_RESOURCE_DESCRIPTOR, sizeof(void *));
+	const void *graph = (const void *)(uintptr_t)load_member(data, CUPTI_RESOURCE_DESCRIPTOR, sizeof(void *));
 	bool cloned = cbid == CUPTI_RESOURCE_GRAPHNODE_CLONED;
 	struct call_return node = {.corr = cloned ? 0 : self.corr};
 
@@ -151,7 +151,7 @@ static void graph_node(uint32_t cbid, const void *data)
 	returns_push(&node);
 }
 
-static void resource(uint32_t cbid, const void *data)
+static void handle_resource(uint32_t cbid, const void *data)
 {
 	const void *module;
 
@@ -159,21 +159,21 @@ static void resource(uint32_t cbid, const void *data)
 		graph_node(cbid, data);
 		return;
 	}
-	module = (const void *)(uintptr_t)load(data, CUPTI_RESOURCE_DESCRIPTOR, sizeof(void *));
+	module = (const void *)(uintptr_t)load_member(data, CUPTI_RESOURCE_DESCRIPTOR, sizeof(void *));
 	if (module)
-		kernel_places_module((const void *)(uintptr_t)load(module, CUPTI_MODULE_CUBIN, sizeof(void *)),
-				     load(module, CUPTI_MODULE_CUBIN_SIZE, sizeof(uint64_t)));
+		kernel_places_module((const void *)(uintptr_t)load_member(module, CUPTI_MODULE_CUBIN, sizeof(void *)),
+				     load_member(module, CUPTI_MODULE_CUBIN_SIZE, sizeof(uint64_t)));
 }
 
 /* Follows the calls that give kernels their place. True: this call needs no further report. */
 static bool follow_code(uint32_t cbid, const void *data, bool enters, const void *params)
 {
-	const void *result = (const void *)(uintptr_t)load(data, CUPTI_CB_RETURN_VALUE, sizeof(void *));
+	const void *result = (const void *)(uintptr_t)load_member(data, CUPTI_CB_RETURN_VALUE, sizeof(void *));
 
 	if (enters)
 		kernel_places_enter(cbid, params);
 	else
-		kernel_places_return(cbid, params, result ? (int32_t)load(result, 0, sizeof(int32_t)) : -1);
+		kernel_places_return(cbid, params, result ? (int32_t)load_member(result, 0, sizeof(int32_t)) : -1);
 	return !kernel_places_loads(cbid) || !atomic_load_explicit(&callbacks.loads_reported, memory_order_relaxed);
 }
 
@@ -200,13 +200,13 @@ void callbacks_api(void *user, uint32_t domain, uint32_t cbid, const void *data)
 		return;
 	}
 	if (domain == CUPTI_DOMAIN_RESOURCE)
-		resource(cbid, data);
+		handle_resource(cbid, data);
 	if (domain != CUPTI_DOMAIN_RUNTIME && domain != CUPTI_DOMAIN_DRIVER)
 		return;
-	slot = (uint64_t *)(uintptr_t)load(data, CUPTI_CB_CORRELATION_DATA, sizeof(void *));
-	corr = (uint32_t)load(data, CUPTI_CB_CORRELATION_ID, 4);
-	params = (const void *)(uintptr_t)load(data, CUPTI_CB_PARAMS, sizeof(void *));
-	enters = load(data, CUPTI_CB_SITE, 4) == CUPTI_SITE_ENTER;
+	slot = (uint64_t *)(uintptr_t)load_member(data, CUPTI_CB_CORRELATION_DATA, sizeof(void *));
+	corr = (uint32_t)load_member(data, CUPTI_CB_CORRELATION_ID, 4);
+	params = (const void *)(uintptr_t)load_member(data, CUPTI_CB_PARAMS, sizeof(void *));
+	enters = load_member(data, CUPTI_CB_SITE, 4) == CUPTI_SITE_ENTER;
 	if (is_capture(domain, cbid, &starts)) {
 		if (enters)
 			callbacks.capture(starts);

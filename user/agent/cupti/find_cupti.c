@@ -61,7 +61,7 @@ unsigned cupti_major(uint32_t version, const char *name)
 	return cuda_version_of_name(name, "libcupti") / 1000 == 12 ? 12 : 11;
 }
 
-static bool resolve(struct search *search, void *library)
+static bool resolve_functions(struct search *search, void *library)
 {
 	struct cupti *cupti = search->cupti;
 	const char *missing = NULL;
@@ -105,7 +105,7 @@ static bool try_open(struct search *search, const char *path, int flags, bool ch
 	if (!library)
 		return false;
 	mapped_path_copy(cupti->path, path);
-	if (!resolve(search, library))
+	if (!resolve_functions(search, library))
 		return false;
 	cupti->fragile = dlsym(library, CUPTI_SYMBOL_OF_13_2) && !dlsym(library, CUPTI_SYMBOL_OF_13_3);
 	if (!read_version(search))

@@ -73,7 +73,7 @@ static int is_tool(struct dl_phdr_info *info, size_t size, void *context)
 }
 
 /* The library that the driver is configured to load, directly or in the user's chain; not the agent. */
-static const char *injected(void)
+static const char *injected_library(void)
 {
 	static const char *const variables[] = {"CUDA_INJECTION64_PATH", "GPUTRACE_CHAINED_INJECTION"};
 	const char *path;
@@ -204,7 +204,7 @@ void owner_name_other(char *name, size_t size)
 	name[0] = '\0';
 	if (dl_iterate_phdr(is_tool, &search))
 		return;
-	path = injected();
+	path = injected_library();
 	if (path)
 		snprintf(name, size, "%s", path_base(path));
 	else if (!find_recorder(name, size))

@@ -164,7 +164,7 @@ static void call_in(struct session *session)
 }
 
 /* A client is about to set a clock. Flushes now, as complete records have their times by the present clock. */
-static void expect(struct session *session)
+static void expect_clock(struct session *session)
 {
 	if (session->away)
 		return;
@@ -190,7 +190,7 @@ static void yield_to_others(struct session *session)
 }
 
 /* Runs on a thread of the program, hence inside the gate. Waits for a session that is just beginning. */
-static void before(void (*what)(struct session *session))
+static void run_before(void (*what)(struct session *session))
 {
 	struct session *session;
 
@@ -206,17 +206,17 @@ static void before(void (*what)(struct session *session))
 
 static void before_clock(void)
 {
-	before(expect);
+	run_before(expect_clock);
 }
 
 static void before_buffers(void)
 {
-	before(yield_to_others);
+	run_before(yield_to_others);
 }
 
 static void before_subscriber(void)
 {
-	before(subscriber_give_up);
+	run_before(subscriber_give_up);
 }
 
 void yield_intercept(const struct session *session)

@@ -67,14 +67,14 @@ static void see_row(struct cubin_reader *reader, const struct cubin_unit *unit)
 	}
 }
 
-static void reset(struct cubin_unit *unit)
+static void reset_row(struct cubin_unit *unit)
 {
 	unit->at.address = 0;
 	unit->file = unit->line = 1;
 	unit->at.section = 0;
 }
 
-static void extended(struct cubin_reader *reader, struct cubin_unit *unit, struct cubin_bytes *program)
+static void run_extended_opcode(struct cubin_reader *reader, struct cubin_unit *unit, struct cubin_bytes *program)
 {
 	struct cubin_bytes operand = cubin_part(program, cubin_take_uleb(program));
 	uint64_t opcode = cubin_take(&operand, 1);
@@ -82,7 +82,7 @@ static void extended(struct cubin_reader *reader, struct cubin_unit *unit, struc
 	if (operand.failed)
 		return;
 	if (opcode == 1) { /* end of a sequence */
-		reset(unit);
+		reset_row(unit);
 	} else if (opcode == 2) { /* address */
 		uint64_t offset = (uint64_t)(operand.data + operand.at - reader->cubin) - reader->lines.sh_offset;
 
@@ -93,19 +93,20 @@ static void extended(struct cubin_reader *reader, struct cubin_unit *unit, struc
 	}
 }
 
-static void advance(struct cubin_unit *unit, uint64_t steps)
+static void advance_address(struct cubin_unit *unit, uint64_t steps)
 {
 	unit->at.address += steps * unit->least_step;
 }
 
-static void standard(struct cubin_reader *reader, struct cubin_unit *unit, struct cubin_bytes *program, unsigned opcode)
+static void run_standard_opcode(struct cubin_reader *reader, struct cubin_unit *unit, struct cubin_bytes *program,
+				unsigned opcode)
 {
 	switch (opcode) {
 	case 1:
 		see_row(reader, unit);
 		break;
 	case 2:
-		advance(unit, cubin_take_uleb(program));
+		advance_address(unit, cubin_take_uleb(program));
 		break;
 	case 3:
 		unit->line += (uint32_t)cubin_take_sleb(program);
@@ -114,7 +115,7 @@ static void standard(struct cubin_reader *reader, struct cubin_unit *unit, struc
 		unit->file = (uint32_t)cubin_take_uleb(program);
 		break;
 	case 8: /* advances as special opcode 255 */
-		advance(unit, (255u - unit->first_special) / unit->range);
+		advance_address(unit, (255u - unit->first_special) / unit->range);
 		break;
 	case 9:
 		unit->at.address += cubin_take(program, 2);
@@ -125,19 +126,19 @@ static void standard(struct cubin_reader *reader, struct cubin_unit *unit, struc
 	}
 }
 
-static void run(struct cubin_reader *reader, struct cubin_unit *unit, struct cubin_bytes *program)
+static void run_line_program(struct cubin_reader *reader, struct cubin_unit *unit, struct cubin_bytes *program)
 {
-	reset(unit);
+	reset_row(unit);
 	while (!program->failed && program->at < program->size && reader->rows < CUBIN_ROWS_MAX) {
 		unsigned opcode = (unsigned)cubin_take(program, 1);
 
 		if (!opcode) {
-			extended(reader, unit, program);
+			run_extended_opcode(reader, unit, program);
 		} else if (opcode < unit->first_special) {
-			standard(reader, unit, program, opcode);
+			run_standard_opcode(reader, unit, program, opcode);
 		} else {
 			opcode -= unit->first_special;
-			advance(unit, opcode / unit->range);
+			advance_address(unit, opcode / unit->range);
 			unit->line += (uint32_t)(unit->base + (int)(opcode % unit->range));
 			see_row(reader, unit);
 		}
@@ -166,7 +167,7 @@ static void read_unit(struct cubin_reader *reader, struct cubin_bytes all)
 	while (cubin_take_text(&unit.files).size)
 		;
 	if (!unit.files.failed)
-		run(reader, &unit, &all);
+		run_line_program(reader, &unit, &all);
 }
 
 /* Sets file and line of each function that has rows in the line table. */

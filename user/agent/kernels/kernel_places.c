@@ -64,7 +64,7 @@ bool kernel_places_loads(uint32_t cbid)
 }
 
 /* A word of a call's parameters, by index from 0. */
-static uint64_t word(const void *params, unsigned index)
+static uint64_t read_parameter(const void *params, unsigned index)
 {
 	uint64_t value;
 
@@ -73,11 +73,11 @@ static uint64_t word(const void *params, unsigned index)
 }
 
 /* The value that the call wrote to the address in its first parameter. */
-static uint64_t given(const void *params)
+static uint64_t read_result(const void *params)
 {
-	const void *where = (const void *)(uintptr_t)word(params, 0);
+	const void *where = (const void *)(uintptr_t)read_parameter(params, 0);
 
-	return where ? word(where, 0) : 0;
+	return where ? read_parameter(where, 0) : 0;
 }
 
 void kernel_places_enter(uint32_t cbid, const void *params)
@@ -85,10 +85,10 @@ void kernel_places_enter(uint32_t cbid, const void *params)
 	struct kernel_tables *tables = kernel_tables_now();
 
 	if (!tables || !params || (cbid != CUPTI_DRIVER_MODULE_UNLOAD && cbid != CUPTI_DRIVER_LIBRARY_UNLOAD) ||
-	    !word(params, 0))
+	    !read_parameter(params, 0))
 		return;
 	kernel_tables_lock();
-	kernel_tables_unload(tables, word(params, 0));
+	kernel_tables_unload(tables, read_parameter(params, 0));
 	kernel_tables_unlock();
 }
 
@@ -109,20 +109,20 @@ void kernel_places_return(uint32_t cbid, const void *params, int32_t result)
 	case CUPTI_DRIVER_MODULE_GET_FUNCTION:
 	case CUPTI_DRIVER_LIBRARY_GET_KERNEL:
 		if (!result)
-			kernel_tables_take(tables, given(params), word(params, 1),
-					   (const char *)(uintptr_t)word(params, 2));
+			kernel_tables_take(tables, read_result(params), read_parameter(params, 1),
+					   (const char *)(uintptr_t)read_parameter(params, 2));
 		break;
 	case CUPTI_DRIVER_KERNEL_GET_FUNCTION:
-		kernel = result ? NULL : kernel_tables_handle(tables, word(params, 1), false);
+		kernel = result ? NULL : kernel_tables_handle(tables, read_parameter(params, 1), false);
 		if (kernel)
-			kernel_tables_put_handle(tables, given(params), atomic_load(&kernel->module),
+			kernel_tables_put_handle(tables, read_result(params), atomic_load(&kernel->module),
 						 atomic_load(&kernel->place));
 		break;
 	case CUPTI_DRIVER_MODULE_UNLOAD:
 	case CUPTI_DRIVER_LIBRARY_UNLOAD:
 		break;
 	default:
-		kernel_tables_end_loading(tables, result ? 0 : given(params));
+		kernel_tables_end_loading(tables, result ? 0 : read_result(params));
 	}
 	kernel_tables_unlock();
 }
@@ -154,9 +154,9 @@ void kernel_places_launch(uint32_t cbid, const void *params, uint32_t corr)
 		return;
 	if (cbid == CUPTI_DRIVER_LAUNCH_KERNEL || cbid == CUPTI_DRIVER_LAUNCH_KERNEL_PTSZ ||
 	    cbid == CUPTI_DRIVER_LAUNCH_COOPERATIVE || cbid == CUPTI_DRIVER_LAUNCH_COOPERATIVE_PTSZ)
-		function = word(params, 0);
+		function = read_parameter(params, 0);
 	else if (cbid == CUPTI_DRIVER_LAUNCH_KERNEL_EX || cbid == CUPTI_DRIVER_LAUNCH_KERNEL_EX_PTSZ)
-		function = word(params, 1);
+		function = read_parameter(params, 1);
 	if (!function)
 		return;
 	handle = tables ? kernel_tables_handle(tables, function, true) : NULL;

@@ -76,7 +76,7 @@ void kernel_tables_reset(void)
 	atomic_flag_clear(&all.busy);
 }
 
-static uint64_t mix(uint64_t value)
+static uint64_t mix_bits(uint64_t value)
 {
 	value *= 0x9e3779b97f4a7c15u;
 	return value ^ value >> 32;
@@ -162,7 +162,7 @@ void kernel_tables_end_loading(struct kernel_tables *tables, uint64_t module)
 
 struct kernel_handle *kernel_tables_handle(struct kernel_tables *tables, uint64_t handle, bool free_too)
 {
-	uint32_t at = (uint32_t)mix(handle);
+	uint32_t at = (uint32_t)mix_bits(handle);
 
 	for (uint32_t i = 0; i < PROBES_MAX; i++) {
 		struct kernel_handle *slot = &tables->handles[(at + i) % KERNEL_TABLES_HANDLES];
@@ -215,7 +215,7 @@ void kernel_tables_unload(struct kernel_tables *tables, uint64_t module)
 
 struct kernel_node *kernel_tables_node(struct kernel_tables *tables, uint64_t node)
 {
-	uint32_t at = (uint32_t)mix(node);
+	uint32_t at = (uint32_t)mix_bits(node);
 
 	for (uint32_t i = 0; i < PROBES_MAX; i++) {
 		struct kernel_node *slot = &tables->nodes[(at + i) % KERNEL_TABLES_NODES];

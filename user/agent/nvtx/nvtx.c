@@ -42,7 +42,7 @@ static struct {
 /* ---- text -------------------------------------------------------------------------------------- */
 
 /* Whether a character of `bytes` bytes and TRUNCATION_MARK after it have room. */
-static bool fits(const struct text *out, unsigned bytes)
+static bool has_room_for(const struct text *out, unsigned bytes)
 {
 	return out->bytes + bytes + sizeof(TRUNCATION_MARK) - 1 <= RANGES_TEXT_MAX;
 }
@@ -75,7 +75,7 @@ static void take_wide(struct text *out, const wchar_t *from)
 		if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
 			c = 0xfffd;
 		bytes = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-		if (!fits(out, bytes)) {
+		if (!has_room_for(out, bytes)) {
 			put_truncation_mark(out);
 			return;
 		}
@@ -123,7 +123,7 @@ static bool is_wanted(void)
 	return points_listening() && points_take_ranges();
 }
 
-static void report(uint16_t what, uint16_t domain, uint64_t id, const struct text *text)
+static void report_event(uint16_t what, uint16_t domain, uint64_t id, const struct text *text)
 {
 	struct range_event event;
 
@@ -144,11 +144,11 @@ static uint16_t number_of(const void *handle)
 									    : 0;
 }
 
-static uint64_t start(uint16_t domain, const struct text *text)
+static uint64_t start_range(uint16_t domain, const struct text *text)
 {
 	uint64_t id = atomic_fetch_add(&nvtx.last_range, 1) + 1;
 
-	report(GPT_AGENT_RANGE_STARTED, domain, id, text);
+	report_event(GPT_AGENT_RANGE_STARTED, domain, id, text);
 	return id;
 }
 
@@ -166,7 +166,7 @@ static uint64_t start(uint16_t domain, const struct text *text)
 		if (!is_wanted())                                                                                      \
 			return;                                                                                        \
 		take(&text, message);                                                                                  \
-		report(GPT_AGENT_RANGE_MARK, 0, 0, &text);                                                             \
+		report_event(GPT_AGENT_RANGE_MARK, 0, 0, &text);                                                       \
 	}                                                                                                              \
                                                                                                                        \
 	static uint64_t RangeStart##suffix(type message)                                                               \
@@ -176,7 +176,7 @@ static uint64_t start(uint16_t domain, const struct text *text)
 		if (!is_wanted())                                                                                      \
 			return 0;                                                                                      \
 		take(&text, message);                                                                                  \
-		return start(0, &text);                                                                                \
+		return start_range(0, &text);                                                                          \
 	}                                                                                                              \
                                                                                                                        \
 	static int RangePush##suffix(type message)                                                                     \
@@ -186,7 +186,7 @@ static uint64_t start(uint16_t domain, const struct text *text)
 		if (!is_wanted())                                                                                      \
 			return NVTX_NO_TRACKING;                                                                       \
 		take(&text, message);                                                                                  \
-		report(GPT_AGENT_RANGE_PUSHED, 0, 0, &text);                                                           \
+		report_event(GPT_AGENT_RANGE_PUSHED, 0, 0, &text);                                                     \
 		return NVTX_NO_TRACKING;                                                                               \
 	}
 MESSAGES(DEFINE)
@@ -194,13 +194,13 @@ MESSAGES(DEFINE)
 static void RangeEnd(uint64_t id)
 {
 	if (id && is_wanted())
-		report(GPT_AGENT_RANGE_ENDED, 0, id, NULL);
+		report_event(GPT_AGENT_RANGE_ENDED, 0, id, NULL);
 }
 
 static int RangePop(void)
 {
 	if (is_wanted())
-		report(GPT_AGENT_RANGE_POPPED, 0, 0, NULL);
+		report_event(GPT_AGENT_RANGE_POPPED, 0, 0, NULL);
 	return NVTX_NO_TRACKING;
 }
 
@@ -211,7 +211,7 @@ static void DomainMarkEx(const void *domain, const struct nvtx_attributes *attri
 	if (!is_wanted())
 		return;
 	take_message(&text, attributes);
-	report(GPT_AGENT_RANGE_MARK, number_of(domain), 0, &text);
+	report_event(GPT_AGENT_RANGE_MARK, number_of(domain), 0, &text);
 }
 
 static uint64_t DomainRangeStartEx(const void *domain, const struct nvtx_attributes *attributes)
@@ -221,7 +221,7 @@ static uint64_t DomainRangeStartEx(const void *domain, const struct nvtx_attribu
 	if (!is_wanted())
 		return 0;
 	take_message(&text, attributes);
-	return start(number_of(domain), &text);
+	return start_range(number_of(domain), &text);
 }
 
 static void DomainRangeEnd(const void *domain, uint64_t id)
@@ -236,14 +236,14 @@ static int DomainRangePushEx(const void *domain, const struct nvtx_attributes *a
 	if (!is_wanted())
 		return NVTX_NO_TRACKING;
 	take_message(&text, attributes);
-	report(GPT_AGENT_RANGE_PUSHED, number_of(domain), 0, &text);
+	report_event(GPT_AGENT_RANGE_PUSHED, number_of(domain), 0, &text);
 	return NVTX_NO_TRACKING;
 }
 
 static int DomainRangePop(const void *domain)
 {
 	if (is_wanted())
-		report(GPT_AGENT_RANGE_POPPED, number_of(domain), 0, NULL);
+		report_event(GPT_AGENT_RANGE_POPPED, number_of(domain), 0, NULL);
 	return NVTX_NO_TRACKING;
 }
 

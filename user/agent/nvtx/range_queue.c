@@ -44,7 +44,7 @@ bool ranges_open(void)
 	return true;
 }
 
-static struct slot *claim(struct slot *slots, uint32_t *position)
+static struct slot *claim_slot(struct slot *slots, uint32_t *position)
 {
 	struct slot *slot;
 	int32_t ahead;
@@ -64,7 +64,7 @@ static struct slot *claim(struct slot *slots, uint32_t *position)
 	}
 }
 
-static void drop(uint64_t time_ns)
+static void drop_event(uint64_t time_ns)
 {
 	uint64_t first_ns = atomic_load(&queue.dropped_ns);
 
@@ -78,10 +78,10 @@ void ranges_push(const struct range_event *event, const char *text)
 {
 	struct slot *slots = atomic_load_explicit(&queue.slots, memory_order_acquire);
 	uint32_t position;
-	struct slot *slot = slots ? claim(slots, &position) : NULL;
+	struct slot *slot = slots ? claim_slot(slots, &position) : NULL;
 
 	if (!slot) {
-		drop(event->time_ns);
+		drop_event(event->time_ns);
 		return;
 	}
 	memcpy(&slot->event, event, offsetof(struct range_event, text));
@@ -89,7 +89,7 @@ void ranges_push(const struct range_event *event, const char *text)
 	atomic_store_explicit(&slot->turn, position + 1 - (position & MASK), memory_order_release);
 }
 
-static bool pop(struct range_event *event)
+static bool pop_event(struct range_event *event)
 {
 	struct slot *slots = atomic_load_explicit(&queue.slots, memory_order_acquire), *slot;
 	uint32_t index = queue.head & MASK;
@@ -105,7 +105,8 @@ static bool pop(struct range_event *event)
 	return true;
 }
 
-static void send(struct batch *batch, const struct range_event *event, const char *(*domain_name)(uint32_t number))
+static void send_event(struct batch *batch, const struct range_event *event,
+		       const char *(*domain_name)(uint32_t number))
 {
 	bool is_end = event->what == GPT_AGENT_RANGE_POPPED || event->what == GPT_AGENT_RANGE_ENDED;
 	const char *domain = is_end ? "" : domain_name(event->domain);
@@ -130,14 +131,14 @@ void ranges_send(struct batch *batch, const char *(*domain_name)(uint32_t number
 	struct range_event event, lost;
 	unsigned left = RANGES_MAX; /* a bound: other work must get its turn, however fast they come */
 
-	while (left-- && pop(&event))
-		send(batch, &event, domain_name);
+	while (left-- && pop_event(&event))
+		send_event(batch, &event, domain_name);
 	lost = (struct range_event){.what = GPT_AGENT_RANGE_LOST, .id = atomic_exchange(&queue.dropped, 0)};
 	if (lost.id) {
 		lost.time_ns = atomic_exchange(&queue.dropped_ns, 0);
 		if (!lost.time_ns) /* its writer counted it after that time was sent */
 			lost.time_ns = queue.sent_ns;
-		send(batch, &lost, domain_name);
+		send_event(batch, &lost, domain_name);
 	}
 	queue.sent_ns = now_ns;
 }

@@ -36,7 +36,7 @@ static bool clock_pair_differs(const struct clock_pair *a, const struct clock_pa
 	return size > a->error_ns + b->error_ns + ROUNDING_NS;
 }
 
-static void emit(const struct clock_pair *pair, uint64_t mono_ns, struct batch *batch)
+static void emit_pair(const struct clock_pair *pair, uint64_t mono_ns, struct batch *batch)
 {
 	struct gpt_agent_clock *record = batch_add(batch, GPT_AGENT_CLOCK, sizeof(*record));
 
@@ -49,7 +49,7 @@ void clock_send(struct clock_watch *watch, struct batch *batch)
 {
 	watch->last = clock_measure(TRIES);
 	watch->last_right_ns = watch->last.mono_ns;
-	emit(&watch->last, watch->last.mono_ns, batch);
+	emit_pair(&watch->last, watch->last.mono_ns, batch);
 }
 
 void clock_look(struct clock_watch *watch, struct batch *batch)
@@ -60,6 +60,6 @@ void clock_look(struct clock_watch *watch, struct batch *batch)
 		watch->last_right_ns = now.mono_ns;
 		return;
 	}
-	emit(&watch->last, watch->last_right_ns, batch);
+	emit_pair(&watch->last, watch->last_right_ns, batch);
 	clock_send(watch, batch);
 }

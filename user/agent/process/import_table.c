@@ -63,8 +63,8 @@ bool import_table_read(struct import_table *table, const struct dl_phdr_info *in
 	return table->strings && table->symbols;
 }
 
-static void *_Atomic *next(const struct import_table *table, const Elf64_Rela *relocations, size_t count, uint32_t type,
-			   size_t *index, const char **name)
+static void *_Atomic *next_import(const struct import_table *table, const Elf64_Rela *relocations, size_t count,
+				  uint32_t type, size_t *index, const char **name)
 {
 	while (*index < count) {
 		const Elf64_Rela *relocation = &relocations[(*index)++];
@@ -79,12 +79,12 @@ static void *_Atomic *next(const struct import_table *table, const Elf64_Rela *r
 
 void *_Atomic *import_table_next_call(const struct import_table *table, size_t *index, const char **name)
 {
-	return next(table, table->calls, table->call_count, JUMP_SLOT, index, name);
+	return next_import(table, table->calls, table->call_count, JUMP_SLOT, index, name);
 }
 
 void *_Atomic *import_table_next_address(const struct import_table *table, size_t *index, const char **name)
 {
-	return next(table, table->data, table->data_count, ADDRESS, index, name);
+	return next_import(table, table->data, table->data_count, ADDRESS, index, name);
 }
 
 const char *import_table_needed(const struct import_table *table, const char *prefix)

@@ -91,7 +91,7 @@ static bool leads_to(const struct import_table *library, const char *cupti, cons
 }
 
 /* cupti: the name that the library is linked with: "libcupti.so.13" */
-static void replace(const struct import_table *library, const char *cupti, void *_Atomic *at, unsigned function)
+static void replace_import(const struct import_table *library, const char *cupti, void *_Atomic *at, unsigned function)
 {
 	void *stands = atomic_load(at);
 	struct entry *entry = &table.entries[table.count];
@@ -124,7 +124,7 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *unused)
 			continue;
 		for (function = 0; function < FUNCTION_COUNT; function++)
 			if (!strcmp(name, functions[function].symbol))
-				replace(&library, cupti, at, function);
+				replace_import(&library, cupti, at, function);
 	}
 	return 0;
 }

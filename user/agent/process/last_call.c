@@ -24,21 +24,21 @@ static struct {
 	uint64_t libraries; /* number of libraries ever loaded, at the last scan */
 } last_call;
 
-static void detour(int status)
+static void detour_exit(int status)
 {
 	atomic_load (&last_call.before)();
 	atomic_load (&last_call.real)(status);
 }
 
-static void replace(const struct import_table *library, void *_Atomic *at, const char *name)
+static void replace_import(const struct import_table *library, void *_Atomic *at, const char *name)
 {
 	struct entry *entry = &last_call.entries[last_call.count];
 
 	if ((strcmp(name, "_exit") != 0 && strcmp(name, "_Exit") != 0) || last_call.count == ENTRIES_MAX ||
-	    atomic_load(at) == (void *)detour)
+	    atomic_load(at) == (void *)detour_exit)
 		return;
 	entry->at = at;
-	if (import_detour(library, at, (void *)atomic_load(&last_call.real), (void *)detour, &entry->original))
+	if (import_detour(library, at, (void *)atomic_load(&last_call.real), (void *)detour_exit, &entry->original))
 		last_call.count++;
 }
 
@@ -52,10 +52,10 @@ static int inspect_library(struct dl_phdr_info *info, size_t size, void *unused)
 	if (!import_table_read(&library, info))
 		return 0;
 	while ((at = import_table_next_call(&library, &i, &name)))
-		replace(&library, at, name);
+		replace_import(&library, at, name);
 	i = 0;
 	while ((at = import_table_next_address(&library, &i, &name)))
-		replace(&library, at, name);
+		replace_import(&library, at, name);
 	return 0;
 }
 
@@ -80,7 +80,8 @@ static int put_back(struct dl_phdr_info *info, size_t size, void *unused)
 	for (unsigned i = 0; i < last_call.count; i++) {
 		const struct entry *entry = &last_call.entries[i];
 
-		if (import_in_segment(info, PT_LOAD, (uintptr_t)entry->at) && atomic_load(entry->at) == (void *)detour)
+		if (import_in_segment(info, PT_LOAD, (uintptr_t)entry->at) &&
+		    atomic_load(entry->at) == (void *)detour_exit)
 			import_store(info, entry->at, entry->original);
 	}
 	return 0;

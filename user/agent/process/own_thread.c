@@ -24,7 +24,7 @@ struct beginning {
 	_Atomic uint32_t begun; /* futex */
 };
 
-static void *thread(void *own)
+static void *thread_main(void *own)
 {
 	struct beginning *beginning = own;
 	void (*run)(void) = beginning->run;
@@ -37,7 +37,7 @@ static void *thread(void *own)
 	return NULL;
 }
 
-static bool start(void *(*run)(void *), void *context)
+static bool start_thread(void *(*run)(void *), void *context)
 {
 	sigset_t all, before;
 	pthread_t id;
@@ -57,7 +57,7 @@ bool own_thread_start(void (*run)(void))
 {
 	struct beginning beginning = {.run = run};
 
-	if (!start(thread, &beginning))
+	if (!start_thread(thread_main, &beginning))
 		return false;
 	while (!atomic_load(&beginning.begun))
 		futex_wait(&beginning.begun, 0, JOB_WAIT_NS);
@@ -104,7 +104,7 @@ void own_table_run(void (*run)(void *context), void *context)
 		run_here(run, context);
 		return;
 	}
-	if (!start(run_job, &job)) {
+	if (!start_thread(run_job, &job)) {
 		run(context);
 		return;
 	}

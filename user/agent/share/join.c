@@ -54,7 +54,7 @@ bool share_trusts(int connection)
 	return peer.uid != OVERFLOW_UID || has_every_user();
 }
 
-static int reach(const char *name, unsigned answer_s)
+static int reach_collector(const char *name, unsigned answer_s)
 {
 	struct timeval patience = {.tv_sec = answer_s};
 	struct sockaddr_un address;
@@ -74,7 +74,7 @@ static int reach(const char *name, unsigned answer_s)
 	return -1;
 }
 
-static bool say(int connection, const void *data, size_t bytes)
+static bool send_bytes(int connection, const void *data, size_t bytes)
 {
 	ssize_t sent;
 
@@ -112,7 +112,7 @@ static bool receive_answer(int connection, struct gpt_share_message *message, in
  * Answers with a range of the process's own memory. A collector that no longer waits for the answer may have let the
  * agent in all the same: its next message says so.
  */
-static void answer(int connection, const struct gpt_share_message *question)
+static void answer_read(int connection, const struct gpt_share_message *question)
 {
 	const size_t most = sizeof(struct gpt_share_answer) + GPT_SHARE_READ_MAX;
 	struct gpt_share_answer *reply = mmap(NULL, most, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -122,23 +122,23 @@ static void answer(int connection, const struct gpt_share_message *question)
 	if (question->bytes && question->bytes <= GPT_SHARE_READ_MAX &&
 	    !own_memory_read(reply->data, question->bytes, question->address))
 		reply->bytes = question->bytes;
-	say(connection, reply, sizeof(*reply) + reply->bytes);
+	send_bytes(connection, reply, sizeof(*reply) + reply->bytes);
 	munmap(reply, most);
 }
 
-static bool talk(int connection, unsigned answer_s, int descriptors[DESCRIPTORS])
+static bool talk_to_collector(int connection, unsigned answer_s, int descriptors[DESCRIPTORS])
 {
 	struct gpt_share_hello hello = {.bytes = sizeof(hello), .abi = GPT_SHARE_ABI, .agent_abi = GPT_AGENT_ABI};
 	struct gpt_share_message message = {0};
 	uint64_t end_ns = clock_now_ns() + PATIENCE * answer_s * 1000000000ull;
 
-	if (!say(connection, &hello, sizeof(hello)))
+	if (!send_bytes(connection, &hello, sizeof(hello)))
 		return false;
 	while (clock_now_ns() < end_ns && receive_answer(connection, &message, descriptors)) {
 		own_memory_begin(message.by_call);
 		if (message.what != GPT_SHARE_READ)
 			return message.what == GPT_SHARE_JOIN && descriptors[RING] >= 0;
-		answer(connection, &message);
+		answer_read(connection, &message);
 	}
 	return false;
 }
@@ -199,12 +199,12 @@ static void join_here(void *context)
 {
 	struct joining *joining = context;
 	struct joined *out = joining->out;
-	int connection = reach(joining->name, joining->answer_s), descriptors[DESCRIPTORS] = {-1, -1}, i;
+	int connection = reach_collector(joining->name, joining->answer_s), descriptors[DESCRIPTORS] = {-1, -1}, i;
 
 	if (connection < 0)
 		return;
-	joining->joined = talk(connection, joining->answer_s, descriptors) && map_control(descriptors[CONTROL], out) &&
-			  map_ring(descriptors[RING], out);
+	joining->joined = talk_to_collector(connection, joining->answer_s, descriptors) &&
+			  map_control(descriptors[CONTROL], out) && map_ring(descriptors[RING], out);
 	if (!joining->joined && out->control)
 		munmap((void *)out->control, sizeof(*out->control));
 	for (i = 0; i < DESCRIPTORS; i++)

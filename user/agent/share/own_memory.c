@@ -77,7 +77,7 @@ static int64_t copy_by_file(uint8_t *to, const struct iovec *there, uint32_t cou
 }
 
 /* Copies the pieces in order; returns the bytes of those before the first unreadable one, or -1. */
-static int64_t copy(void *to, uint64_t bytes, const struct iovec *there, uint32_t count)
+static int64_t copy_pieces(void *to, uint64_t bytes, const struct iovec *there, uint32_t count)
 {
 	struct iovec here = {.iov_base = to, .iov_len = bytes};
 
@@ -92,7 +92,7 @@ int own_memory_read(void *to, uint64_t bytes, uint64_t from)
 {
 	struct iovec there = {.iov_base = (void *)from, .iov_len = bytes};
 
-	return copy(to, bytes, &there, 1) == (int64_t)bytes ? 0 : -1;
+	return copy_pieces(to, bytes, &there, 1) == (int64_t)bytes ? 0 : -1;
 }
 
 static uint64_t *place_of(uint64_t page)
@@ -160,7 +160,7 @@ static void copy_pages(struct own_pages *pages, uint32_t first)
 	for (uint32_t i = 0; i < count; i++)
 		there[i] = (struct iovec){.iov_base = (void *)(pages->numbers[first + i] << PAGE_BITS),
 					  .iov_len = OWN_PAGE_BYTES};
-	got = copy(pages->copies[first], (uint64_t)count * OWN_PAGE_BYTES, there, count);
+	got = copy_pieces(pages->copies[first], (uint64_t)count * OWN_PAGE_BYTES, there, count);
 	pages->count = first + (got > 0 ? (uint32_t)(got / OWN_PAGE_BYTES) : 0);
 }
 

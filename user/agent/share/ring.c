@@ -16,7 +16,7 @@ void ring_forget(void)
 	__atomic_store_n(&current, NULL, __ATOMIC_RELAXED);
 }
 
-static struct own_ring *opened(void)
+static struct own_ring *opened_ring(void)
 {
 	return __atomic_load_n(&current, __ATOMIC_ACQUIRE);
 }
@@ -28,7 +28,7 @@ static void set_head(struct gpt_share_head *head, uint32_t bytes, uint32_t flags
 
 void *ring_reserve(uint64_t bytes)
 {
-	struct own_ring *ring = opened();
+	struct own_ring *ring = opened_ring();
 	struct gpt_share_ring *memory = ring ? &ring->shared : NULL;
 	uint64_t need = sizeof(struct gpt_share_head) + gpt_padded(bytes), fill;
 	__u64 produced;
@@ -64,7 +64,7 @@ void ring_discard(void *record)
 
 void ring_count(uint32_t which)
 {
-	struct own_ring *ring = opened();
+	struct own_ring *ring = opened_ring();
 
 	if (ring && which < GPT_COUNTER_COUNT)
 		__atomic_fetch_add(&ring->shared.writer.counters[which], 1, __ATOMIC_RELAXED);
@@ -72,14 +72,14 @@ void ring_count(uint32_t which)
 
 const volatile struct gpt_share_reader *ring_reader(void)
 {
-	struct own_ring *ring = opened();
+	struct own_ring *ring = opened_ring();
 
 	return ring ? &ring->shared.reader : NULL;
 }
 
 void ring_state(uint32_t state)
 {
-	struct own_ring *ring = opened();
+	struct own_ring *ring = opened_ring();
 
 	if (ring)
 		__atomic_store_n(&ring->shared.writer.state, state, __ATOMIC_RELEASE);
@@ -87,7 +87,7 @@ void ring_state(uint32_t state)
 
 void ring_given_way(uint32_t number)
 {
-	struct own_ring *ring = opened();
+	struct own_ring *ring = opened_ring();
 
 	if (ring)
 		__atomic_store_n(&ring->shared.writer.given_way, number, __ATOMIC_RELEASE);
@@ -95,7 +95,7 @@ void ring_given_way(uint32_t number)
 
 void ring_release(void)
 {
-	struct own_ring *ring = opened();
+	struct own_ring *ring = opened_ring();
 
 	if (ring)
 		madvise(ring->shared.data, ring->bytes, MADV_REMOVE);

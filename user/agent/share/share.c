@@ -94,7 +94,7 @@ void share_forked(void)
 	atomic_store(&state, APART);
 }
 
-static bool listens(void)
+static bool someone_listens(void)
 {
 	const volatile struct gpt_share_control *control = share_listener();
 
@@ -124,7 +124,7 @@ uint64_t share_stack_id(void)
 {
 	uint64_t id = 0;
 
-	if (listens()) {
+	if (someone_listens()) {
 		stacks_announce_thread();
 		take_stack(&id, GPT_COUNTER_STACKS_LOST);
 	}
@@ -137,7 +137,7 @@ void share_call(uint32_t corr, uint32_t api)
 	struct gpt_call *record;
 	uint32_t stack_state;
 
-	if (!listens())
+	if (!someone_listens())
 		return;
 	stacks_announce_thread();
 	stack_state = take_stack(&stack_id, GPT_COUNTER_STACKS_LOST);
@@ -166,7 +166,7 @@ void share_stack(uint32_t what, uint64_t number)
 	struct gpt_stack_at *record;
 	uint32_t stack_state;
 
-	if (!listens())
+	if (!someone_listens())
 		return;
 	stacks_announce_thread();
 	stack_state = take_stack(&stack_id, GPT_COUNTER_OP_STACKS_LOST);
@@ -193,7 +193,7 @@ void share_batch(const void *data, uint64_t bytes)
 	uint64_t size = sizeof(struct gpt_agent_batch) + gpt_padded(bytes);
 	struct gpt_agent_batch *record;
 
-	if (!listens())
+	if (!someone_listens())
 		return;
 	ring_count(GPT_COUNTER_BATCHES);
 	record = ring_reserve(size);
@@ -214,6 +214,6 @@ void share_batch(const void *data, uint64_t bytes)
 
 void share_state(uint32_t agent_state)
 {
-	if (listens())
+	if (someone_listens())
 		ring_state(agent_state);
 }

@@ -76,7 +76,7 @@ static int listen_here(void)
 	return -1;
 }
 
-static bool begin(const char *text)
+static bool begin_session(const char *text)
 {
 	strcpy(waiting.text, text);
 	atomic_store(&waiting.begun, 0);
@@ -86,7 +86,7 @@ static bool begin(const char *text)
 	return waiting.started;
 }
 
-static void serve(int connection)
+static void serve_request(int connection)
 {
 	struct timeval patience = {.tv_sec = SPEAKS_S};
 	char text[GPT_SHARE_ASK_MAX], answer;
@@ -101,7 +101,7 @@ static void serve(int connection)
 	if (got <= 0 || message.msg_flags & MSG_TRUNC)
 		return;
 	text[got] = '\0';
-	answer = begin(text) ? GPT_SHARE_ASKED : GPT_SHARE_AT_WORK;
+	answer = begin_session(text) ? GPT_SHARE_ASKED : GPT_SHARE_AT_WORK;
 	send(connection, &answer, 1, MSG_NOSIGNAL);
 }
 
@@ -112,7 +112,7 @@ static void __attribute__((noreturn)) serve_all(int listener)
 	for (;;) {
 		connection = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 		if (connection >= 0) {
-			serve(connection);
+			serve_request(connection);
 			close(connection);
 		} else if (errno != EINTR) {
 			nanosleep(&(struct timespec){.tv_nsec = FAILED_PAUSE_NS}, NULL);
@@ -134,7 +134,7 @@ static void listening_thread(void)
 }
 
 /* The child, which may start CUDA itself, does not have these threads. */
-static void forked(void)
+static void forget_threads(void)
 {
 	atomic_store(&waiting.waits, false);
 	atomic_store(&waiting.asked, 0);
@@ -147,7 +147,7 @@ void share_wait(bool (*start)(const char *asked))
 	if (!wanted || !*wanted || atomic_exchange(&waiting.waits, true))
 		return;
 	if (!waiting.fork_registered)
-		fork_gate_in_child(forked);
+		fork_gate_in_child(forget_threads);
 	waiting.fork_registered = true;
 	waiting.start = start;
 	if (own_thread_start(starting_thread))

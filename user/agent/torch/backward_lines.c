@@ -44,7 +44,7 @@ static struct {
 static __thread uint32_t without_place __attribute__((tls_model("initial-exec")));
 
 /* For share_call: the stack that the calling thread works for. */
-static uint64_t inherited(void)
+static uint64_t inherited_stack(void)
 {
 	return atomic_load_explicit(&lines.under_way, memory_order_relaxed) ? lines.get(KIND) : 0;
 }
@@ -61,7 +61,7 @@ void backward_lines_find(const struct torch *torch)
 	if (atomic_load(&lines.begin) || !torch_find(torch, wanted, sizeof(wanted) / sizeof(wanted[0])))
 		return;
 	atomic_store(&lines.begin, begin);
-	share_inherit(inherited);
+	share_inherit(inherited_stack);
 }
 
 static struct pass *take_place(void)
@@ -95,7 +95,7 @@ void backward_lines_enter(void)
 		atomic_load (&lines.begin)(&pass->guard, KIND, &info);
 }
 
-static struct pass *innermost(void)
+static struct pass *innermost_pass(void)
 {
 	uint32_t thread = thread_number();
 	struct pass *found = NULL;
@@ -110,7 +110,7 @@ static struct pass *innermost(void)
 
 void backward_lines_leave(void)
 {
-	struct pass *pass = without_place ? NULL : innermost();
+	struct pass *pass = without_place ? NULL : innermost_pass();
 
 	if (without_place)
 		without_place--;

@@ -119,7 +119,7 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *unused)
 	return 1;
 }
 
-static void begin(const struct torch *torch)
+static void find_functions(const struct torch *torch)
 {
 	const char *slash = strrchr(torch->path, '/');
 	size_t folder = slash ? (size_t)(slash + 1 - torch->path) : 0;
@@ -142,7 +142,7 @@ bool backward_passes_follow(const struct torch *torch, uint64_t now)
 	passes.next_look_ns = now + LOOK_NS;
 	passes.has_python = false;
 	if (!passes.real)
-		begin(torch);
+		find_functions(torch);
 	if (share_listener())
 		backward_lines_find(torch);
 	dl_iterate_phdr(look_at, NULL);

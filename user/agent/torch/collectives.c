@@ -39,7 +39,7 @@ static struct {
 
 /* ---- what is there ------------------------------------------------------------------------------ */
 
-static const void *member(const void *comms, unsigned offset)
+static const void *member_at(const void *comms, unsigned offset)
 {
 	return (const char *)comms + offset;
 }
@@ -48,7 +48,7 @@ static int64_t number_at(const void *comms, unsigned offset)
 {
 	int64_t value;
 
-	memcpy(&value, member(comms, offset), sizeof(value));
+	memcpy(&value, member_at(comms, offset), sizeof(value));
 	return value;
 }
 
@@ -56,13 +56,13 @@ static int32_t integer_at(const void *comms, unsigned offset)
 {
 	int32_t value;
 
-	memcpy(&value, member(comms, offset), sizeof(value));
+	memcpy(&value, member_at(comms, offset), sizeof(value));
 	return value;
 }
 
 static uint8_t byte_at(const void *comms, unsigned offset)
 {
-	return *(const uint8_t *)member(comms, offset);
+	return *(const uint8_t *)member_at(comms, offset);
 }
 
 static bool is_string(const struct cxx_string *string, const char *text)
@@ -138,8 +138,8 @@ static void put_list(struct writer *out, const struct cxx_numbers *list)
 static int64_t peer_of(const void *comms)
 {
 	const struct torch_layout *layout = collectives.layout;
-	const struct cxx_string *name = member(comms, layout->comms_name);
-	const struct cxx_numbers *ranks = member(comms, layout->comms_ranks);
+	const struct cxx_string *name = member_at(comms, layout->comms_name);
+	const struct cxx_numbers *ranks = member_at(comms, layout->comms_ranks);
 	int32_t rank = integer_at(comms, layout->comms_rank);
 
 	if (!is_string(name, "send") && !is_string(name, "recv"))
@@ -153,12 +153,12 @@ static size_t write_text(char *text, const void *comms)
 	const struct torch_layout *layout = collectives.layout;
 	struct writer out = {.text = text};
 
-	put_string(&out, member(comms, layout->comms_name));
-	put_string(&out, member(comms, layout->comms_group_name));
-	put_string(&out, member(comms, layout->comms_group_description));
-	put_list(&out, member(comms, layout->comms_ranks));
-	put_list(&out, member(comms, layout->comms_in_split));
-	put_list(&out, member(comms, layout->comms_out_split));
+	put_string(&out, member_at(comms, layout->comms_name));
+	put_string(&out, member_at(comms, layout->comms_group_name));
+	put_string(&out, member_at(comms, layout->comms_group_description));
+	put_list(&out, member_at(comms, layout->comms_ranks));
+	put_list(&out, member_at(comms, layout->comms_in_split));
+	put_list(&out, member_at(comms, layout->comms_out_split));
 	put_number(&out, number_at(comms, layout->comms_in_elements));
 	put_number(&out, number_at(comms, layout->comms_out_elements));
 	put_number(&out, byte_at(comms, layout->comms_dtype));
@@ -204,16 +204,16 @@ static bool is_as_expected(const struct torch_layout *layout, const void *comms)
 	static const int64_t ranks[] = {5, 7, 9};
 
 	return *(const void *const *)comms == collectives.vtable &&
-	       is_string(member(comms, layout->comms_group_name), "a group") &&
-	       is_string(member(comms, layout->comms_group_description), "its description") &&
-	       is_string(member(comms, layout->comms_name), "a collective") &&
+	       is_string(member_at(comms, layout->comms_group_name), "a group") &&
+	       is_string(member_at(comms, layout->comms_group_description), "its description") &&
+	       is_string(member_at(comms, layout->comms_name), "a collective") &&
 	       integer_at(comms, layout->comms_rank) == 1 && integer_at(comms, layout->comms_group_size) == 3 &&
 	       number_at(comms, layout->comms_in_elements) == 1001 &&
 	       number_at(comms, layout->comms_out_elements) == 1002 && byte_at(comms, layout->comms_dtype) == 7 &&
-	       is_list(member(comms, layout->comms_in_split), NULL, 0) &&
-	       is_list(member(comms, layout->comms_out_split), NULL, 0) &&
+	       is_list(member_at(comms, layout->comms_in_split), NULL, 0) &&
+	       is_list(member_at(comms, layout->comms_out_split), NULL, 0) &&
 	       integer_at(comms, layout->comms_rank_start) == 5 && integer_at(comms, layout->comms_rank_stride) == 2 &&
-	       is_list(member(comms, layout->comms_ranks), ranks, 3) &&
+	       is_list(member_at(comms, layout->comms_ranks), ranks, 3) &&
 	       (!layout->comms_async || byte_at(comms, layout->comms_async) == 1) &&
 	       (!layout->comms_sequence || number_at(comms, layout->comms_sequence) == -1) &&
 	       (!layout->comms_point_to_point || byte_at(comms, layout->comms_point_to_point) == 0);
@@ -225,7 +225,7 @@ typedef void (*constructor)(void *self, struct cxx_string names[2], int rank, st
 			    struct cxx_numbers *out_split, int rank_start, int rank_stride, int group_size,
 			    bool is_async);
 
-static bool check(const struct torch_layout *layout, constructor construct)
+static bool check_layout(const struct torch_layout *layout, constructor construct)
 {
 	uint8_t comms[ROOM] __attribute__((aligned(16)));
 	struct cxx_string names[2], name; /* libstdc++ stores the elements of a tuple in reverse order */
@@ -264,7 +264,7 @@ bool collectives_open(const struct torch *torch)
 		return false;
 	collectives.kind = kind ? *kind : (void *)(uintptr_t)layout->comms_kind;
 	collectives.vtable = vtable + 2 * sizeof(void *); /* after the offset to the top and the type */
-	if (check(layout, construct))
+	if (check_layout(layout, construct))
 		collectives.layout = layout;
 	return collectives.layout != NULL;
 }

@@ -83,7 +83,7 @@ static uint64_t take_inputs(struct op_buffer *buffer, const void *op)
 
 /* ---- begin and end ----------------------------------------------------------------------------- */
 
-static uint64_t word(const void *op, unsigned offset)
+static uint64_t read_member(const void *op, unsigned offset)
 {
 	uint64_t value;
 
@@ -93,10 +93,10 @@ static uint64_t word(const void *op, unsigned offset)
 
 static void take_facts(struct op_facts *facts, const void *op, uint32_t tid)
 {
-	facts->sequence = (int64_t)word(op, observer.at_sequence);
-	facts->handle = word(op, observer.at_handle);
-	facts->thread = word(op, observer.at_thread);
-	facts->forward_thread = word(op, observer.at_forward_thread);
+	facts->sequence = (int64_t)read_member(op, observer.at_sequence);
+	facts->handle = read_member(op, observer.at_handle);
+	facts->thread = read_member(op, observer.at_thread);
+	facts->forward_thread = read_member(op, observer.at_forward_thread);
 	facts->scope = *((const uint8_t *)op + observer.at_scope);
 	facts->tid = tid;
 }
@@ -216,7 +216,7 @@ static inline __attribute__((always_inline)) struct op_slot *open_slot(const voi
 }
 
 /* std::unique_ptr<ObserverContext> start(const RecordFunction &): returned through `result`. */
-static void **begin(void **result, const void *op)
+static void **begin_op(void **result, const void *op)
 {
 	*result = open_slot(op, false);
 	return result;
@@ -258,7 +258,7 @@ static void **begin_scheduled_with_inputs(void **result, const void *op)
 	return result;
 }
 
-static void end(const void *op, void *context)
+static void end_op(const void *op, void *context)
 {
 	uint64_t end = op_clock_stamp_if(observer.clock_counts), turn;
 	struct op_slot *slot = context;
@@ -296,7 +296,7 @@ static void end(const void *op, void *context)
 
 static void end_scheduled(const void *op, void *context)
 {
-	end(op, context);
+	end_op(op, context);
 	if (atomic_load_explicit(&observer.session, memory_order_acquire) && scope_of(op) == GPT_AGENT_OP_USER_SCOPE &&
 	    schedule_op_ends(op, thread_id()))
 		observer_follow_schedule();
@@ -334,12 +334,12 @@ static void register_scheduled(const struct torch *torch)
 
 static void register_observer(const struct torch *torch)
 {
-	void *start = observer.with_inputs ? (void *)begin_with_inputs : (void *)begin;
+	void *start = observer.with_inputs ? (void *)begin_with_inputs : (void *)begin_op;
 
 	if (observer.scheduled)
 		register_scheduled(torch);
 	else
-		atomic_store(&observer.handle, torch->add(torch_callback_make(torch->layout, start, (void *)end,
+		atomic_store(&observer.handle, torch->add(torch_callback_make(torch->layout, start, (void *)end_op,
 									      observer.with_inputs, TORCH_ALL_SCOPES)));
 }
 

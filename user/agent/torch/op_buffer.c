@@ -52,7 +52,7 @@ static struct op_buffer *take_over(void)
 	return NULL;
 }
 
-static struct op_buffer *make(void)
+static struct op_buffer *make_buffer(void)
 {
 	struct op_buffer *buffer;
 	uint32_t index;
@@ -87,7 +87,7 @@ struct op_buffer *op_buffer_of_new_thread(void)
 	struct op_buffer *buffer = take_over();
 
 	if (!buffer)
-		buffer = make();
+		buffer = make_buffer();
 	if (buffer && pthread_setspecific(all.key, buffer)) {
 		atomic_store(&buffer->state, OP_BUFFER_ENDED);
 		buffer = NULL;
@@ -265,7 +265,7 @@ void op_buffer_recycle(struct op_buffer *buffer)
 	atomic_compare_exchange_strong(&buffer->state, &ended, OP_BUFFER_FREE);
 }
 
-static void earliest(uint64_t *first_ns, uint64_t time_ns)
+static void keep_earliest(uint64_t *first_ns, uint64_t time_ns)
 {
 	if (time_ns && (!*first_ns || time_ns < *first_ns))
 		*first_ns = time_ns;
@@ -284,7 +284,7 @@ uint64_t op_buffers_lost(uint64_t *first_ns)
 			continue;
 		lost += atomic_load_explicit(&buffer->lost, memory_order_relaxed);
 		if (atomic_load_explicit(&buffer->lost_ns, memory_order_relaxed))
-			earliest(first_ns, atomic_exchange(&buffer->lost_ns, 0));
+			keep_earliest(first_ns, atomic_exchange(&buffer->lost_ns, 0));
 	}
 	return lost;
 }
@@ -309,7 +309,7 @@ void op_buffers_empty(void)
 			op_buffer_read_to(op_buffer_at(i), atomic_load(&op_buffer_at(i)->tail));
 }
 
-static void release(struct op_buffer *buffer)
+static void release_blocks(struct op_buffer *buffer)
 {
 	uint32_t i;
 	uint8_t *block;
@@ -327,5 +327,5 @@ void op_buffers_release(void)
 
 	for (i = 0; i < count; i++)
 		if (op_buffer_at(i))
-			release(op_buffer_at(i));
+			release_blocks(op_buffer_at(i));
 }

@@ -107,7 +107,7 @@ void op_clock_sample(void)
 	op_clock_add(best_stamp, best_ns);
 }
 
-static uint64_t scaled(uint64_t ticks, uint64_t rate)
+static uint64_t scale_ticks(uint64_t ticks, uint64_t rate)
 {
 	return (uint64_t)((unsigned __int128)ticks * rate >> FRACTION_BITS);
 }
@@ -127,6 +127,6 @@ uint64_t op_clock_ns(uint64_t stamp)
 		number--;
 	sample = sample_at(number);
 	if (stamp >= sample->stamp)
-		return sample->ns + scaled(stamp - sample->stamp, sample->rate);
-	return sample->ns - scaled(sample->stamp - stamp, sample->rate);
+		return sample->ns + scale_ticks(stamp - sample->stamp, sample->rate);
+	return sample->ns - scale_ticks(sample->stamp - stamp, sample->rate);
 }

@@ -36,7 +36,7 @@ static uint32_t tag_of(const struct torch_layout *layout, const void *value)
 }
 
 /* Counts words without room, too, so that op_inputs_take can return that there were more. */
-static void put(struct taking *taking, uint64_t word)
+static void put_word(struct taking *taking, uint64_t word)
 {
 	if (taking->count < OP_INPUTS_WORDS)
 		taking->words[taking->count] = word;
@@ -45,7 +45,7 @@ static void put(struct taking *taking, uint64_t word)
 
 static void put_head(struct taking *taking, enum op_input_kind kind, unsigned detail, uint64_t count)
 {
-	put(taking, (uint64_t)kind | (uint64_t)detail << 8 | count << 32);
+	put_word(taking, (uint64_t)kind | (uint64_t)detail << 8 | count << 32);
 }
 
 /* A loop: nearly always there are one to five words, for which memcpy takes several times as long. */
@@ -131,19 +131,19 @@ static void take_scalar(struct taking *taking, const void *value, enum op_scalar
 	switch (scalar) {
 	case OP_SCALAR_INT:
 	case OP_SCALAR_DOUBLE:
-		put(taking, word_at(value, layout->value_payload));
+		put_word(taking, word_at(value, layout->value_payload));
 		break;
 	case OP_SCALAR_BOOL:
-		put(taking, *((const uint8_t *)value + layout->value_payload) != 0);
+		put_word(taking, *((const uint8_t *)value + layout->value_payload) != 0);
 		break;
 	case OP_SCALAR_COMPLEX:
 		complex = pointer_at(value, layout->value_payload);
-		put(taking, complex ? word_at(complex, layout->complex_value) : 0);
-		put(taking, complex ? word_at(complex, layout->complex_value + 8u) : 0);
+		put_word(taking, complex ? word_at(complex, layout->complex_value) : 0);
+		put_word(taking, complex ? word_at(complex, layout->complex_value + 8u) : 0);
 		break;
 	case OP_SCALAR_SYMBOL:
 	case OP_SCALAR_NONE:
-		put(taking, 0);
+		put_word(taking, 0);
 		break;
 	}
 }

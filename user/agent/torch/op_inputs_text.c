@@ -34,7 +34,7 @@ static void write_text(struct writing *writing, const char *text)
 	write_bytes(writing, text, strlen(text));
 }
 
-static uint64_t next(struct writing *writing)
+static uint64_t next_word(struct writing *writing)
 {
 	if (writing->word == writing->end) {
 		writing->wrong = true;
@@ -58,7 +58,7 @@ static bool is_strided(uint64_t head)
 	return head >> 8 & 1;
 }
 
-static void skip(struct writing *writing, uint64_t words)
+static void skip_words(struct writing *writing, uint64_t words)
 {
 	if (words > (uint64_t)(writing->end - writing->word))
 		writing->wrong = true;
@@ -100,7 +100,7 @@ static void write_double(struct writing *writing, double value)
 
 static void write_scalar(struct writing *writing, uint64_t head)
 {
-	uint64_t value = next(writing);
+	uint64_t value = next_word(writing);
 	double imaginary;
 
 	switch ((enum op_scalar)(head >> 8 & 0xff)) {
@@ -114,7 +114,7 @@ static void write_scalar(struct writing *writing, uint64_t head)
 		write_text(writing, value ? "True" : "False");
 		break;
 	case OP_SCALAR_COMPLEX:
-		imaginary = to_double(next(writing));
+		imaginary = to_double(next_word(writing));
 		write_double(writing, to_double(value));
 		write_text(writing, imaginary >= 0 ? "+" : "-");
 		write_double(writing, fabs(imaginary));
@@ -131,7 +131,7 @@ static void write_scalar(struct writing *writing, uint64_t head)
 
 static void skip_scalar(struct writing *writing, uint64_t head)
 {
-	skip(writing, (head >> 8 & 0xff) == OP_SCALAR_COMPLEX ? 2 : 1);
+	skip_words(writing, (head >> 8 & 0xff) == OP_SCALAR_COMPLEX ? 2 : 1);
 }
 
 /* ---- one input --------------------------------------------------------------------------------- */
@@ -145,7 +145,7 @@ static void write_dims(struct writing *writing, uint32_t count)
 	write_text(writing, "[");
 	for (i = 0; i < count && !writing->wrong; i++) {
 		write_text(writing, i ? ", " : "");
-		write_int(writing, (int64_t)next(writing));
+		write_int(writing, (int64_t)next_word(writing));
 	}
 	write_text(writing, "]");
 }
@@ -157,11 +157,11 @@ static void write_tensor(struct writing *writing, uint64_t head, enum array arra
 	if (array == DIMS)
 		write_dims(writing, dims);
 	else
-		skip(writing, dims);
+		skip_words(writing, dims);
 	if (array == STRIDES)
 		write_dims(writing, strides);
 	else
-		skip(writing, strides);
+		skip_words(writing, strides);
 }
 
 /* Writes dimensions or strides of each tensor; nothing for other inputs. */
@@ -172,7 +172,7 @@ static void write_tensors(struct writing *writing, uint64_t head, enum array arr
 
 	write_text(writing, shown ? "[" : "");
 	for (i = 0; i < count && !writing->wrong; i++) {
-		uint64_t tensor = next(writing);
+		uint64_t tensor = next_word(writing);
 
 		write_text(writing, shown && i ? ", " : "");
 		if (kind_of(tensor) != OP_INPUT_TENSOR)
@@ -188,7 +188,7 @@ static void write_scalars(struct writing *writing, uint64_t head, bool shown)
 
 	write_text(writing, shown ? "[" : "");
 	for (i = 0; i < count_of(head) && !writing->wrong; i++) {
-		uint64_t scalar = next(writing);
+		uint64_t scalar = next_word(writing);
 
 		write_text(writing, shown && i ? ", " : "");
 		if (shown)
@@ -224,7 +224,7 @@ static void write_type(struct writing *writing, uint64_t head)
 
 static void write_input(struct writing *writing, enum array array)
 {
-	uint64_t head = next(writing);
+	uint64_t head = next_word(writing);
 	bool in_quotes = array == TYPES || array == CONCRETE;
 
 	write_text(writing, in_quotes ? "\"" : "");

@@ -40,19 +40,19 @@ bool op_names_open(void)
 	return true;
 }
 
-static void clear(struct half *half)
+static void clear_half(struct half *half)
 {
 	madvise(half, sizeof(*half), MADV_DONTNEED);
 }
 
 void op_names_release(void)
 {
-	clear(names.now);
-	clear(names.before);
+	clear_half(names.now);
+	clear_half(names.before);
 }
 
 /* The slot of that hash, or the free slot for it. */
-static struct name *find(struct half *half, uint64_t hash)
+static struct name *find_slot(struct half *half, uint64_t hash)
 {
 	uint32_t i = (uint32_t)(hash % SLOTS);
 
@@ -70,9 +70,9 @@ static void send_name(struct batch *batch, const struct half *half, const struct
 	memcpy(record->text, half->text + name->at, name->bytes);
 }
 
-static struct name *keep(struct half *half, uint64_t hash, uint32_t id, const char *text, uint32_t bytes)
+static struct name *keep_name(struct half *half, uint64_t hash, uint32_t id, const char *text, uint32_t bytes)
 {
-	struct name *name = find(half, hash);
+	struct name *name = find_slot(half, hash);
 
 	*name = (struct name){hash, id, half->used, bytes};
 	memcpy(half->text + half->used, text, bytes);
@@ -86,13 +86,13 @@ static bool has_room(const struct half *half, uint32_t bytes)
 	return half->count < OP_NAMES_MAX && bytes <= OP_NAMES_BYTES_MAX - half->used;
 }
 
-static void swap(void)
+static void swap_halves(void)
 {
 	struct half *before = names.before;
 
 	names.before = names.now;
 	names.now = before;
-	clear(before);
+	clear_half(before);
 }
 
 /* Drops an incomplete UTF-8 character at the end; returns the remaining bytes. */
@@ -103,21 +103,22 @@ static uint32_t whole_characters(const char *text, uint32_t bytes)
 	return bytes;
 }
 
-static bool add(struct batch *batch, uint64_t hash, uint32_t what, const char *text, uint32_t bytes, bool is_longer)
+static bool add_name(struct batch *batch, uint64_t hash, uint32_t what, const char *text, uint32_t bytes,
+		     bool is_longer)
 {
 	const uint32_t mark = sizeof(TRUNCATION_MARK) - 1;
 	uint32_t id = op_names_id(hash);
 	bool room;
 	struct name *name;
 
-	if (id ? find(names.now, hash)->hash != 0 : names.last_id == OP_NAMES_IDS)
+	if (id ? find_slot(names.now, hash)->hash != 0 : names.last_id == OP_NAMES_IDS)
 		return true;
 	if (is_longer)
 		bytes = whole_characters(text, bytes - 1);
 	room = has_room(names.now, bytes + mark);
 	if (!room)
-		swap();
-	name = keep(names.now, hash, id ? id : ++names.last_id | what, text, bytes);
+		swap_halves();
+	name = keep_name(names.now, hash, id ? id : ++names.last_id | what, text, bytes);
 	if (is_longer) {
 		memcpy(names.now->text + names.now->used, TRUNCATION_MARK, mark);
 		names.now->used += mark;
@@ -130,12 +131,12 @@ static bool add(struct batch *batch, uint64_t hash, uint32_t what, const char *t
 
 bool op_names_add(struct batch *batch, uint64_t hash, const char *text, uint32_t bytes, bool is_longer)
 {
-	return add(batch, hash, GPT_AGENT_NAME_OF_OP, text, bytes, is_longer);
+	return add_name(batch, hash, GPT_AGENT_NAME_OF_OP, text, bytes, is_longer);
 }
 
 bool op_names_add_inputs(struct batch *batch, uint64_t hash, const char *text, uint32_t bytes)
 {
-	return add(batch, hash, GPT_AGENT_NAME_OF_INPUTS, text, bytes, false);
+	return add_name(batch, hash, GPT_AGENT_NAME_OF_INPUTS, text, bytes, false);
 }
 
 void op_names_use_up(uint32_t left)
@@ -145,7 +146,7 @@ void op_names_use_up(uint32_t left)
 
 bool op_names_has(uint64_t hash)
 {
-	return find(names.now, hash)->hash;
+	return find_slot(names.now, hash)->hash;
 }
 
 uint32_t op_names_id(uint64_t hash)
@@ -154,9 +155,9 @@ uint32_t op_names_id(uint64_t hash)
 
 	if (!hash)
 		return 0;
-	name = find(names.now, hash);
+	name = find_slot(names.now, hash);
 	if (!name->hash)
-		name = find(names.before, hash);
+		name = find_slot(names.before, hash);
 	return name->hash ? name->id : 0;
 }
 
@@ -167,6 +168,6 @@ void op_names_repeat(struct batch *batch)
 
 	for (h = 0; h < 2; h++)
 		for (i = 0; i < SLOTS; i++)
-			if (halves[h]->slots[i].hash && (h || !find(names.now, halves[h]->slots[i].hash)->hash))
+			if (halves[h]->slots[i].hash && (h || !find_slot(names.now, halves[h]->slots[i].hash)->hash))
 				send_name(batch, halves[h], &halves[h]->slots[i]);
 }

@@ -56,7 +56,7 @@ static struct {
 	struct ops_sender sender;
 } ops;
 
-static bool wanted(void)
+static bool are_ops_wanted(void)
 {
 	return points_take_ops() && points_batch_listening() && !atomic_load(&ops.exiting);
 }
@@ -110,7 +110,7 @@ static void register_exit(bool *registered)
 	*registered = true;
 }
 
-static void wake(void)
+static void wake_thread(void)
 {
 	futex_wake(&ops.exiting);
 }
@@ -133,7 +133,7 @@ static void follow_passes(uint64_t now)
 				"steps");
 }
 
-static bool observe(void)
+static bool start_observing(void)
 {
 	uint64_t unused;
 
@@ -149,7 +149,7 @@ static bool observe(void)
 	return observer_begin(&ops.torch, ++ops.session, ops.with_inputs, ops.scheduled, ops.why, sizeof(ops.why));
 }
 
-static void refuse(void)
+static void refuse_torch(void)
 {
 	backward_passes_end();
 	ops_memory_stop();
@@ -187,22 +187,22 @@ static void look_for_torch(void)
 		enter_state(GPT_AGENT_OPS_WAITING);
 		return;
 	case TORCH_REFUSED:
-		refuse();
+		refuse_torch();
 		return;
 	case TORCH_READY:
 		break;
 	}
 	ops.why[0] = '\0';
 	ops.inputs_checked = false;
-	if (!op_buffers_open(wake) || !op_names_open())
+	if (!op_buffers_open(wake_thread) || !op_names_open())
 		strcpy(ops.why, "no memory");
-	else if (observe()) {
+	else if (start_observing()) {
 		register_exit(&ops.exit_registered);
 		note_others();
 		enter_state(GPT_AGENT_OPS_OBSERVING);
 		return;
 	}
-	refuse();
+	refuse_torch();
 }
 
 /* Listeners that want inputs may come and go during the session. */
@@ -243,7 +243,7 @@ static bool is_half_there(void)
 static bool has_successor(void)
 {
 	return (ops.listener & ~points_schedule().listener) &&
-	       wanted(); /* a listener lowers its counter of ops before its number */
+	       are_ops_wanted(); /* a listener lowers its counter of ops before its number */
 }
 
 /* Whether a new listener came, to which everything must be repeated. A new listener ends a schedule. */
@@ -266,7 +266,7 @@ static bool somebody_came(void)
 }
 
 /* Returns the time until the next tick, ns. */
-static uint64_t tick(void)
+static uint64_t run_tick(void)
 {
 	uint64_t now = clock_now_ns(), filled = 0;
 	bool observing = ops.state == GPT_AGENT_OPS_OBSERVING, came = somebody_came(), stepped;
@@ -313,7 +313,7 @@ static void send_last(void)
 	enter_state(GPT_AGENT_OPS_STOPPED);
 }
 
-static void finish(bool heard)
+static void finish_ops(bool heard)
 {
 	observer_end();
 	backward_passes_end();
@@ -325,11 +325,11 @@ static void finish(bool heard)
 	torch_close(&ops.torch);
 }
 
-static void run(void)
+static void run_ops(void)
 {
 	bool heard = true;
 
-	while (wanted() && is_half_there())
+	while (are_ops_wanted() && is_half_there())
 		fork_gate_wait(&ops.exiting, 0, BUSY_TICK_NS);
 	ops.state = 0;
 	ops.libraries = 0;
@@ -337,20 +337,20 @@ static void run(void)
 	ops.listeners = points_take_ops();
 	ops.asked_again = points_asked_again();
 	ops.why[0] = '\0';
-	ops.scheduled = schedule_begin(wake);
+	ops.scheduled = schedule_begin(wake_thread);
 	if (schedule_is_capture()) /* ranges need no PyTorch */
 		register_exit(&ops.early_exit_registered);
 	ops.listener = valid_listener();
-	while (wanted()) {
+	while (are_ops_wanted()) {
 		heard = !has_successor();
 		if (!heard)
 			break;
 		if (ops.state != GPT_AGENT_OPS_OBSERVING)
 			look_for_torch();
-		fork_gate_wait(&ops.exiting, 0, tick());
+		fork_gate_wait(&ops.exiting, 0, run_tick());
 	}
 	if (ops.state == GPT_AGENT_OPS_OBSERVING)
-		finish(heard);
+		finish_ops(heard);
 	else if (ops.state == GPT_AGENT_OPS_WAITING && heard) {
 		send_schedule_and_end();
 		enter_state(GPT_AGENT_OPS_STOPPED);
@@ -405,9 +405,9 @@ static void ops_thread(void)
 	begin_batches(true);
 	ops.sender.types = &ops.torch.types;
 	do {
-		run();
+		run_ops();
 		atomic_store(&ops.alive, 0);
-	} while (wanted() &&
+	} while (are_ops_wanted() &&
 		 begin_life()); /* wanted again meanwhile: a listener that came then saw the session alive */
 	futex_set(&ops.stopped);
 }
@@ -425,7 +425,7 @@ static void refuse_without_thread(void)
 
 void ops_start(void)
 {
-	if (!points_take_ops() || atomic_load(&ops.dead) || !wanted() || !begin_life())
+	if (!points_take_ops() || atomic_load(&ops.dead) || !are_ops_wanted() || !begin_life())
 		return;
 	atomic_store(&ops.stopped, 0);
 	if (own_thread_start(ops_thread))

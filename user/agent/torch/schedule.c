@@ -55,7 +55,7 @@ static bool is_recorded(enum gpt_step_phase phase)
 	return phase == GPT_STEP_WARMUP || phase == GPT_STEP_ACTIVE;
 }
 
-static void rest(bool rests)
+static void set_resting(bool rests)
 {
 	void (*wake)(void) = atomic_load(&schedule.wake_cupti);
 
@@ -81,7 +81,7 @@ static bool wait_for_cupti(void)
 	return !atomic_load(&schedule.wake_cupti) || atomic_load(&schedule.followed) == wanted;
 }
 
-static void keep(uint64_t time_ns, uint64_t number, enum gpt_step_phase phase, uint32_t cycle, bool late)
+static void keep_step(uint64_t time_ns, uint64_t number, enum gpt_step_phase phase, uint32_t cycle, bool late)
 {
 	struct gpt_agent_step *step = &schedule.waiting[schedule.waiting_count];
 
@@ -112,12 +112,12 @@ static bool step_begins(uint64_t began_ns, uint64_t number)
 	rests = !schedule.shared && !is_recorded(phase);
 	atomic_store(&schedule.phase, phase);
 	if (rests != rested)
-		rest(rests);
+		set_resting(rests);
 	if (!rests && phase == GPT_STEP_ACTIVE) { /* a warm-up may have been short */
 		late = !wait_for_cupti();
 		time_ns = began_ns ? began_ns : clock_now_ns();
 	}
-	keep(time_ns, number, phase, cycle, late);
+	keep_step(time_ns, number, phase, cycle, late);
 	if (rests != rested)
 		schedule.wake();
 	return rests != rested;
@@ -321,8 +321,8 @@ static void begin_early(void)
 
 	schedule.tid = schedule.early_tid;
 	atomic_store(&schedule.phase, phase);
-	rest(!is_recorded(phase));
-	keep(clock_now_ns(), 0, phase, cycle, true);
+	set_resting(!is_recorded(phase));
+	keep_step(clock_now_ns(), 0, phase, cycle, true);
 }
 
 bool schedule_begin(void (*wake)(void))
@@ -341,7 +341,7 @@ bool schedule_begin(void (*wake)(void))
 	schedule.waiting_count = schedule.lost = 0;
 	atomic_store(&schedule.phase, GPT_STEP_WAITING);
 	atomic_store(&schedule.on, plan.active != 0);
-	rest(plan.active && !first_is_recorded());
+	set_resting(plan.active && !first_is_recorded());
 	if (plan.by == GPT_STEP_BY_CAPTURE && schedule.early_tid)
 		begin_early();
 	schedule.early_tid = 0;
@@ -355,7 +355,7 @@ void schedule_end(void)
 {
 	pthread_mutex_lock(&schedule.lock);
 	if (atomic_exchange(&schedule.on, false))
-		rest(false);
+		set_resting(false);
 	pthread_mutex_unlock(&schedule.lock);
 }
 
@@ -364,7 +364,7 @@ void schedule_share(void)
 	pthread_mutex_lock(&schedule.lock);
 	if (atomic_load(&schedule.on)) {
 		schedule.shared = true;
-		rest(false);
+		set_resting(false);
 	}
 	pthread_mutex_unlock(&schedule.lock);
 }

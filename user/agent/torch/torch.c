@@ -179,7 +179,7 @@ void torch_name(const struct torch *torch, char *name, size_t size)
 		snprintf(name, size, "a PyTorch that does not say its version");
 }
 
-static enum torch_answer refuse(struct torch *torch)
+static enum torch_answer refuse_torch(struct torch *torch)
 {
 	dlclose(torch->handle);
 	torch->handle = NULL;
@@ -203,16 +203,16 @@ static enum torch_answer open_copy(struct torch *torch, unsigned number, char *w
 	torch_name(torch, name, sizeof(name));
 #if !defined(__x86_64__)
 	snprintf(why, why_size, "not on this kind of machine yet");
-	return refuse(torch);
+	return refuse_torch(torch);
 #endif
 	if (!torch->layout || torch->layout->callback_bytes != TORCH_CALLBACK_BYTES ||
 	    torch->layout->op_bytes > ROOM - MARGIN) {
 		snprintf(why, why_size, "%s is not known to this gputrace", name);
-		return refuse(torch);
+		return refuse_torch(torch);
 	}
 	if (!find_functions(torch)) {
 		snprintf(why, why_size, "%s does not export what an observer needs", name);
-		return refuse(torch);
+		return refuse_torch(torch);
 	}
 	return TORCH_READY;
 }
@@ -241,7 +241,7 @@ void torch_close(struct torch *torch)
 
 /* ---- its layout -------------------------------------------------------------------------------- */
 
-static uint64_t word(const uint8_t *op, unsigned offset)
+static uint64_t read_member(const uint8_t *op, unsigned offset)
 {
 	uint64_t value;
 
@@ -258,10 +258,11 @@ static bool is_as_expected(const struct torch *torch, const uint8_t *op)
 	for (i = 0; i < MARGIN; i++)
 		if (op[layout->op_bytes + i] != FILL)
 			return false;
-	return op[layout->op_scope] == CHECKED_SCOPE && thread && word(op, layout->op_thread) == thread &&
-	       word(op, layout->op_sequence) == UINT64_MAX && !word(op, layout->op_inputs) &&
-	       !word(op, layout->op_inputs + 8) && !word(op, layout->op_forward_thread) &&
-	       !word(op, layout->op_handle) && !op[layout->op_async] && word(op, layout->op_debug_handle) == UINT64_MAX;
+	return op[layout->op_scope] == CHECKED_SCOPE && thread && read_member(op, layout->op_thread) == thread &&
+	       read_member(op, layout->op_sequence) == UINT64_MAX && !read_member(op, layout->op_inputs) &&
+	       !read_member(op, layout->op_inputs + 8) && !read_member(op, layout->op_forward_thread) &&
+	       !read_member(op, layout->op_handle) && !op[layout->op_async] &&
+	       read_member(op, layout->op_debug_handle) == UINT64_MAX;
 }
 
 bool torch_check(const struct torch *torch, char *why, size_t why_size)

@@ -82,7 +82,7 @@ static void make_value(const struct torch_layout *layout, uint8_t *value, uint32
 }
 
 /* Runs op_inputs_take on an op with one input. */
-static uint32_t take(const struct torch_layout *layout, const uint8_t *value, uint64_t *words)
+static uint32_t take_one_input(const struct torch_layout *layout, const uint8_t *value, uint64_t *words)
 {
 	uint64_t op[128] = {0};
 
@@ -124,7 +124,7 @@ static bool is_taken_as(const struct torch_layout *layout, const void *tensor, u
 	uint64_t head = OP_INPUT_TENSOR | 1 << 8 | (uint64_t)type << 16 | (uint64_t)sizes.count << 32;
 
 	make_value(layout, (uint8_t *)value, layout->tag_tensor, (uintptr_t)tensor);
-	return take(layout, (uint8_t *)value, words) == 1 + 2 * sizes.count && words[0] == head &&
+	return take_one_input(layout, (uint8_t *)value, words) == 1 + 2 * sizes.count && words[0] == head &&
 	       !memcmp(words + 1, sizes.first, 8 * sizes.count) &&
 	       !memcmp(words + 1 + sizes.count, strides.first, 8 * sizes.count);
 }
@@ -134,7 +134,7 @@ static bool is_taken_as_none(const struct torch_layout *layout, const void *tens
 	uint64_t value[VALUE_ROOM], words[OP_INPUTS_WORDS];
 
 	make_value(layout, (uint8_t *)value, layout->tag_tensor, (uintptr_t)tensor);
-	return take(layout, (uint8_t *)value, words) == 1 && words[0] == OP_INPUT_OTHER;
+	return take_one_input(layout, (uint8_t *)value, words) == 1 && words[0] == OP_INPUT_OTHER;
 }
 
 /* Checks a tensor with inline sizes, and one with more dimensions. */
@@ -195,10 +195,11 @@ static bool lists_are_right(const struct torch *torch, const struct functions *f
 	if (!functions->lists_are_equal(list, list) || functions->lists_are_equal(list, other))
 		return false;
 	make_value(layout, (uint8_t *)value, layout->tag_list, (uintptr_t)list);
-	if (take(layout, (uint8_t *)value, words) != 3 || words[0] != (OP_INPUT_SCALARS | 1ull << 32) || words[2] != 7)
+	if (take_one_input(layout, (uint8_t *)value, words) != 3 || words[0] != (OP_INPUT_SCALARS | 1ull << 32) ||
+	    words[2] != 7)
 		return false;
 	make_list(layout, list, ints, tensors, seven, 0);
-	return take(layout, (uint8_t *)value, words) == 1 && words[0] == OP_INPUT_TENSORS;
+	return take_one_input(layout, (uint8_t *)value, words) == 1 && words[0] == OP_INPUT_TENSORS;
 }
 
 /* ------------------------------------------------------------------------------------------------ */

@@ -62,7 +62,7 @@ static inline bool wants_stack(const struct op_entry_memory *event)
 	       (event->device_type != cpu.type || (uint64_t)event->bytes >= GPT_AGENT_TORCH_MEMORY_LARGE);
 }
 
-static void lose(void)
+static void count_lost(void)
 {
 	atomic_fetch_add_explicit(&memory.lost, 1, memory_order_relaxed);
 }
@@ -73,7 +73,7 @@ static inline __attribute__((always_inline)) void put_short(struct op_buffer *bu
 	struct op_entry_memory_short *entry = op_buffer_reserve(buffer, sizeof(*entry), OP_ENTRY_MEMORY_SHORT);
 
 	if (!entry) {
-		lose();
+		count_lost();
 		return;
 	}
 	entry->address = event->address;
@@ -88,7 +88,7 @@ static inline __attribute__((always_inline)) void put_full(struct op_buffer *buf
 	struct op_entry_memory *entry = op_buffer_reserve(buffer, sizeof(*entry), OP_ENTRY_MEMORY);
 
 	if (!entry) {
-		lose();
+		count_lost();
 		return;
 	}
 	entry->address = event->address;
@@ -118,7 +118,7 @@ static inline __attribute__((always_inline)) void put_event(const struct op_entr
 		return;
 	buffer = op_buffer_of_thread();
 	if (!buffer) {
-		lose();
+		count_lost();
 		return;
 	}
 	if (wants_stack(event)) {
@@ -236,7 +236,7 @@ static void find_real(const struct torch *torch)
 	}
 }
 
-static bool replace(const struct import_table *library, void *_Atomic *at, unsigned name)
+static bool replace_import(const struct import_table *library, void *_Atomic *at, unsigned name)
 {
 	void *before = NULL;
 
@@ -270,7 +270,7 @@ static void look_through(const struct import_table *library, next_entry next, bo
 	while ((at = next(library, &index, &name)))
 		for (i = 0; i < NAMES && !strncmp(name, "_ZN3c10", 7); i++)
 			if (is_followed(names[i].function, is_core) && !strcmp(name, names[i].symbol))
-				calls[names[i].function] |= replace(library, at, i);
+				calls[names[i].function] |= replace_import(library, at, i);
 }
 
 /* Examines PyTorch's libraries that may report memory. */

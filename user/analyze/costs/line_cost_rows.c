@@ -171,7 +171,8 @@ static void add_stack(struct maker *maker, uint32_t place, const struct line_cos
 }
 
 /* place: a stack, or a caller without one; replay: another stack whose total includes it, too, NONE. */
-static void add(struct maker *maker, uint32_t place, uint32_t replay, uint32_t process, struct line_cost cost)
+static void add_stack_cost(struct maker *maker, uint32_t place, uint32_t replay, uint32_t process,
+			   struct line_cost cost)
 {
 	const struct model_stack *stack;
 
@@ -190,8 +191,8 @@ static void add_waits(struct maker *maker, const struct tally *waits)
 {
 	for (size_t i = 0; i < waits->count; i++)
 		if (waits->entries[i].count)
-			add(maker, waits->entries[i].key.part[0], NONE, NONE,
-			    (struct line_cost){.wait_ns = waits->entries[i].ns});
+			add_stack_cost(maker, waits->entries[i].key.part[0], NONE, NONE,
+				       (struct line_cost){.wait_ns = waits->entries[i].ns});
 }
 
 static void add_samples(struct maker *maker)
@@ -205,7 +206,7 @@ static void add_samples(struct maker *maker)
 		uint32_t place = sum->key.part[0];
 
 		if (place < CALLER_NO_FRAME)
-			add(maker, place, NONE, sum->key.part[1], (struct line_cost){.sampled_ns = sum->ns});
+			add_stack_cost(maker, place, NONE, sum->key.part[1], (struct line_cost){.sampled_ns = sum->ns});
 		else
 			tally_at(&outside, (struct tally_key){{line_of(maker->lines, place)}})->ns += sum->ns;
 	}
@@ -226,7 +227,7 @@ static void add_holders(struct maker *maker, const struct torch_memory_sums *mem
 		struct line_cost cost = {0};
 
 		*(space->device_type == GPT_TORCH_CPU ? &cost.cpu_memory : &cost.gpu_memory) = held;
-		add(maker, part[0], NONE, space->process, cost);
+		add_stack_cost(maker, part[0], NONE, space->process, cost);
 	}
 }
 
@@ -238,25 +239,25 @@ static void add_all(struct maker *maker)
 	for (size_t i = 0; i < gpu->count; i++) {
 		const struct tally_entry *sum = &gpu->entries[i];
 
-		add(maker, sum->key.part[0], sum->key.part[2], sum->key.part[1],
-		    (struct line_cost){.gpu_ns = sum->ns, .launches = sum->count, .copy_ns = sum->more});
+		add_stack_cost(maker, sum->key.part[0], sum->key.part[2], sum->key.part[1],
+			       (struct line_cost){.gpu_ns = sum->ns, .launches = sum->count, .copy_ns = sum->more});
 	}
 	for (size_t i = 0; i < costs->copies.count; i++) {
 		const struct tally_entry *sum = &costs->copies.entries[i];
 
-		add(maker, sum->key.part[0], sum->key.part[2], sum->key.part[1],
-		    (struct line_cost){.copies = sum->count});
+		add_stack_cost(maker, sum->key.part[0], sum->key.part[2], sum->key.part[1],
+			       (struct line_cost){.copies = sum->count});
 	}
 	for (size_t i = 0; i < costs->calls.count; i++) {
 		const struct tally_entry *sum = &costs->calls.entries[i];
 
-		add(maker, sum->key.part[0], NONE, sum->key.part[1],
-		    (struct line_cost){.cpu_ns = sum->ns, .launches = costs->has_gpu ? 0 : sum->more});
+		add_stack_cost(maker, sum->key.part[0], NONE, sum->key.part[1],
+			       (struct line_cost){.cpu_ns = sum->ns, .launches = costs->has_gpu ? 0 : sum->more});
 	}
 	for (size_t i = 0; i < idle_charge_count(costs->idle); i++) {
 		struct idle_charge charge = idle_charge_at(costs->idle, i);
 
-		add(maker, charge.what.part[0], NONE, NONE, (struct line_cost){.idle_ns = charge.ns});
+		add_stack_cost(maker, charge.what.part[0], NONE, NONE, (struct line_cost){.idle_ns = charge.ns});
 	}
 	add_waits(maker, &costs->waits.reported);
 	add_waits(maker, &costs->waits.calls);

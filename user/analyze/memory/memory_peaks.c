@@ -77,7 +77,7 @@ static void note_peak(const struct memory_peaks *all, struct memory_holder *hold
 	holder->changed_ns = time_ns;
 }
 
-static void allocate(struct memory_peaks *all, const struct memory_event *event)
+static void allocate_block(struct memory_peaks *all, const struct memory_event *event)
 {
 	const struct model_memory *memory = event->memory;
 	struct memory_holder *holder = holder_of(all, memory, event->place);
@@ -95,7 +95,7 @@ static void allocate(struct memory_peaks *all, const struct memory_event *event)
 }
 
 /* If the process of the block has ended, its end has already released what was held. */
-static void release(struct memory_peaks *all, const struct memory_event *event)
+static void release_block(struct memory_peaks *all, const struct memory_event *event)
 {
 	const struct model_memory *memory = event->memory, *allocation = event->allocation;
 	uint64_t exit_ns = all->exit_ns[allocation->process];
@@ -112,9 +112,9 @@ static void release(struct memory_peaks *all, const struct memory_event *event)
 void memory_peaks_add_memory(struct memory_peaks *all, const struct memory_event *event)
 {
 	if (!event->memory->released)
-		allocate(all, event);
+		allocate_block(all, event);
 	else if (event->allocation)
-		release(all, event);
+		release_block(all, event);
 }
 
 void memory_peaks_add_exit(struct memory_peaks *all, const struct exit_event *event)

@@ -37,7 +37,7 @@ static uint32_t space_of(const struct torch_held *all, const struct torch_memory
 	return NONE;
 }
 
-static void drop(struct torch_held *all, uint32_t process, uint64_t address)
+static void drop_block(struct torch_held *all, uint32_t process, uint64_t address)
 {
 	const uint32_t *index = lookup_get(&all->by_address, process + 1, address);
 
@@ -61,7 +61,7 @@ void torch_held_add(struct torch_held *all, const struct torch_memory_event *eve
 
 	if (memory->kind != GPT_AGENT_TORCH_MEMORY_ALLOCATED && memory->kind != GPT_AGENT_TORCH_MEMORY_FREED)
 		return;
-	drop(all, event->process, memory->address);
+	drop_block(all, event->process, memory->address);
 	block.space = space_of(all, event);
 	if (memory->kind == GPT_AGENT_TORCH_MEMORY_FREED || memory->bytes <= 0 || block.space == NONE)
 		return;

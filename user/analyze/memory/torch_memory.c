@@ -85,7 +85,7 @@ static uint64_t allocated_of(const struct torch_space *space, const struct model
 	return space->device_type == GPT_TORCH_CPU || memory->allocated < space->held ? space->held : memory->allocated;
 }
 
-static void allocate(struct torch_memory_sums *all, const struct torch_memory_event *event)
+static void allocate_block(struct torch_memory_sums *all, const struct torch_memory_event *event)
 {
 	const struct model_torch_memory *memory = event->memory;
 	uint32_t index = space_of(all, event);
@@ -148,7 +148,7 @@ void torch_memory_sums_add(struct torch_memory_sums *all, const struct torch_mem
 {
 	switch (event->memory->kind) {
 	case GPT_AGENT_TORCH_MEMORY_ALLOCATED:
-		allocate(all, event);
+		allocate_block(all, event);
 		break;
 	case GPT_AGENT_TORCH_MEMORY_FREED:
 		take_back(all, event);

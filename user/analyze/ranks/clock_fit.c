@@ -37,7 +37,7 @@ static int by_value(const void *left, const void *right)
 	return (*a > *b) - (*a < *b);
 }
 
-static double median(double *values, size_t count)
+static double median_of(double *values, size_t count)
 {
 	qsort(values, count, sizeof(*values), by_value);
 	return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
@@ -71,7 +71,7 @@ static void find_slope(struct points *points)
 			if (b->at > a->at)
 				list[slopes++] = (b->ahead - a->ahead) / (b->at - a->at);
 		}
-	points->slope = slopes ? median(list, slopes) : 0;
+	points->slope = slopes ? median_of(list, slopes) : 0;
 	free(list);
 }
 
@@ -79,7 +79,7 @@ static void find_level(struct points *points)
 {
 	for (size_t i = 0; i < points->count; i++)
 		points->scratch[i] = points->list[i].ahead - points->slope * points->list[i].at;
-	points->level = median(points->scratch, points->count);
+	points->level = median_of(points->scratch, points->count);
 }
 
 /* The error that `share` of the residuals do not exceed. */
@@ -91,15 +91,15 @@ static double error_of(struct points *points, double share)
 	return points->scratch[(size_t)(share * (double)(points->count - 1))];
 }
 
-static double reach(struct points *points)
+static double reach_of(struct points *points)
 {
 	return fmax(FAR * DEVIATION * error_of(points, 0.5), NEAR_LEAST_NS);
 }
 
 /* Fits least squares through the points that are near; returns their number. */
-static size_t refine(struct points *points, bool has_drift)
+static size_t refine_fit(struct points *points, bool has_drift)
 {
-	double near = reach(points), sum = 0, at = 0, ahead = 0, square = 0, product = 0;
+	double near = reach_of(points), sum = 0, at = 0, ahead = 0, square = 0, product = 0;
 
 	for (size_t i = 0; i < points->count; i++) {
 		if (fabs(left_over(points, i)) > near)
@@ -125,7 +125,7 @@ static size_t refine(struct points *points, bool has_drift)
 }
 
 /* Limits a value to what fits into an int64_t. */
-static double bounded(double ns)
+static double bound_ns(double ns)
 {
 	return fmax(fmin(ns, 4e18), -4e18);
 }
@@ -149,10 +149,10 @@ void clock_fit_make(struct clock_fit *fit, struct clock_pair *pairs, size_t coun
 		find_slope(&points);
 	find_level(&points);
 	for (unsigned i = 0; i < ROUNDS; i++)
-		fit->used = refine(&points, fit->has_drift);
+		fit->used = refine_fit(&points, fit->has_drift);
 	fit->line =
 		(struct clock_line){.from_ns = pairs[0].here_ns,
-				    .offset_ns = (int64_t)((uint64_t)first + (uint64_t)llround(bounded(points.level))),
+				    .offset_ns = (int64_t)((uint64_t)first + (uint64_t)llround(bound_ns(points.level))),
 				    .drift = points.slope};
 	fit->error_ns = (uint64_t)error_of(&points, 0.5);
 	fit->error_most_ns = (uint64_t)error_of(&points, 0.95);

@@ -251,7 +251,7 @@ void arrival_collector_add_call(struct arrival_collector *taker, const struct mo
 }
 
 /* The arrival that an earlier kernel of the op began; NULL: this kernel is the first. */
-static struct collective_arrival *begun(struct taken *taken, uint64_t op)
+static struct collective_arrival *find_begun(struct taken *taken, uint64_t op)
 {
 	size_t count = taken->rank.met.list.count;
 
@@ -327,7 +327,7 @@ void arrival_collector_add_gpu(struct arrival_collector *taker, const struct mod
 		return;
 	op = number_of_collective(reported, event->launch);
 	taken = taken_of(taker, part, event->op->process);
-	arrival = begun(taken, op);
+	arrival = find_begun(taken, op);
 	if (!arrival)
 		begin_arrival(taker, taken, part, event, reported, op);
 	else if (event->op->end_ns > arrival->ended_ns)

@@ -193,7 +193,7 @@ static struct collective_cause cause_of(const struct splitting *splitting, const
 
 	for (uint32_t i = 0; i < kernel->causes; i++) {
 		const struct collective_cause *cause = &log->causes.list.items[kernel->first_cause + i];
-		uint64_t begin_ns = later(cause->from_ns, from_ns);
+		uint64_t begin_ns = later_time(cause->from_ns, from_ns);
 
 		if (cause->to_ns > begin_ns && cause->to_ns - begin_ns > most_ns) {
 			most_ns = cause->to_ns - begin_ns;
@@ -225,9 +225,9 @@ static void add_last(struct splitting *splitting, const struct entry *last, uint
 	row = &splitting->split->lasts.items[entry->more - 1];
 	row->count++;
 	row->ns += late_ns;
-	row->most_ns = later(row->most_ns, late_ns);
+	row->most_ns = later_time(row->most_ns, late_ns);
 	if (kernel_dispatch(kernel, &dispatch_ns))
-		row->queued_ns += earlier(dispatch_ns, late_ns);
+		row->queued_ns += earlier_time(dispatch_ns, late_ns);
 }
 
 /* list: the counterparts, one of each rank, as they began. */
@@ -248,7 +248,7 @@ static void split_one(struct splitting *splitting, const struct entry *list, siz
 		uint64_t waiting_ns = time_distance(list[i].start_ns, awaited->start_ns);
 
 		for (size_t k = 0; k < count; k++)
-			split->error_ns = later(split->error_ns, error_between(splitting, &list[i], &list[k]));
+			split->error_ns = later_time(split->error_ns, error_between(splitting, &list[i], &list[k]));
 		if (split->last != NONE && waiting_ns <= split->waiting_ns)
 			continue;
 		split->waiting_ns = waiting_ns;
@@ -318,13 +318,13 @@ static bool are_together(const struct splitting *splitting, const struct entry *
 	const struct entry *last = &list[0];
 
 	for (size_t i = 0; i < count; i++) {
-		first_end = earlier(first_end, list[i].end_ns);
-		last_end = later(last_end, list[i].end_ns);
+		first_end = earlier_time(first_end, list[i].end_ns);
+		last_end = later_time(last_end, list[i].end_ns);
 		if (list[i].start_ns > last->start_ns)
 			last = &list[i];
 	}
 	for (size_t i = 0; i < count; i++)
-		error_ns = later(error_ns, error_between(splitting, last, &list[i]));
+		error_ns = later_time(error_ns, error_between(splitting, last, &list[i]));
 	return first_end > last->start_ns && last_end - first_end <= first_end - last->start_ns + error_ns;
 }
 
@@ -429,7 +429,7 @@ static void finish_kernel(const struct collective_kernel *kernel, struct kernel_
 		*split = (struct kernel_split){.last = NONE, .lack = split->lack};
 		return;
 	}
-	split->waiting_ns = earlier(split->waiting_ns, duration_ns);
+	split->waiting_ns = earlier_time(split->waiting_ns, duration_ns);
 	split->transfer_ns = duration_ns - split->waiting_ns;
 }
 

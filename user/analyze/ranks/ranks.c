@@ -334,8 +334,8 @@ static double apart_by_wall(const struct ranks *ranks, const struct rank_clock *
 		    (double)clock->fit.line.offset_ns);
 }
 
-static char *place(struct ranks *ranks, struct rank_clock *clock, const struct ends *ends, const struct ends *known,
-		   size_t common)
+static char *place_clock(struct ranks *ranks, struct rank_clock *clock, const struct ends *ends,
+			 const struct ends *known, size_t common)
 {
 	struct clock_pair *pairs = xmalloc(common * sizeof(*pairs));
 	const char *name = ranks->logs.items[clock->log].name, *first = ranks->logs.items[0].name;
@@ -436,7 +436,7 @@ static char *place_all(struct ranks *ranks, struct ends *ends, bool by_wall)
 		struct rank_clock *next = &ranks->clocks.items[clock];
 
 		if (common)
-			why = place(ranks, next, &ends[clock], &known, common);
+			why = place_clock(ranks, next, &ends[clock], &known, common);
 		else if (by_wall)
 			place_by_wall(ranks, next);
 		else

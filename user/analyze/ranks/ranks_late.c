@@ -26,7 +26,7 @@ static int by_key(const void *left, const void *right)
 	return (a->rank > b->rank) - (a->rank < b->rank);
 }
 
-static struct arrival *collect(const struct ranks *ranks, size_t *count)
+static struct arrival *collect_arrivals(const struct ranks *ranks, size_t *count)
 {
 	struct arrival *list;
 	size_t at = 0;
@@ -99,7 +99,7 @@ static void add_late(struct ranks *ranks, struct tally *rows, const struct arriv
 }
 
 /* Compares the arrivals at one collective: sorted by time, at least two. */
-static void compare(struct ranks *ranks, struct tally *rows, const struct arrival *list, size_t count)
+static void compare_arrivals(struct ranks *ranks, struct tally *rows, const struct arrival *list, size_t count)
 {
 	const struct arrival *last = &list[count - 1], *middle = &list[(count - 1) / 2];
 	uint64_t ns = last->at_ns - middle->at_ns;
@@ -138,13 +138,13 @@ void ranks_compare(struct ranks *ranks)
 	struct arrival *list;
 	size_t count;
 
-	list = collect(ranks, &count);
+	list = collect_arrivals(ranks, &count);
 	for (size_t i = 0, next; i < count; i = next) {
 		for (next = i + 1; next < count && list[next].key == list[i].key; next++)
 			;
 		ranks->arrivals++;
 		if (next - i > 1)
-			compare(ranks, &rows, &list[i], next - i);
+			compare_arrivals(ranks, &rows, &list[i], next - i);
 	}
 	if (ranks->late.count)
 		qsort(ranks->late.items, ranks->late.count, sizeof(*ranks->late.items), by_time);

@@ -42,7 +42,7 @@ void step_positions_add(struct step_positions *all, const struct collective *col
 						       .index = index}));
 }
 
-static int compare(uint64_t a, uint64_t b)
+static int compare_numbers(uint64_t a, uint64_t b)
 {
 	return (a > b) - (a < b);
 }
@@ -57,10 +57,11 @@ static int by_order(const void *left, const void *right)
 	const struct step_position *a = left, *b = right;
 
 	if (a->group != b->group)
-		return compare(a->group, b->group);
+		return compare_numbers(a->group, b->group);
 	if (a->step != b->step)
-		return compare(a->step, b->step);
-	return a->launch_ns == b->launch_ns ? compare(a->index, b->index) : compare(a->launch_ns, b->launch_ns);
+		return compare_numbers(a->step, b->step);
+	return a->launch_ns == b->launch_ns ? compare_numbers(a->index, b->index)
+					    : compare_numbers(a->launch_ns, b->launch_ns);
 }
 
 void step_positions_finish(struct step_positions *all, void (*take)(void *context, size_t index, uint64_t key),

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct difference compare(const struct estimate *before, const struct estimate *after)
+static struct difference compare_estimates(const struct estimate *before, const struct estimate *after)
 {
 	double variance = before->variance + after->variance, weight = before->weight + after->weight;
 
@@ -17,7 +17,7 @@ static struct difference compare(const struct estimate *before, const struct est
 /* Of the few values of a step; of many rows one in 20 would differ by chance. */
 static struct difference compare_step(const struct estimate *before, const struct estimate *after)
 {
-	struct difference made = compare(before, after);
+	struct difference made = compare_estimates(before, after);
 
 	made.noise = estimate_noise_95(before->variance + after->variance, before->weight + after->weight);
 	return made;
@@ -56,8 +56,8 @@ static void add_row(struct difference_rows *rows, const struct per_step_row *bef
 {
 	struct difference_row row = {.before = before, .after = after};
 
-	row.cost = compare(before ? &before->cost : &nothing, after ? &after->cost : &nothing);
-	row.count = compare(before ? &before->count : &nothing, after ? &after->count : &nothing);
+	row.cost = compare_estimates(before ? &before->cost : &nothing, after ? &after->cost : &nothing);
+	row.count = compare_estimates(before ? &before->count : &nothing, after ? &after->count : &nothing);
 	array_push(&rows->list, row);
 }
 

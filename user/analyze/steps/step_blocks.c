@@ -19,7 +19,7 @@ static void add_track(struct step_blocks *all, const struct step_track *track, u
 		all->wall_ns += made.list[i].end_ns - made.list[i].start_ns;
 }
 
-static void divide(struct step_blocks *all)
+static void divide_blocks(struct step_blocks *all)
 {
 	size_t most = all->tracks.count ? STEP_BLOCKS / all->tracks.count : 0;
 
@@ -47,7 +47,7 @@ void step_blocks_init(struct step_blocks *all, const struct steps *steps, const 
 		if (track)
 			add_track(all, track, i);
 	}
-	divide(all);
+	divide_blocks(all);
 }
 
 void step_blocks_free(struct step_blocks *all)
@@ -123,9 +123,9 @@ static void add_estimate(struct estimate *to, const struct step_blocks_track *tr
 }
 
 /* Of all processes; add: adds one of them. */
-static struct estimate estimate(const struct step_blocks *all, const double *by_block,
-				void (*add)(struct estimate *to, const struct step_blocks_track *track,
-					    const double *by_block, double share))
+static struct estimate estimate_mean(const struct step_blocks *all, const double *by_block,
+				     void (*add)(struct estimate *to, const struct step_blocks_track *track,
+						 const double *by_block, double share))
 {
 	struct estimate found = {0};
 
@@ -141,7 +141,7 @@ static struct estimate estimate(const struct step_blocks *all, const double *by_
 
 struct estimate step_blocks_estimate(const struct step_blocks *all, const double *by_block)
 {
-	return estimate(all, by_block, add_estimate);
+	return estimate_mean(all, by_block, add_estimate);
 }
 
 struct estimate step_blocks_estimate_of(const struct step_blocks *all, uint32_t process, const double *by_block)
@@ -228,7 +228,7 @@ static void add_median(struct estimate *to, const struct step_blocks_track *trac
 
 struct estimate step_blocks_median(const struct step_blocks *all, const double *by_block)
 {
-	return estimate(all, by_block, add_median);
+	return estimate_mean(all, by_block, add_median);
 }
 
 /* ---- noise ------------------------------------------------------------------------------------------------------- */

@@ -258,7 +258,7 @@ void step_tables_add_gpu(struct step_tables *all, const struct gpu_event *event)
 
 /* ---- ops --------------------------------------------------------------------------------------------------------- */
 
-static void insert(struct step_row *row, struct step_op op)
+static void insert_op(struct step_row *row, struct step_op op)
 {
 	size_t at = row->more_count;
 
@@ -278,7 +278,7 @@ static struct tally_key key_of(const struct op_row *op, bool on_gpu)
 	return (struct tally_key){{op->name, op->annotated, on_gpu}};
 }
 
-static void compare(struct step_row *row, struct tally *usual, const struct step_row *median)
+static void compare_with_median(struct step_row *row, struct tally *usual, const struct step_row *median)
 {
 	uint64_t longer_ns = wall_of(&row->step) - wall_of(&median->step);
 
@@ -290,8 +290,8 @@ static void compare(struct step_row *row, struct tally *usual, const struct step
 			uint64_t usual_ns = tally_at(usual, key_of(op, on_gpu))->ns;
 
 			if (ns > usual_ns && ns - usual_ns > longer_ns / SHOWN_SHARE)
-				insert(row,
-				       (struct step_op){.name = op->name, .on_gpu = on_gpu, .more_ns = ns - usual_ns});
+				insert_op(row, (struct step_op){
+						       .name = op->name, .on_gpu = on_gpu, .more_ns = ns - usual_ns});
 		}
 	}
 }
@@ -309,7 +309,7 @@ void step_tables_finish(struct step_tables *all)
 			tally_at(&usual, key_of(op, true))->ns = op->gpu_self_ns;
 		}
 		for (size_t i = 0; i < table->slowest_count; i++)
-			compare(&table->slowest[i], &usual, &table->median);
+			compare_with_median(&table->slowest[i], &usual, &table->median);
 		tally_free(&usual);
 	}
 }

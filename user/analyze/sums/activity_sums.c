@@ -12,7 +12,7 @@ void activity_sums_free(struct activity_sums *sums)
 	array_free(&sums->rows);
 }
 
-static void add(struct activity_sums *sums, uint32_t kind, uint32_t what, bool timed, uint64_t ns)
+static void add_activity(struct activity_sums *sums, uint32_t kind, uint32_t what, bool timed, uint64_t ns)
 {
 	struct tally_entry *entry = tally_at(&sums->keys, (struct tally_key){{kind, what}});
 	struct activity_row *row;
@@ -36,14 +36,15 @@ void activity_sums_add_gpu(struct activity_sums *sums, const struct gpu_event *e
 	const struct model_gpu *op = event->op;
 	uint32_t what = op->kind == MODEL_KERNEL ? op->name : op->kind == MODEL_MEMCPY ? op->memcpy_kind : 0;
 
-	add(sums, op->kind, what, op->start_ns != 0, gpu_ns(op));
+	add_activity(sums, op->kind, what, op->start_ns != 0, gpu_ns(op));
 }
 
 void activity_sums_add_call(struct activity_sums *sums, const struct call_event *event)
 {
 	const struct model_call *call = event->call;
 
-	add(sums, 0, call->api, call->end_ns != 0, call->end_ns > call->start_ns ? call->end_ns - call->start_ns : 0);
+	add_activity(sums, 0, call->api, call->end_ns != 0,
+		     call->end_ns > call->start_ns ? call->end_ns - call->start_ns : 0);
 }
 
 static int by_time(const void *left, const void *right)

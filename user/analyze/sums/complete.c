@@ -73,7 +73,7 @@ static void add_rows(struct complete *complete, const struct model_receipt *rece
 }
 
 /* Whether the list "kernels,cuda" has the name. */
-static bool lists(const char *list, const char *name)
+static bool list_has(const char *list, const char *name)
 {
 	size_t length = strlen(name);
 
@@ -84,11 +84,11 @@ static bool lists(const char *list, const char *name)
 }
 
 /* If all calls are recorded, waits are among them, and what CUPTI adds to waits is no loss. */
-static bool lacks(const char *list, const char *name)
+static bool list_lacks(const char *list, const char *name)
 {
 	if (!strcmp(name, "nvtx")) /* matters only where the program names ranges */
 		return false;
-	return list && *list && !lists(list, name) && (strcmp(name, "sync") || !lists(list, "cuda"));
+	return list && *list && !list_has(list, name) && (strcmp(name, "sync") || !list_has(list, "cuda"));
 }
 
 /* Sets that some agent was not asked for, or that its CUPTI did not provide. */
@@ -105,7 +105,7 @@ static void find_sets(struct complete *complete, const struct model *model)
 		bool missing = false;
 
 		for (uint32_t i = 0; i < model->process_count; i++)
-			missing |= lacks(model->processes[i].agent_activity_sets, names[n]);
+			missing |= list_lacks(model->processes[i].agent_activity_sets, names[n]);
 		if (missing)
 			complete->sets[complete->set_count++] = names[n];
 	}

@@ -22,7 +22,7 @@ struct inputs {
 /* ---- inputs ----------------------------------------------------------------------------------------------------- */
 
 /* An element of an array that op_inputs_split accepted; false: the array has fewer. */
-static bool element(const struct op_inputs_part_text *array, unsigned index, struct op_inputs_part_text *found)
+static bool take_element(const struct op_inputs_part_text *array, unsigned index, struct op_inputs_part_text *found)
 {
 	const char *at = array->text + 1, *end = array->text + array->size - 1;
 
@@ -66,115 +66,118 @@ static bool take_dims(const struct op_inputs_part_text *text, struct dims *dims)
 	return at < end;
 }
 
-static bool tensor(const struct inputs *inputs, unsigned index, struct dims *dims)
+static bool take_tensor(const struct inputs *inputs, unsigned index, struct dims *dims)
 {
 	struct op_inputs_part_text text;
 
-	return element(&inputs->parts[OP_INPUTS_DIMS], index, &text) && take_dims(&text, dims) && dims->count;
+	return take_element(&inputs->parts[OP_INPUTS_DIMS], index, &text) && take_dims(&text, dims) && dims->count;
 }
 
 /* The text of an input that is no tensor. */
-static bool concrete(const struct inputs *inputs, unsigned index, struct op_inputs_part_text *text)
+static bool take_concrete(const struct inputs *inputs, unsigned index, struct op_inputs_part_text *text)
 {
-	if (!element(&inputs->parts[OP_INPUTS_CONCRETE], index, text) || text->size < 2)
+	if (!take_element(&inputs->parts[OP_INPUTS_CONCRETE], index, text) || text->size < 2)
 		return false;
 	text->text++; /* skips the quotes */
 	text->size -= 2;
 	return text->size > 0;
 }
 
-static bool pair(const struct inputs *inputs, unsigned index, struct dims *dims)
+static bool take_pair(const struct inputs *inputs, unsigned index, struct dims *dims)
 {
 	struct op_inputs_part_text text;
 
-	return concrete(inputs, index, &text) && take_dims(&text, dims) && dims->count == 2;
+	return take_concrete(inputs, index, &text) && take_dims(&text, dims) && dims->count == 2;
 }
 
 /* ---- formulas --------------------------------------------------------------------------------------------------- */
 
 /* 0 on overflow. */
-static uint64_t times(uint64_t a, uint64_t b)
+static uint64_t multiply_sizes(uint64_t a, uint64_t b)
 {
 	uint64_t product;
 
 	return __builtin_mul_overflow(a, b, &product) ? 0 : product;
 }
 
-static uint64_t elements(const struct dims *dims, unsigned from)
+static uint64_t count_elements(const struct dims *dims, unsigned from)
 {
 	uint64_t product = 1;
 
 	for (unsigned i = from; i < dims->count; i++)
-		product = times(product, dims->size[i]);
+		product = multiply_sizes(product, dims->size[i]);
 	return product;
 }
 
-static uint64_t elementwise(const struct inputs *inputs, unsigned first)
+static uint64_t count_elementwise(const struct inputs *inputs, unsigned first)
 {
 	struct dims dims;
 
-	return tensor(inputs, first, &dims) ? elements(&dims, 0) : 0;
+	return take_tensor(inputs, first, &dims) ? count_elements(&dims, 0) : 0;
 }
 
 /* The product of two matrices, or of batches of them: the last dimension of the first is summed over. */
-static uint64_t product(const struct inputs *inputs, unsigned first, bool batches)
+static uint64_t count_product(const struct inputs *inputs, unsigned first, bool batches)
 {
 	struct dims a, b;
 
-	if (!tensor(inputs, first, &a) || !tensor(inputs, first + 1, &b) || !a.size[a.count - 1])
+	if (!take_tensor(inputs, first, &a) || !take_tensor(inputs, first + 1, &b) || !a.size[a.count - 1])
 		return 0;
 	a.count--;
-	return times(2, times(elements(&a, 0), elements(&b, batches)));
+	return multiply_sizes(2, multiply_sizes(count_elements(&a, 0), count_elements(&b, batches)));
 }
 
-static uint64_t matrices(const struct inputs *inputs, unsigned first)
+static uint64_t count_matrices(const struct inputs *inputs, unsigned first)
 {
-	return product(inputs, first, false);
+	return count_product(inputs, first, false);
 }
 
-static uint64_t batches(const struct inputs *inputs, unsigned first)
+static uint64_t count_batches(const struct inputs *inputs, unsigned first)
 {
-	return product(inputs, first, true);
+	return count_product(inputs, first, true);
 }
 
-static uint64_t convolution(const struct inputs *inputs, unsigned first)
+static uint64_t count_convolution(const struct inputs *inputs, unsigned first)
 {
 	struct dims input, kernel, stride, padding, dilation;
 	struct op_inputs_part_text text;
 	uint64_t groups, places = 1;
 
-	if (!tensor(inputs, 0, &input) || !tensor(inputs, 1, &kernel) || input.count != 4 || kernel.count != 4 ||
-	    !pair(inputs, 3, &stride) || !pair(inputs, 4, &padding) || !pair(inputs, 5, &dilation) ||
-	    !concrete(inputs, 6, &text))
+	if (!take_tensor(inputs, 0, &input) || !take_tensor(inputs, 1, &kernel) || input.count != 4 ||
+	    kernel.count != 4 || !take_pair(inputs, 3, &stride) || !take_pair(inputs, 4, &padding) ||
+	    !take_pair(inputs, 5, &dilation) || !take_concrete(inputs, 6, &text))
 		return 0;
 	groups = strtoull(text.text, NULL, 10);
 	if (!groups || !stride.size[0] || !stride.size[1])
 		return 0;
 	for (int i = 0; i < 2; i++) {
 		uint64_t wide = input.size[2 + i] + 2 * padding.size[i];
-		uint64_t taken = times(dilation.size[i], kernel.size[2 + i] - 1) + 1;
+		uint64_t taken = multiply_sizes(dilation.size[i], kernel.size[2 + i] - 1) + 1;
 
 		if (!kernel.size[2 + i] || wide < taken)
 			return 0;
-		places = times(places, (wide - taken) / stride.size[i] + 1);
+		places = multiply_sizes(places, (wide - taken) / stride.size[i] + 1);
 	}
-	return times(times(times(2, input.size[0]), times(places, elements(&kernel, 2))),
-		     times(input.size[1], kernel.size[0])) /
+	return multiply_sizes(multiply_sizes(multiply_sizes(2, input.size[0]),
+					     multiply_sizes(places, count_elements(&kernel, 2))),
+			      multiply_sizes(input.size[1], kernel.size[0])) /
 	       groups;
 }
 
 /* Two batched products: (b, h, query, d) x (b, h, key, d), then with the value, (b, h, key, d_v). */
-static uint64_t attention(const struct inputs *inputs, unsigned first)
+static uint64_t count_attention(const struct inputs *inputs, unsigned first)
 {
 	struct dims query, key, value;
 	uint64_t scores, sums;
 
-	if (!tensor(inputs, 0, &query) || !tensor(inputs, 1, &key) || !tensor(inputs, 2, &value) || query.count != 4 ||
-	    key.count != 4 || value.count != 4)
+	if (!take_tensor(inputs, 0, &query) || !take_tensor(inputs, 1, &key) || !take_tensor(inputs, 2, &value) ||
+	    query.count != 4 || key.count != 4 || value.count != 4)
 		return 0;
-	scores = times(elements(&query, 0), key.size[2]);
-	sums = times(times(times(query.size[0], query.size[1]), times(query.size[2], key.size[2])), value.size[3]);
-	return times(2, scores) + times(2, sums);
+	scores = multiply_sizes(count_elements(&query, 0), key.size[2]);
+	sums = multiply_sizes(multiply_sizes(multiply_sizes(query.size[0], query.size[1]),
+					     multiply_sizes(query.size[2], key.size[2])),
+			      value.size[3]);
+	return multiply_sizes(2, scores) + multiply_sizes(2, sums);
 }
 
 static const struct formula {
@@ -182,17 +185,17 @@ static const struct formula {
 	uint64_t (*flops)(const struct inputs *inputs, unsigned first);
 	unsigned first; /* index of the first input that it uses */
 } formulas[] = {
-	{"aten::conv2d", convolution, 0},
-	{"aten::mm", matrices, 0},
-	{"aten::addmm", matrices, 1},
-	{"aten::bmm", batches, 0},
-	{"aten::baddbmm", batches, 1},
-	{"aten::mul", elementwise, 0},
-	{"aten::add", elementwise, 0},
-	{"aten::_scaled_dot_product_flash_attention", attention, 0},
-	{"aten::_scaled_dot_product_flash_attention_for_cpu", attention, 0},
-	{"aten::_scaled_dot_product_efficient_attention", attention, 0},
-	{"aten::_scaled_dot_product_cudnn_attention", attention, 0},
+	{"aten::conv2d", count_convolution, 0},
+	{"aten::mm", count_matrices, 0},
+	{"aten::addmm", count_matrices, 1},
+	{"aten::bmm", count_batches, 0},
+	{"aten::baddbmm", count_batches, 1},
+	{"aten::mul", count_elementwise, 0},
+	{"aten::add", count_elementwise, 0},
+	{"aten::_scaled_dot_product_flash_attention", count_attention, 0},
+	{"aten::_scaled_dot_product_flash_attention_for_cpu", count_attention, 0},
+	{"aten::_scaled_dot_product_efficient_attention", count_attention, 0},
+	{"aten::_scaled_dot_product_cudnn_attention", count_attention, 0},
 };
 
 uint64_t op_flops(const char *name, const char *text)

@@ -25,7 +25,8 @@ void interpreter_free(struct interpreter *all)
 #define SPANS_KEPT 16u
 
 /* Subtracts [start, end) from the idle time of spans; drops spans that end by then, as later operations begin later. */
-static void overlap(struct interpreter *all, struct interpreter_process *process, uint64_t start_ns, uint64_t end_ns)
+static void subtract_span(struct interpreter *all, struct interpreter_process *process, uint64_t start_ns,
+			  uint64_t end_ns)
 {
 	size_t kept = 0;
 
@@ -55,10 +56,10 @@ void interpreter_add_gpu(struct interpreter *all, const struct gpu_event *event)
 		return;
 	process->busy_until_ns = op->end_ns;
 	if (process->spans.count)
-		overlap(all, process, from, op->end_ns);
+		subtract_span(all, process, from, op->end_ns);
 }
 
-static void keep(struct interpreter_process *process, struct interpreter_span span, uint64_t now_ns)
+static void keep_span(struct interpreter_process *process, struct interpreter_span span, uint64_t now_ns)
 {
 	size_t kept = 0;
 
@@ -106,7 +107,7 @@ void interpreter_add_span(struct interpreter *all, const struct span_event *even
 		row->idle_ns -= kept.start_ns - span->start_ns;
 	}
 	if (kept.start_ns < kept.end_ns)
-		keep(process, kept, span->start_ns);
+		keep_span(process, kept, span->start_ns);
 }
 
 static int by_time(const void *left, const void *right)

@@ -139,7 +139,7 @@ static void end_ranges(struct nvtx_thread *thread)
 }
 
 /* Drops ranges that began since the latest call and have ended by now: no call will come inside them. */
-static void forget(struct nvtx_thread *thread, uint64_t now_ns)
+static void forget_ended(struct nvtx_thread *thread, uint64_t now_ns)
 {
 	size_t kept = 0;
 
@@ -163,7 +163,7 @@ void nvtx_add_range(struct nvtx *all, const struct range_event *event)
 	all->rows.items[index].open_ns += range->open ? 0 : range->end_ns - range->start_ns;
 	all->rows.items[index].ranges++;
 	if (thread->begun.count >= thread->forget_at)
-		forget(thread, range->start_ns);
+		forget_ended(thread, range->start_ns);
 	array_push(&thread->begun,
 		   ((struct nvtx_open){.end_ns = range->end_ns, .number = range->number, .row = index}));
 }
@@ -190,7 +190,7 @@ static void leave_ended(struct nvtx_thread *thread, uint64_t time_ns)
 }
 
 /* Finds the ranges of a thread that are open at a time; times only increase. */
-static void advance(struct nvtx *all, struct nvtx_thread *thread, uint64_t time_ns)
+static void advance_thread(struct nvtx *all, struct nvtx_thread *thread, uint64_t time_ns)
 {
 	end_ranges(thread);
 	for (size_t i = 0; i < thread->begun.count; i++) {
@@ -238,7 +238,7 @@ static struct nvtx_thread *thread_in_backward(struct nvtx *all, const struct cal
 		found = &all->threads[i];
 	}
 	if (found)
-		advance(all, found, event->call->start_ns);
+		advance_thread(all, found, event->call->start_ns);
 	return found;
 }
 
@@ -251,7 +251,7 @@ static struct nvtx_thread *thread_of(struct nvtx *all, const struct call_event *
 		return thread_in_backward(all, event);
 	if (!thread->has_ranges)
 		return NULL;
-	advance(all, thread, call->start_ns);
+	advance_thread(all, thread, call->start_ns);
 	if (call->stack != NONE)
 		thread->outermost = outermost_code(all->model, call);
 	return thread;

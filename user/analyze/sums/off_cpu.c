@@ -42,7 +42,7 @@ static uint32_t waker_of(struct off_cpu *off, const struct wait_event *event)
 	return tally_number(&off->wakers, key);
 }
 
-static void add(struct off_cpu *off, const struct wait_event *event, uint32_t reason, uint32_t waker, uint64_t ns)
+static void add_wait(struct off_cpu *off, const struct wait_event *event, uint32_t reason, uint32_t waker, uint64_t ns)
 {
 	uint32_t place = caller_place(off->model, event->wait->stack, event->caller);
 	struct tally_entry *sum = tally_at(&off->sums, (struct tally_key){{place, reason, waker, event->process}});
@@ -65,9 +65,9 @@ void off_cpu_add_wait(struct off_cpu *off, const struct wait_event *event)
 	uint32_t waker = waker_of(off, event);
 
 	process_note(&off->process, event->process);
-	add(off, event, wait->reason, waker, wait->end_ns - wait->start_ns - runnable_ns);
+	add_wait(off, event, wait->reason, waker, wait->end_ns - wait->start_ns - runnable_ns);
 	if (runnable_ns)
-		add(off, event, OFF_CPU_RUNNABLE, waker, runnable_ns);
+		add_wait(off, event, OFF_CPU_RUNNABLE, waker, runnable_ns);
 }
 
 static uint32_t shown_waker(const struct off_cpu *off, struct lines *lines, uint32_t index)

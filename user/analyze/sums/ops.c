@@ -52,7 +52,7 @@ static void take_from(struct op_row *row, uint64_t ns)
 }
 
 /* Returns whether the op is now open: not if it overlaps, or if there was no room. */
-static bool enter(struct ops_by_name *all, struct op_thread *thread, const struct model_op *op, uint32_t row)
+static bool enter_op(struct ops_by_name *all, struct op_thread *thread, const struct model_op *op, uint32_t row)
 {
 	leave_until(thread, op->start_ns);
 	if (op->overlaps || thread->open.count == OPS_OPEN_MAX) {
@@ -76,7 +76,7 @@ void ops_by_name_add_op(struct ops_by_name *all, const struct op_event *event)
 	row->calls++;
 	row->cpu_ns += ns;
 	row->cpu_self_ns += ns;
-	if (enter(all, thread, op, index) && thread->open.count > 1)
+	if (enter_op(all, thread, op, index) && thread->open.count > 1)
 		take_from(&all->rows.items[thread->open.items[thread->open.count - 2].row], ns);
 }
 

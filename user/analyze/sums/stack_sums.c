@@ -41,8 +41,8 @@ static uint32_t captured_frame(const struct stack_sums *all, const struct model_
 }
 
 /* op: NULL if the operation is not known; captured: a frame of model.frames, CAPTURED, NONE. */
-static void add(struct stack_sums *all, struct tally_key place, uint32_t api, const struct model_gpu *op,
-		uint32_t captured, uint64_t value)
+static void add_operation(struct stack_sums *all, struct tally_key place, uint32_t api, const struct model_gpu *op,
+			  uint32_t captured, uint64_t value)
 {
 	struct tally_key key = {{0, api, OPERATION_NONE, NONE}};
 	struct tally_entry *sum;
@@ -95,14 +95,14 @@ void stack_sums_add_gpu(struct stack_sums *all, const struct gpu_event *event)
 		api = gpu_is_migration(event->op) ? STACK_CALL_DRIVER
 		      : event->op->before	  ? STACK_CALL_BEFORE
 						  : STACK_CALL_UNSEEN;
-	add(all, call ? place_of(all, call) : unseen, api, event->op, captured, ns);
+	add_operation(all, call ? place_of(all, call) : unseen, api, event->op, captured, ns);
 }
 
 void stack_sums_add_call(struct stack_sums *all, const struct call_event *event)
 {
 	if (call_is_work(event->call))
-		add(all, place_of(all, event->call), event->call->api, event->operation,
-		    captured_frame(all, event->captured), 1);
+		add_operation(all, place_of(all, event->call), event->call->api, event->operation,
+			      captured_frame(all, event->captured), 1);
 }
 
 void stack_sums_add_sample(struct stack_sums *all, const struct sample_event *event)
@@ -114,8 +114,8 @@ void stack_sums_add_sample(struct stack_sums *all, const struct sample_event *ev
 		from = BACKWARD;
 	else if (sample->stack == NONE)
 		from = thread_place(sample->thread, sample->stack_state);
-	add(all, (struct tally_key){{event->process, sample->stack, from, sample->native}}, STACK_CALL_NONE, NULL, NONE,
-	    sample_ns(sample));
+	add_operation(all, (struct tally_key){{event->process, sample->stack, from, sample->native}}, STACK_CALL_NONE,
+		      NULL, NONE, sample_ns(sample));
 }
 
 struct stack_row stack_sums_row(const struct stack_sums *all, size_t index)

@@ -16,7 +16,7 @@ void utilization_free(struct utilization *all)
 }
 
 /* How much of [start, end) lies after `until`; advances `until`. */
-static uint64_t cover(uint64_t *until, uint64_t start, uint64_t end)
+static uint64_t cover_span(uint64_t *until, uint64_t start, uint64_t end)
 {
 	uint64_t from = start > *until ? start : *until;
 
@@ -44,10 +44,10 @@ static void add_time(struct utilization *all, struct utilization_row *row, const
 
 	if (!row->busy_until_ns)
 		row->first_ns = start;
-	row->busy_ns += cover(&row->busy_until_ns, start, end);
-	row->outside_ns += cover(&row->until_ns, op->start_ns, op->end_ns) - (row->busy_ns - before_ns);
+	row->busy_ns += cover_span(&row->busy_until_ns, start, end);
+	row->outside_ns += cover_span(&row->until_ns, op->start_ns, op->end_ns) - (row->busy_ns - before_ns);
 	if (op->kind == MODEL_KERNEL)
-		row->kernel_ns += cover(&row->kernel_until_ns, start, end);
+		row->kernel_ns += cover_span(&row->kernel_until_ns, start, end);
 }
 
 void utilization_add_gpu(struct utilization *all, const struct gpu_event *event)

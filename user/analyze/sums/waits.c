@@ -58,7 +58,7 @@ static void take_back(struct waits *waits, const struct model_call *call)
 
 /* ---- events -------------------------------------------------------------------------------------------------- */
 
-static void add(struct waits *waits, struct tally *sums, struct tally_key key, uint64_t ns)
+static void add_wait(struct waits *waits, struct tally *sums, struct tally_key key, uint64_t ns)
 {
 	struct tally_entry *sum = tally_at(sums, key);
 
@@ -92,7 +92,7 @@ void waits_add_sync(struct waits *waits, const struct sync_event *event)
 		take_back(waits, event->earlier);
 	/* that kind makes a stream wait, and returns at once */
 	if (sync->kind != GPT_AGENT_SYNC_STREAM_WAITS_EVENT)
-		add(waits, &waits->reported, key, sync->end_ns - sync->start_ns);
+		add_wait(waits, &waits->reported, key, sync->end_ns - sync->start_ns);
 }
 
 void waits_add_call(struct waits *waits, const struct call_event *event)
@@ -102,7 +102,7 @@ void waits_add_call(struct waits *waits, const struct call_event *event)
 
 	if (!call->end_ns || event->wait_reported || !call_waits(event))
 		return;
-	add(waits, &waits->calls, key, call->end_ns - call->start_ns);
+	add_wait(waits, &waits->calls, key, call->end_ns - call->start_ns);
 	if (may_still_come(call->end_ns, waits->until_ns) && waits->open.count < OPEN_MAX)
 		array_push(&waits->open, ((struct wait_open){.number = call->number,
 							     .start_ns = call->start_ns,

@@ -218,14 +218,14 @@ void call_tree_add_memory(struct call_tree *tree, const struct torch_memory_sums
 
 /* ---- whose functions --------------------------------------------------------------------------------------------- */
 
-static uint32_t outermost(const struct call_tree *tree, uint32_t functions)
+static uint32_t outermost_function(const struct call_tree *tree, uint32_t functions)
 {
 	return python_path_cut(&tree->functions, functions, 1);
 }
 
 void call_tree_own(struct call_tree *tree, uint32_t thread, uint32_t functions)
 {
-	struct tally_key key = {{tree->model->threads[thread].process, outermost(tree, functions)}};
+	struct tally_key key = {{tree->model->threads[thread].process, outermost_function(tree, functions)}};
 	struct tally_entry *owner = tally_at(&tree->owners, key);
 
 	if (!owner->more)
@@ -234,5 +234,7 @@ void call_tree_own(struct call_tree *tree, uint32_t thread, uint32_t functions)
 
 uint32_t call_tree_owner(struct call_tree *tree, uint32_t process, uint32_t functions)
 {
-	return (uint32_t)tally_at(&tree->owners, (struct tally_key){{process, outermost(tree, functions)}})->more - 1;
+	return (uint32_t)tally_at(&tree->owners, (struct tally_key){{process, outermost_function(tree, functions)}})
+		       ->more -
+	       1;
 }

@@ -17,12 +17,12 @@ static bool is_path(uint32_t functions)
 	return functions < TREE_NO_STACK;
 }
 
-static uint32_t common(const struct call_tree *tree, uint32_t one, uint32_t other)
+static uint32_t common_path(const struct call_tree *tree, uint32_t one, uint32_t other)
 {
 	return python_path_common(&tree->functions, one, other);
 }
 
-static uint32_t deeper(const struct call_tree *tree, uint32_t one, uint32_t other)
+static uint32_t deeper_path(const struct call_tree *tree, uint32_t one, uint32_t other)
 {
 	const struct python_path *paths = tree->functions.all.items;
 
@@ -106,7 +106,7 @@ static uint32_t thread_of(const struct call_tree *tree, uint32_t thread, const s
 }
 
 /* Adds an op whose place is final. */
-static void settle(struct call_tree *tree, uint32_t index, const struct tree_op *op)
+static void add_final_op(struct call_tree *tree, uint32_t index, const struct tree_op *op)
 {
 	uint32_t thread = thread_of(tree, index, op);
 	uint64_t ns = op->end_ns - op->start_ns;
@@ -129,13 +129,13 @@ static void settle_ended(struct call_tree *tree, uint32_t index, uint32_t functi
 		struct tree_op *op = &thread->ended.items[i];
 
 		if (is_path(functions) && op->last != NONE)
-			op->level = deeper(tree, op->level, common(tree, op->last, functions));
-		settle(tree, index, op);
+			op->level = deeper_path(tree, op->level, common_path(tree, op->last, functions));
+		add_final_op(tree, index, op);
 	}
 	thread->ended.count = 0;
 }
 
-static void leave(struct call_tree *tree, uint32_t index)
+static void leave_op(struct call_tree *tree, uint32_t index)
 {
 	struct tree_thread *thread = &tree->threads[index];
 	struct tree_op op = thread->open.items[--thread->open.count];
@@ -143,7 +143,7 @@ static void leave(struct call_tree *tree, uint32_t index)
 	if (op.annotated && !op.exact && thread->ended.count < ENDED_MAX)
 		array_push(&thread->ended, op);
 	else
-		settle(tree, index, &op);
+		add_final_op(tree, index, &op);
 }
 
 static void leave_until(struct call_tree *tree, uint32_t index, uint64_t time_ns)
@@ -151,7 +151,7 @@ static void leave_until(struct call_tree *tree, uint32_t index, uint64_t time_ns
 	struct tree_thread *thread = &tree->threads[index];
 
 	while (thread->open.count && thread->open.items[thread->open.count - 1].end_ns <= time_ns)
-		leave(tree, index);
+		leave_op(tree, index);
 }
 
 /* The forward op of a node, call_tree.forwards; ends ops of its thread first, as that may have made no call since. */
@@ -214,7 +214,7 @@ static uint32_t join_functions(struct call_tree *tree, const struct tree_thread 
 
 		if (!op->inherited || !op->exact)
 			continue;
-		both = common(tree, op->stack, functions);
+		both = common_path(tree, op->stack, functions);
 		if (both == functions)
 			return op->level;
 		if (both == op->stack)
@@ -297,9 +297,9 @@ static void note_call(struct call_tree *tree, struct tree_op *op, uint32_t funct
 		return;
 	}
 	if (!op->annotated)
-		op->level = op->last == NONE ? functions : common(tree, op->level, functions);
+		op->level = op->last == NONE ? functions : common_path(tree, op->level, functions);
 	else if (op->last == NONE && op->before != NONE)
-		op->level = common(tree, op->before, functions);
+		op->level = common_path(tree, op->before, functions);
 	op->last = functions;
 }
 

@@ -104,7 +104,7 @@ static bool may_be_one(const struct op_node *node, const struct op_node *inner)
 }
 
 /* Ends the innermost op. */
-static void leave(struct op_tree *tree, struct op_tree_thread *thread)
+static void leave_op(struct op_tree *tree, struct op_tree_thread *thread)
 {
 	struct op_node node = thread->open.items[--thread->open.count];
 	struct op_node *around = thread->open.count ? &thread->open.items[thread->open.count - 1] : NULL;
@@ -126,7 +126,7 @@ static void leave(struct op_tree *tree, struct op_tree_thread *thread)
 static void leave_until(struct op_tree *tree, struct op_tree_thread *thread, uint64_t time_ns)
 {
 	while (thread->open.count && thread->open.items[thread->open.count - 1].end_ns <= time_ns)
-		leave(tree, thread);
+		leave_op(tree, thread);
 }
 
 void op_tree_finish(struct op_tree *tree)

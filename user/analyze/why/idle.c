@@ -220,7 +220,7 @@ static void take_late(void *context, struct tally_key key, uint64_t from_ns, uin
 /* When the launching call returned, in a gap that ends at to: until then its thread may be late. */
 static uint64_t returned_ns(const struct gpu_event *event, uint64_t to)
 {
-	return earlier(later(event->launch->start_ns, event->launch->end_ns), to);
+	return earlier_time(later_time(event->launch->start_ns, event->launch->end_ns), to);
 }
 
 /*
@@ -233,7 +233,7 @@ static void charge_from_launch(struct lateness *late, const struct gpu_event *ev
 	struct why_threads *threads = &late->charging->idle->threads;
 	struct why_thread *thread = why_thread(threads, late->thread);
 	enum why_rank in_call = late->thread == event->launch->thread ? WHY_RANK_CALL : WHY_RANK_COMPILE;
-	uint64_t returned = later(returned_ns(event, to), from);
+	uint64_t returned = later_time(returned_ns(event, to), from);
 
 	why_thread_pieces(threads, thread, NULL, from, returned, in_call, take_late, late, rests);
 	why_thread_pieces(threads, thread, NULL, returned, to, WHY_RANK_COMPILE, take_late, late, begun);
@@ -308,7 +308,7 @@ static void charge_by_samples(const struct lateness *late, struct why_thread *th
 	array_free(&unknown);
 }
 
-static void append(struct why_rests *to, const struct why_rests *from)
+static void append_rests(struct why_rests *to, const struct why_rests *from)
 {
 	for (size_t i = 0; i < from->count; i++)
 		array_push(to, from->items[i]);
@@ -321,10 +321,11 @@ static void charge_by_calls(struct lateness *late, const struct idle_device *dev
 	struct idle_charging *charging = late->charging;
 	struct why_thread *thread = why_thread(&charging->idle->threads, late->thread);
 	const struct why_recent *before = why_thread_before(thread, event->launch->start_ns, false);
-	uint64_t rest = sum_of(&late->rests), begun_ns = sum_of(begun), latency_ns = earlier(begun_ns, LATENCY_MOST_NS);
+	uint64_t rest = sum_of(&late->rests), begun_ns = sum_of(begun),
+		 latency_ns = earlier_time(begun_ns, LATENCY_MOST_NS);
 	struct idle_spans spans;
 
-	append(&late->rests, begun);
+	append_rests(&late->rests, begun);
 	spans = idle_spans_of(&late->rests);
 	rest -= charge_leads(charging, thread, gap, &spans, rest);
 	if (rest && is_price_of_launch(device, event, charging->to_ns - charging->from_ns)) {
@@ -339,7 +340,7 @@ static void charge_by_calls(struct lateness *late, const struct idle_device *dev
 static void charge_late(struct idle_charging *charging, const struct idle_device *device, const struct gpu_event *event)
 {
 	struct idle *idle = charging->idle;
-	uint64_t from = charging->from_ns, to = charging->to_ns, launched = earlier(event->launch->start_ns, to);
+	uint64_t from = charging->from_ns, to = charging->to_ns, launched = earlier_time(event->launch->start_ns, to);
 	struct lateness late = {
 		.charging = charging, .thread = thread_of(idle, event, from), .from_ns = from, .to_ns = launched};
 	struct why_thread *thread = why_thread(&idle->threads, late.thread);
@@ -441,7 +442,7 @@ static void charge_gap(struct idle *idle, const struct idle_device *device, cons
 	if (launch && rest >= GAP_LEAST_NS && launch->start_ns > from) {
 		charge_late(&charging, device, event);
 	} else if (launch && launch->start_ns + LAUNCH_BEGINS_NS > from && is_price_of_launch(device, event, rest)) {
-		uint64_t price_to = earlier(returned_ns(event, to) + LATENCY_MOST_NS, to);
+		uint64_t price_to = earlier_time(returned_ns(event, to) + LATENCY_MOST_NS, to);
 
 		charge_price_of_launch(&charging, device, event, &spans, price_to - from);
 		idle_charge_spans(&charging, why_key(WHY_PLACE_NEXT, WHY_GPU, 0, NONE), &spans, to - price_to);
@@ -482,8 +483,8 @@ void idle_add_gpu(struct idle *idle, const struct gpu_event *event)
 {
 	const struct model_gpu *op = event->op;
 	const struct window *reach = &idle->reach;
-	uint64_t start = later(earlier(op->start_ns, reach->end_ns), reach->start_ns);
-	uint64_t end = earlier(op->end_ns, reach->end_ns);
+	uint64_t start = later_time(earlier_time(op->start_ns, reach->end_ns), reach->start_ns);
+	uint64_t end = earlier_time(op->end_ns, reach->end_ns);
 	struct idle_device *device;
 
 	if (!gpu_ns(op) || op->end_ns <= reach->start_ns)
@@ -493,6 +494,6 @@ void idle_add_gpu(struct idle *idle, const struct gpu_event *event)
 		device->first_ns = device->busy_until_ns = start;
 	if (start > device->busy_until_ns)
 		charge_gaps(idle, device, event, device->busy_until_ns, start);
-	device->busy_until_ns = later(device->busy_until_ns, end);
+	device->busy_until_ns = later_time(device->busy_until_ns, end);
 	device->began_ns = op->start_ns;
 }

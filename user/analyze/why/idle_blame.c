@@ -199,7 +199,7 @@ static uint64_t charge_leads(struct blame *blame, uint64_t from_ns, uint64_t to_
 	return blame->at_ns;
 }
 
-static void put(struct blame *blame, struct tally_key key, uint64_t from_ns, uint64_t to_ns)
+static void put_cause(struct blame *blame, struct tally_key key, uint64_t from_ns, uint64_t to_ns)
 {
 	struct idle *idle = blame->charging->idle;
 	struct why_rest all = {from_ns, to_ns};
@@ -213,7 +213,7 @@ static void put(struct blame *blame, struct tally_key key, uint64_t from_ns, uin
 static void put_unknown(struct blame *blame, uint64_t from_ns, uint64_t to_ns)
 {
 	if (blame->steps) {
-		put(blame, why_key(blame->via, WHY_UNSAMPLED, 0, NONE), from_ns, to_ns);
+		put_cause(blame, why_key(blame->via, WHY_UNSAMPLED, 0, NONE), from_ns, to_ns);
 		return;
 	}
 	blame->unknown_ns += to_ns - from_ns;
@@ -238,10 +238,10 @@ static void put_wait(struct blame *blame, const struct ran_piece *piece)
 				       : requests	     ? WHY_REQUEST
 							     : cause_of_wait(idle, wait);
 
-		put(blame,
-		    why_key(requests && blame->steps && !at.await ? blame->via : at.place, cause,
-			    wait->reason | at.await, wait->other),
-		    piece->from_ns, piece->to_ns);
+		put_cause(blame,
+			  why_key(requests && blame->steps && !at.await ? blame->via : at.place, cause,
+				  wait->reason | at.await, wait->other),
+			  piece->from_ns, piece->to_ns);
 		return;
 	}
 	if (!blame->steps) {
@@ -273,13 +273,13 @@ static void take_piece(void *context, const struct ran_piece *piece)
 	uint64_t from_ns = piece->from_ns, to_ns = piece->to_ns;
 
 	if (piece->sample)
-		put(blame,
-		    why_key(piece->sample->place, cause_of_sample(model, piece->sample),
-			    function_of(model, piece->sample->native), NONE),
-		    from_ns, to_ns);
+		put_cause(blame,
+			  why_key(piece->sample->place, cause_of_sample(model, piece->sample),
+				  function_of(model, piece->sample->native), NONE),
+			  from_ns, to_ns);
 	else if (piece->no_cpu)
-		put(blame, why_key(find_place(blame, piece->wait).place, WHY_NO_CPU, piece->wait->reason, NONE),
-		    from_ns, to_ns);
+		put_cause(blame, why_key(find_place(blame, piece->wait).place, WHY_NO_CPU, piece->wait->reason, NONE),
+			  from_ns, to_ns);
 	else if (piece->wait)
 		put_wait(blame, piece);
 	else

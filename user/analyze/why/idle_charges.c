@@ -15,7 +15,7 @@
 void idle_begin_around(struct idle *idle, struct window reach, uint64_t to_ns)
 {
 	idle->reach = reach;
-	idle->counted.end_ns = earlier(idle->counted.end_ns, to_ns);
+	idle->counted.end_ns = earlier_time(idle->counted.end_ns, to_ns);
 }
 
 uint32_t idle_block_of(const struct idle *idle, const struct gpu_event *event)
@@ -96,7 +96,7 @@ static size_t charge_account(const struct idle_charging *charging, struct tally_
 static uint64_t remove_front(struct idle_spans *spans, uint64_t ns, uint64_t *from_ns)
 {
 	struct why_rest *first = spans->next;
-	uint64_t first_ns = first->to_ns - first->from_ns, part_ns = earlier(first_ns, ns);
+	uint64_t first_ns = first->to_ns - first->from_ns, part_ns = earlier_time(first_ns, ns);
 
 	*from_ns = first->from_ns;
 	first->from_ns += part_ns;
@@ -173,7 +173,7 @@ static uint64_t ns_outside(const struct idle *idle, const struct idle_spans *spa
 
 	for (size_t i = 0; ns && i < spans->count; i++) {
 		const struct why_rest *span = &spans->next[i];
-		uint64_t part_ns = earlier(span->to_ns - span->from_ns, ns);
+		uint64_t part_ns = earlier_time(span->to_ns - span->from_ns, ns);
 
 		sum += part_ns - idle_ns_inside(idle, span->from_ns, span->from_ns + part_ns);
 		ns -= part_ns;
@@ -187,8 +187,8 @@ static void note_inside(const struct idle_charging *charging, size_t charge, uin
 
 	if (!idle_ns_inside(charging->idle, from_ns, to_ns))
 		return;
-	from_ns = later(from_ns, counted->start_ns);
-	to_ns = earlier(to_ns, counted->end_ns);
+	from_ns = later_time(from_ns, counted->start_ns);
+	to_ns = earlier_time(to_ns, counted->end_ns);
 	idle_steps_add(&charging->idle->steps, charge, charging->process, from_ns, to_ns);
 	note_part(charging, charge, from_ns, to_ns);
 }

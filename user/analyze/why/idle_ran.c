@@ -197,7 +197,7 @@ static uint32_t other_of(struct ran_threads *ran, const struct model_wait *wait)
 
 static uint64_t woken_ns(const struct model_wait *wait, uint64_t start_ns)
 {
-	return wait->woken_ns ? later(earlier(wait->woken_ns, wait->end_ns), start_ns) : wait->end_ns;
+	return wait->woken_ns ? later_time(earlier_time(wait->woken_ns, wait->end_ns), start_ns) : wait->end_ns;
 }
 
 void ran_add_wait(struct ran_threads *ran, const struct model *model, const struct wait_event *event, uint64_t from_ns)
@@ -209,7 +209,7 @@ void ran_add_wait(struct ran_threads *ran, const struct model *model, const stru
 
 	/* in a damaged log waits may overlap: time in two of them is the first one's */
 	if (thread && thread->waits.count)
-		start_ns = later(start_ns, thread->waits.items[thread->waits.count - 1].end_ns);
+		start_ns = later_time(start_ns, thread->waits.items[thread->waits.count - 1].end_ns);
 	if (wait->end_ns <= start_ns)
 		return;
 	thread = thread_with_room(ran, wait->thread, from_ns);
@@ -319,7 +319,7 @@ static struct seen first_seen_after(const struct ran_thread *thread, uint64_t ti
 	if (sample < thread->samples.count)
 		seen = (struct seen){thread->samples.items[sample].time_ns, thread->samples.items[sample].place};
 	if (wait < thread->waits.count && thread->waits.items[wait].start_ns < seen.time_ns)
-		seen = (struct seen){later(thread->waits.items[wait].start_ns, time_ns),
+		seen = (struct seen){later_time(thread->waits.items[wait].start_ns, time_ns),
 				     thread->waits.items[wait].place};
 	return seen;
 }
@@ -419,8 +419,8 @@ struct dividing {
 /* Hands over the part of a piece that lies in the span. */
 static void hand_over(const struct dividing *dividing, struct ran_piece piece)
 {
-	piece.from_ns = later(piece.from_ns, dividing->span->from_ns);
-	piece.to_ns = earlier(piece.to_ns, dividing->span->to_ns);
+	piece.from_ns = later_time(piece.from_ns, dividing->span->from_ns);
+	piece.to_ns = earlier_time(piece.to_ns, dividing->span->to_ns);
 	if (piece.to_ns > piece.from_ns)
 		dividing->take(dividing->context, &piece);
 }
@@ -440,28 +440,29 @@ static size_t first_sample(const struct dividing *dividing, const struct time_on
 {
 	uint64_t period_ns = dividing->ran->period_ns, from_ns = dividing->span->from_ns;
 
-	return sample_from(dividing->thread, later(on_cpu->from_ns, from_ns > period_ns ? from_ns - period_ns : 0));
+	return sample_from(dividing->thread,
+			   later_time(on_cpu->from_ns, from_ns > period_ns ? from_ns - period_ns : 0));
 }
 
 static void put_on_cpu(const struct dividing *dividing, const struct time_on_cpu *on_cpu)
 {
 	const struct ran_thread *thread = dividing->thread;
-	uint64_t at = on_cpu->from_ns, end_ns = earlier(on_cpu->to_ns, dividing->span->to_ns);
+	uint64_t at = on_cpu->from_ns, end_ns = earlier_time(on_cpu->to_ns, dividing->span->to_ns);
 
 	for (size_t i = first_sample(dividing, on_cpu); i < thread->samples.count && at < end_ns; i++) {
 		const struct ran_sample *sample = &thread->samples.items[i];
 		const struct ran_sample *next = i + 1 < thread->samples.count ? sample + 1 : NULL;
 		uint64_t from = sample->time_ns > sample->period_ns ? sample->time_ns - sample->period_ns : 0;
-		uint64_t to = earlier(sample->time_ns + sample->period_ns, on_cpu->to_ns);
+		uint64_t to = earlier_time(sample->time_ns + sample->period_ns, on_cpu->to_ns);
 
 		if (sample->time_ns >= on_cpu->to_ns)
 			break;
 		if (next && next->time_ns < on_cpu->to_ns)
-			to = earlier(to, sample->time_ns + (next->time_ns - sample->time_ns) / 2);
-		from = later(from, at);
+			to = earlier_time(to, sample->time_ns + (next->time_ns - sample->time_ns) / 2);
+		from = later_time(from, at);
 		put_unknown(dividing, at, from);
 		hand_over(dividing, (struct ran_piece){.from_ns = from, .to_ns = to, .sample = sample});
-		at = later(to, at);
+		at = later_time(to, at);
 	}
 	put_unknown(dividing, at, on_cpu->to_ns);
 }
@@ -481,7 +482,7 @@ static uint64_t on_cpu_from(const struct dividing *dividing, size_t first)
 	const struct ran_wait *before = first ? &dividing->thread->waits.items[first - 1] : NULL;
 	uint64_t least_ns = dividing->span->least_ns;
 
-	return before ? later(before->end_ns, least_ns) : least_ns;
+	return before ? later_time(before->end_ns, least_ns) : least_ns;
 }
 
 void ran_divide(const struct ran_threads *ran, const struct model *model, uint32_t number, const struct ran_span *whole,
@@ -496,7 +497,7 @@ void ran_divide(const struct ran_threads *ran, const struct model *model, uint32
 	size_t next;
 
 	if (thread->from_ns > span.from_ns) { /* earlier events were dropped */
-		uint64_t known_ns = earlier(thread->from_ns, span.to_ns);
+		uint64_t known_ns = earlier_time(thread->from_ns, span.to_ns);
 
 		put_unknown(&dividing, span.from_ns, known_ns);
 		span.from_ns = span.least_ns = known_ns;
@@ -514,7 +515,7 @@ void ran_divide(const struct ran_threads *ran, const struct model *model, uint32
 	}
 	on_cpu.to_ns = span.most_ns;
 	if (next < thread->waits.count)
-		on_cpu.to_ns = earlier(thread->waits.items[next].start_ns, span.most_ns);
+		on_cpu.to_ns = earlier_time(thread->waits.items[next].start_ns, span.most_ns);
 	if (on_cpu.to_ns > on_cpu.from_ns)
 		put_on_cpu(&dividing, &on_cpu);
 }

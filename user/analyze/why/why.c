@@ -129,10 +129,10 @@ static struct why_device *device_of(struct why *why, uint32_t number)
 void why_add_gpu(struct why *why, const struct gpu_event *event)
 {
 	const struct model_gpu *op = event->op;
-	uint64_t least = later(why->window->start_ns, why->idle->from_ns);
-	uint64_t most = earlier(why->window->end_ns, why->idle->to_ns);
-	uint64_t start = later(earlier(op->start_ns, why->window->end_ns), why->window->start_ns);
-	uint64_t end = earlier(op->end_ns, why->window->end_ns);
+	uint64_t least = later_time(why->window->start_ns, why->idle->from_ns);
+	uint64_t most = earlier_time(why->window->end_ns, why->idle->to_ns);
+	uint64_t start = later_time(earlier_time(op->start_ns, why->window->end_ns), why->window->start_ns);
+	uint64_t end = earlier_time(op->end_ns, why->window->end_ns);
 	struct why_device *device;
 
 	/* in a file with whole microseconds a copy can take none */
@@ -142,8 +142,8 @@ void why_add_gpu(struct why *why, const struct gpu_event *event)
 		return;
 	device = device_of(why, op->device);
 	why->any_gpu = true;
-	if (earlier(end, most) > later(start, least))
-		follow_copies(why, device, event, later(start, least), earlier(end, most));
+	if (earlier_time(end, most) > later_time(start, least))
+		follow_copies(why, device, event, later_time(start, least), earlier_time(end, most));
 	why->at_block = idle_block_of(why->idle, event);
 	why->at_process = op->process;
 	why_shared_add_gpu(why, (size_t)(device - why->devices.items), event, start, end, is_copy(op));

@@ -25,14 +25,15 @@ enum of_sum { OF_INNER_LINE, OF_CALLER, OF_STACK };
 static void settle_all(struct why *why)
 {
 	uint64_t first_ns = UINT64_MAX;
-	uint64_t least_ns = later(why->idle->from_ns, why->window->start_ns);
-	uint64_t most_ns = earlier(why->idle->to_ns, why->window->end_ns);
+	uint64_t least_ns = later_time(why->idle->from_ns, why->window->start_ns);
+	uint64_t most_ns = earlier_time(why->idle->to_ns, why->window->end_ns);
 
 	for (size_t i = 0; i < why->devices.count; i++)
 		why_settle_copies(why, &why->devices.items[i]);
 	for (size_t i = 0; i < why->idle->devices.count; i++) {
 		const struct idle_device *device = &why->idle->devices.items[i];
-		uint64_t from_ns = later(device->first_ns, least_ns), to_ns = earlier(device->busy_until_ns, most_ns);
+		uint64_t from_ns = later_time(device->first_ns, least_ns),
+			 to_ns = earlier_time(device->busy_until_ns, most_ns);
 
 		if (to_ns > from_ns)
 			why->looked_ns += to_ns - from_ns;

@@ -31,13 +31,13 @@ static struct why_share *share_of(struct why_sharing *sharing, uint32_t process)
 	return array_push(&sharing->shares, ((struct why_share){.process = process}));
 }
 
-static uint64_t overlap(const struct why_share *share, uint64_t from_ns, uint64_t to_ns)
+static uint64_t overlap_of(const struct why_share *share, uint64_t from_ns, uint64_t to_ns)
 {
 	uint64_t kept = share->piece_count < WHY_PIECES ? share->piece_count : WHY_PIECES, sum = 0;
 
 	for (uint64_t i = 0; i < kept; i++) {
 		const struct why_span *piece = &share->pieces[(share->piece_count - 1 - i) % WHY_PIECES];
-		uint64_t start = later(piece->start_ns, from_ns), end = earlier(piece->end_ns, to_ns);
+		uint64_t start = later_time(piece->start_ns, from_ns), end = earlier_time(piece->end_ns, to_ns);
 
 		if (end > start)
 			sum += end - start;
@@ -54,7 +54,7 @@ static const struct why_share *who_ran(const struct why_sharing *sharing, uint32
 	*ns = 0;
 	for (size_t i = 0; i < sharing->shares.count; i++) {
 		const struct why_share *share = &sharing->shares.items[i];
-		uint64_t ran_ns = share->process == process ? 0 : overlap(share, from_ns, to_ns);
+		uint64_t ran_ns = share->process == process ? 0 : overlap_of(share, from_ns, to_ns);
 
 		if (ran_ns > *ns) {
 			*ns = ran_ns;
@@ -74,7 +74,8 @@ static void charge_other_process(struct why *why, struct why_sharing *sharing, c
 
 	if (!launch || sharing->shares.count < 2)
 		return;
-	from = later(later(launch->start_ns, own->busy_until_ns), later(sharing->shared_until_ns, why->idle->from_ns));
+	from = later_time(later_time(launch->start_ns, own->busy_until_ns),
+			  later_time(sharing->shared_until_ns, why->idle->from_ns));
 	if (start_ns <= from || start_ns - from < WAIT_LEAST_NS)
 		return;
 	other = who_ran(sharing, own->process, from, start_ns, &ns);
@@ -90,7 +91,7 @@ static void charge_other_process(struct why *why, struct why_sharing *sharing, c
 
 static void add_piece(struct why_share *share, uint64_t start_ns, uint64_t end_ns)
 {
-	start_ns = later(start_ns, share->busy_until_ns);
+	start_ns = later_time(start_ns, share->busy_until_ns);
 	if (end_ns <= start_ns)
 		return;
 	if (share->piece_count &&
@@ -129,10 +130,10 @@ static struct why_open_collective *open_of(struct why *why, uint64_t id, uint32_
 }
 
 /* The time until the last rank came in which that rank's GPU did nothing else. */
-static uint64_t waited(struct why *why, const struct why_arrival *arrival, uint64_t last_ns)
+static uint64_t waited_ns(struct why *why, const struct why_arrival *arrival, uint64_t last_ns)
 {
 	struct why_sharing *sharing = &why->devices.items[arrival->device].sharing;
-	uint64_t from = later(arrival->start_ns, sharing->met_until_ns), worked = arrival->worked_ns, now;
+	uint64_t from = later_time(arrival->start_ns, sharing->met_until_ns), worked = arrival->worked_ns, now;
 
 	if (arrival->end_ns < last_ns || from < why->idle->from_ns || last_ns <= from || last_ns >= why->idle->to_ns)
 		return 0;
@@ -150,7 +151,7 @@ static void end_collective(struct why *why, struct why_open_collective *open, ui
 	uint64_t ns = 0;
 
 	for (uint32_t i = 0; i + 1 < open->count; i++)
-		ns += waited(why, &open->arrivals[i], last->start_ns);
+		ns += waited_ns(why, &open->arrivals[i], last->start_ns);
 	why->open_collectives->complete++;
 	if (ns) {
 		why->blocked_ns += ns;
@@ -166,7 +167,8 @@ static const struct model_collective *collective_of(const struct why *why, const
 								: NULL;
 }
 
-static void arrive(struct why *why, size_t device, const struct gpu_event *event, const struct model_collective *params)
+static void add_arrival(struct why *why, size_t device, const struct gpu_event *event,
+			const struct model_collective *params)
 {
 	const struct model_gpu *op = event->op;
 	struct collective collective;
@@ -207,14 +209,14 @@ void why_shared_add_gpu(struct why *why, size_t device, const struct gpu_event *
 	if (own && idle_looks_at(why->idle, start_ns))
 		charge_other_process(why, sharing, own, event, start_ns);
 	if (collective) {
-		arrive(why, device, event, collective);
-	} else if (end_ns > later(start_ns, sharing->worked_until_ns)) {
-		sharing->worked_ns += end_ns - later(start_ns, sharing->worked_until_ns);
+		add_arrival(why, device, event, collective);
+	} else if (end_ns > later_time(start_ns, sharing->worked_until_ns)) {
+		sharing->worked_ns += end_ns - later_time(start_ns, sharing->worked_until_ns);
 		sharing->worked_until_ns = end_ns;
 	}
 	if (!own)
 		return;
 	if (!collective && !copy)
 		add_piece(own, start_ns, end_ns);
-	own->busy_until_ns = later(own->busy_until_ns, end_ns);
+	own->busy_until_ns = later_time(own->busy_until_ns, end_ns);
 }

@@ -50,7 +50,7 @@ void why_threads_free(struct why_threads *threads)
 	array_free(&threads->codes);
 }
 
-static struct why_thread *made(struct why_thread **thread)
+static struct why_thread *make_thread(struct why_thread **thread)
 {
 	if (!*thread) {
 		*thread = xcalloc(1, sizeof(**thread));
@@ -61,12 +61,12 @@ static struct why_thread *made(struct why_thread **thread)
 
 struct why_thread *why_thread(struct why_threads *threads, uint32_t thread)
 {
-	return made(&threads->all[thread]);
+	return make_thread(&threads->all[thread]);
 }
 
 struct why_thread *why_peers(struct why_threads *threads, uint32_t process)
 {
-	return made(&threads->peers[process]);
+	return make_thread(&threads->peers[process]);
 }
 
 /* ---- activities -------------------------------------------------------------------------------------------------- */
@@ -167,7 +167,7 @@ void why_thread_uses(struct why_thread *thread, uint64_t from_ns, uint64_t to_ns
 {
 	for (size_t i = 0; i < thread->wait_count; i++) {
 		struct why_wait *wait = &thread->waits[i];
-		uint64_t start = later(wait->start_ns, from_ns), end = earlier(wait->end_ns, to_ns);
+		uint64_t start = later_time(wait->start_ns, from_ns), end = earlier_time(wait->end_ns, to_ns);
 
 		wait->taken_ns += end > start ? end - start : 0;
 	}
@@ -211,7 +211,7 @@ uint64_t why_thread_pieces(struct why_threads *threads, struct why_thread *threa
 
 void why_thread_waits(struct why_thread *thread, uint64_t start_ns, uint64_t end_ns, struct tally_key key)
 {
-	start_ns = later(start_ns, thread->waited_until_ns);
+	start_ns = later_time(start_ns, thread->waited_until_ns);
 	if (end_ns <= start_ns)
 		return;
 	thread->waited_until_ns = end_ns;
@@ -238,13 +238,14 @@ uint64_t why_thread_leads(struct why_thread *thread, const struct why_gap *gap, 
 	thread->latest_gap_ns = gap->launch_ns;
 	while (count-- > 0 && sum < ns && thread->waits[count].start_ns >= thread->group_from_ns) {
 		struct why_wait *wait = &thread->waits[count];
-		uint64_t start = later(wait->start_ns, gap->first_ns), end = earlier(wait->end_ns, gap->from_ns);
+		uint64_t start = later_time(wait->start_ns, gap->first_ns),
+			 end = earlier_time(wait->end_ns, gap->from_ns);
 		uint64_t before_ns = end > start ? end - start : 0;
 		uint64_t all_ns = wait->end_ns > start ? wait->end_ns - start : 0, lead;
 
 		if (thread->launches > wait->launches + AHEAD_LAUNCHES || all_ns <= wait->taken_ns)
 			continue;
-		lead = earlier(earlier(before_ns, all_ns - wait->taken_ns), ns - sum);
+		lead = earlier_time(earlier_time(before_ns, all_ns - wait->taken_ns), ns - sum);
 		if (!lead)
 			continue;
 		if (take) {
@@ -295,7 +296,7 @@ static bool is_loader(const struct model_code *code)
 	return !strcmp(plain ? plain + 1 : code->name, name);
 }
 
-static uint8_t whose(struct why_threads *threads, const struct model *model, uint32_t frame)
+static uint8_t owner_of(struct why_threads *threads, const struct model *model, uint32_t frame)
 {
 	uint32_t code = model->frames[frame].code;
 
@@ -313,7 +314,7 @@ static uint32_t find_user_frame(struct why_threads *threads, const struct model 
 	for (uint32_t i = 0; i < model->stacks[stack].depth; i++) {
 		uint32_t frame = model->stack_frames[model->stacks[stack].first + i];
 
-		if (whose(threads, model, frame) == USERS)
+		if (owner_of(threads, model, frame) == USERS)
 			return frame;
 	}
 	return NONE;
@@ -340,7 +341,7 @@ static struct why_loader find_loader(struct why_threads *threads, const struct m
 
 	for (uint32_t i = 0; i < model->stacks[stack].depth; i++) {
 		uint32_t frame = model->stack_frames[model->stacks[stack].first + i];
-		uint8_t who = whose(threads, model, frame);
+		uint8_t who = owner_of(threads, model, frame);
 
 		if (loader.code == NONE && loads == WHY_LOADS_UNKNOWN)
 			loads = why_loads_in(&model->codes[model->frames[frame].code]);
@@ -374,7 +375,7 @@ static enum why_awaited find_awaited(struct why_threads *threads, const struct m
 	for (uint32_t i = 0; i < model->stacks[stack].depth; i++) {
 		uint32_t frame = model->stack_frames[model->stacks[stack].first + i];
 
-		if (whose(threads, model, frame) == USERS ||
+		if (owner_of(threads, model, frame) == USERS ||
 		    !why_awaited_in(&model->codes[model->frames[frame].code], &awaited))
 			break;
 	}

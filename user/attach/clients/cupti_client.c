@@ -39,7 +39,7 @@
 
 /* ---- the agent's counters -------------------------------------------------------------------------------------- */
 
-static void begin(struct cupti_client *client, const struct probed_file *agent, pid_t pid)
+static void begin_yield(struct cupti_client *client, const struct probed_file *agent, pid_t pid)
 {
 	bool changes = !client->yield.fds.count || client->resume.fds.count;
 	int error = file_raise_agent_counter(&client->yield, agent, pid, GPUTRACE_AGENT_YIELD,
@@ -56,8 +56,8 @@ static void begin(struct cupti_client *client, const struct probed_file *agent, 
 		client->asked_ns = monotonic_ns();
 }
 
-/* Called after begin(), whose counter must be raised first (agent/cupti/yield.c). */
-static void share(struct cupti_client *client, const struct probed_file *agent, pid_t pid)
+/* Called after begin_yield(), whose counter must be raised first (agent/cupti/yield.c). */
+static void begin_sharing(struct cupti_client *client, const struct probed_file *agent, pid_t pid)
 {
 	int error = 0;
 
@@ -69,7 +69,7 @@ static void share(struct cupti_client *client, const struct probed_file *agent, 
 			 pid, strerror(-error));
 }
 
-static void finish(struct cupti_client *client, const struct probed_file *agent, pid_t pid)
+static void finish_yield(struct cupti_client *client, const struct probed_file *agent, pid_t pid)
 {
 	int error;
 
@@ -97,7 +97,7 @@ static void finish_again(struct cupti_client *client)
 }
 
 /* The agent has registered again. */
-static void settle(struct cupti_client *client)
+static void end_yield(struct cupti_client *client)
 {
 	links_detach(&client->yield); /* lowered first: YIELD without RESUME is an order */
 	links_detach(&client->resume);
@@ -122,15 +122,15 @@ static void note_foreign(struct cupti_client *client, const struct probed_file *
 	switch (use->what) {
 	case GPT_CUPTI_ENABLE:
 		client->kinds |= kind_bit(use->value);
-		begin(client, agent, pid);
-		share(client, agent, pid);
+		begin_yield(client, agent, pid);
+		begin_sharing(client, agent, pid);
 		break;
 	case GPT_CUPTI_REGISTER:
-		begin(client, agent, pid);
+		begin_yield(client, agent, pid);
 		break;
 	case GPT_CUPTI_DISABLE:
 		if (client->state == CUPTI_CLIENT_SUSPECTED) /* it did record, and made no call before its end */
-			begin(client, agent, pid);
+			begin_yield(client, agent, pid);
 		client->kinds &= ~(kind_bit(use->value) | KINDS_UNKNOWN);
 		break;
 	case GPT_CUPTI_FLUSH:
@@ -141,7 +141,7 @@ static void note_foreign(struct cupti_client *client, const struct probed_file *
 		break;
 	default:
 		if (client->state == CUPTI_CLIENT_RECORDS && client->flushes && !client->kinds)
-			finish(client, agent, pid);
+			finish_yield(client, agent, pid);
 		break;
 	}
 	client->last_ns = use->time_ns;
@@ -152,7 +152,7 @@ void cupti_client_note(struct cupti_client *client, const struct probed_file *ag
 	if (!use->own)
 		note_foreign(client, agent, use);
 	else if (client->state == CUPTI_CLIENT_DONE)
-		settle(client);
+		end_yield(client);
 }
 
 static uint64_t last_push(const struct files *files, pid_t pid)
@@ -189,14 +189,14 @@ static bool settle_suspicion(struct cupti_client *client, const struct files *fi
 	uint64_t push_ns = last_push(files, pid);
 
 	if (push_ns >= client->watched_ns) {
-		begin(client, agent, pid);
+		begin_yield(client, agent, pid);
 		client->kinds = KINDS_UNKNOWN;
 		client->last_ns = push_ns;
 		return true;
 	}
 	/* Before the first CUDA call there is nothing to time, and no evidence. */
 	if (calls_ns && now_ns > quiet_ns && now_ns - quiet_ns >= QUIET_NS)
-		finish(client, agent, pid);
+		finish_yield(client, agent, pid);
 	return false;
 }
 
@@ -209,7 +209,7 @@ bool cupti_client_tick(struct cupti_client *client, const struct files *files, c
 		return settle_suspicion(client, files, agent, pid, calls_ns, now_ns);
 	if (client->state == CUPTI_CLIENT_RECORDS &&
 	    (client->over || (!client->kinds && now_ns > client->last_ns && now_ns - client->last_ns > patience)))
-		finish(client, agent, pid);
+		finish_yield(client, agent, pid);
 	else if (client->state == CUPTI_CLIENT_DONE && client->repeats < REPEATS_MAX && now_ns > client->asked_ns &&
 		 now_ns - client->asked_ns > ANSWER_NS)
 		finish_again(client);
@@ -218,7 +218,7 @@ bool cupti_client_tick(struct cupti_client *client, const struct files *files, c
 
 void cupti_client_forget(struct cupti_client *client)
 {
-	settle(client);
+	end_yield(client);
 	client->flushes = false;
 	client->watched_ns = 0;
 }

@@ -147,7 +147,7 @@ static int copy_buffer(struct foreign_reader *reader, const struct gpt_cupti_don
 	return 0;
 }
 
-static void report(struct foreign_reader *reader, struct foreign_buffers *buffers, uint32_t pid, const char *what)
+static void report_loss(struct foreign_reader *reader, struct foreign_buffers *buffers, uint32_t pid, const char *what)
 {
 	char note[256];
 
@@ -159,7 +159,7 @@ static void report(struct foreign_reader *reader, struct foreign_buffers *buffer
 	emit_text(reader->terms.emit, reader->terms.emit_context, GPT_NOTE, pid, note);
 }
 
-static const char *explain(int error)
+static const char *explain_error(int error)
 {
 	switch (error) {
 	case -ESTALE:
@@ -185,7 +185,7 @@ void foreign_buffers_take(struct foreign_reader *reader, struct foreign_buffers 
 	if (error == -ESRCH)
 		return;
 	if (error) {
-		report(reader, buffers, done->pid, explain(error));
+		report_loss(reader, buffers, done->pid, explain_error(error));
 		return;
 	}
 	buffer.data = reader->copy;
@@ -197,9 +197,9 @@ void foreign_buffers_take(struct foreign_reader *reader, struct foreign_buffers 
 	buffer.wall_offset_ns = (int64_t)(buffer.wall_ns - monotonic_ns());
 	result = foreign_buffer_convert(buffers->records, &reader->terms, &buffer);
 	if (result.left)
-		report(reader, buffers, done->pid, "of a kind that is not known");
+		report_loss(reader, buffers, done->pid, "of a kind that is not known");
 	else if (result.unknown)
-		report(reader, buffers, done->pid, "their times are of a clock that is not known");
+		report_loss(reader, buffers, done->pid, "their times are of a clock that is not known");
 	else if (result.unconverted)
-		report(reader, buffers, done->pid, reader->unfit);
+		report_loss(reader, buffers, done->pid, reader->unfit);
 }

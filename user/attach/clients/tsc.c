@@ -79,7 +79,7 @@ const char *tsc_unfit(void)
 }
 
 /* Drops every second pair of the older half. */
-static void thin(struct tsc_clock *clock)
+static void drop_every_second(struct tsc_clock *clock)
 {
 	size_t kept = 0, half = clock->pairs.count / 2;
 
@@ -96,7 +96,7 @@ void tsc_clock_add(struct tsc_clock *clock, struct tsc_pair pair)
 	if (last && (pair.ticks <= last->ticks || pair.mono_ns <= last->mono_ns))
 		return;
 	if (last && clock->pairs.count >= PAIRS_MAX)
-		thin(clock);
+		drop_every_second(clock);
 	array_push(&clock->pairs, pair);
 }
 
@@ -122,7 +122,7 @@ static int64_t on_line(const struct tsc_pair *a, const struct tsc_pair *b, int64
 }
 
 /* The distance of a pair from the line between its neighbours: the steering of the clock, and noise. */
-static uint64_t bend(const struct tsc_clock *clock, size_t index)
+static uint64_t distance_from_line(const struct tsc_clock *clock, size_t index)
 {
 	const struct tsc_pair *pair = &clock->pairs.items[index];
 	int64_t off;
@@ -175,7 +175,9 @@ static bool convert_one(const struct tsc_clock *clock, uint64_t *time, uint64_t 
 		error = last->error_ns + ahead_ns / AHEAD_ERROR;
 	} else {
 		*time = pair->mono_ns + (uint64_t)on_line(pair, pair + 1, (int64_t)(*time - pair->ticks));
-		bent = bend(clock, index) > bend(clock, index + 1) ? bend(clock, index) : bend(clock, index + 1);
+		bent = distance_from_line(clock, index) > distance_from_line(clock, index + 1)
+			       ? distance_from_line(clock, index)
+			       : distance_from_line(clock, index + 1);
 		error = (pair[0].error_ns > pair[1].error_ns ? pair[0].error_ns : pair[1].error_ns) + bent;
 	}
 	if (error > *error_ns)

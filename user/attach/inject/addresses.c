@@ -21,7 +21,7 @@
 #define TEXT_MAX (16u << 20) /* libc's text is 1.5 MB */
 #define R_STATE_OFFSET 24    /* offset of r_state in struct r_debug, link.h of every glibc for 64 bits */
 
-static int refuse(char *why, size_t why_size, const char *text)
+static int refuse_library(char *why, size_t why_size, const char *text)
 {
 	snprintf(why, why_size, "%s", text);
 	return -ENOTSUP;
@@ -53,7 +53,7 @@ static bool is_musl(const char *path)
 }
 
 /* The first mapping of the library, which contains its headers. */
-static const struct mapping *find(const struct mappings *mappings, const char *library)
+static const struct mapping *find_first_mapping(const struct mappings *mappings, const char *library)
 {
 	for (size_t i = 0; i < mappings->list.count; i++) {
 		const struct mapping *mapping = &mappings->list.items[i];
@@ -248,7 +248,8 @@ bool inject_agent_is_mapped(pid_t pid, int agent_fd)
 static int find_functions(pid_t pid, const struct mappings *mappings, const struct mapping *libc,
 			  struct inject_addresses *addresses, uint64_t *errno_location)
 {
-	const struct mapping *libdl = find(mappings, "libdl"), *loader = find(mappings, NULL);
+	const struct mapping *libdl = find_first_mapping(mappings, "libdl"),
+			     *loader = find_first_mapping(mappings, NULL);
 	uint64_t debug = 0;
 	const struct wanted of_libc[] = {
 		{"raise", &addresses->raise, NULL},
@@ -272,23 +273,23 @@ static int find_functions(pid_t pid, const struct mappings *mappings, const stru
 int inject_addresses_find(pid_t pid, const struct mappings *mappings, int agent_fd, struct inject_addresses *out,
 			  char *why, size_t why_size)
 {
-	const struct mapping *libc = find(mappings, "libc"), *agent = find_agent_mapping(mappings);
+	const struct mapping *libc = find_first_mapping(mappings, "libc"), *agent = find_agent_mapping(mappings);
 	uint64_t errno_location = 0;
 	int error;
 
 	memset(out, 0, sizeof(*out));
 	for (size_t i = 0; i < mappings->list.count; i++)
 		if (is_musl(mappings->list.items[i].path))
-			return refuse(why, why_size, "it uses musl, and CUDA needs glibc");
+			return refuse_library(why, why_size, "it uses musl, and CUDA needs glibc");
 	if (!libc)
-		return refuse(why, why_size, "it is statically linked: there is no loader in it");
+		return refuse_library(why, why_size, "it is statically linked: there is no loader in it");
 	error = find_functions(pid, mappings, libc, out, &errno_location);
 	if (error) {
 		snprintf(why, why_size, "its libc cannot be read: %s", strerror(-error));
 		return error;
 	}
 	if (!out->dlopen || !out->dlerror || !out->raise || !out->swab || !out->loader_state)
-		return refuse(why, why_size, "its libc has no dlopen (or no loader)");
+		return refuse_library(why, why_size, "its libc has no dlopen (or no loader)");
 	error = errno_location ? find_errno(pid, errno_location, out) : -ENOENT;
 	if (error == -EPERM || error == -EACCES) {
 		snprintf(why, why_size,
@@ -297,7 +298,7 @@ int inject_addresses_find(pid_t pid, const struct mappings *mappings, int agent_
 		return error;
 	}
 	if (error || find_instructions(pid, mappings, libc, out))
-		return refuse(why, why_size, "its libc is of an unknown build");
+		return refuse_library(why, why_size, "its libc is of an unknown build");
 	return agent ? find_agent_start(pid, mappings, agent, agent_fd, out, why, why_size) : 0;
 }
 

@@ -51,7 +51,7 @@ static void unlink_locked(struct entering *entering)
 	count--;
 }
 
-static int enter(const struct entering *entering, struct inject_result *result)
+static int enter_process(const struct entering *entering, struct inject_result *result)
 {
 	const struct entering_request *request = &entering->request;
 	bool brings = (request->driver || request->unless_driver) && inject_driver_brings(entering->pid);
@@ -69,7 +69,7 @@ static void *entering_main(void *context)
 {
 	struct entering *entering = context;
 	struct inject_result result = {0};
-	int error = enter(entering, &result);
+	int error = enter_process(entering, &result);
 	bool forgotten;
 
 	pthread_mutex_lock(&lock);

@@ -119,7 +119,7 @@ static int read_ids(int target, uid_t *uid, gid_t *gid)
  * The target may only look into the file server if it has the same ids and every capability of the file server:
  * ptrace(2). Before the execve no process may; a change of ids would allow it where fs.suid_dumpable is 1.
  */
-static int become(int target)
+static int take_on_ids(int target)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct none[2] = {0};
@@ -139,7 +139,7 @@ static int become(int target)
 }
 
 /* Checks access with the target's ids. */
-static bool may(int how)
+static bool may_access(int how)
 {
 	return !syscall(SYS_faccessat2, SERVE_FILE, "", how, AT_EMPTY_PATH | AT_EACCESS);
 }
@@ -149,16 +149,16 @@ static int try_file(struct file_server_answer *answer)
 	struct stat file;
 
 	answer->step = SERVE_OPEN;
-	if (fstat(SERVE_FILE, &file) || !may(R_OK))
+	if (fstat(SERVE_FILE, &file) || !may_access(R_OK))
 		return -errno;
 	answer->step = SERVE_WRITABLE;
-	if (!read_only_is(SERVE_FILE) && (file.st_uid == geteuid() || may(W_OK)))
+	if (!read_only_is(SERVE_FILE) && (file.st_uid == geteuid() || may_access(W_OK)))
 		return -EROFS;
 	return 0;
 }
 
 /* The execve closes every descriptor except the file. */
-static int hide(int number)
+static int execute_nothing(int number)
 {
 	char *const argv[] = {(char *)READ_ONLY_PROGRAM, NULL}, *const environment[] = {NULL};
 
@@ -187,7 +187,7 @@ static void serve_file(const struct request *request, struct file_server_answer 
 	if (answer->error)
 		return;
 	answer->step = SERVE_USER;
-	answer->error = become(request->target);
+	answer->error = take_on_ids(request->target);
 	if (!answer->error)
 		answer->error = try_file(answer);
 	if (answer->error)
@@ -195,7 +195,7 @@ static void serve_file(const struct request *request, struct file_server_answer 
 	answer->step = SERVE_OK; /* read once the file server has stopped after the execve */
 	(void)!write(request->done, answer, sizeof(*answer));
 	answer->step = SERVE_HIDE;
-	answer->error = hide(answer->number);
+	answer->error = execute_nothing(answer->number);
 }
 
 static void __attribute__((noreturn)) file_server_main(const struct request *request)

@@ -46,7 +46,7 @@ static void __attribute__((noreturn)) become_parent(char *target, int fds[SERVE_
 	_exit(127);
 }
 
-static int explain(const struct file_server_answer *answer, char *why, size_t why_size)
+static int explain_answer(const struct file_server_answer *answer, char *why, size_t why_size)
 {
 	static const char *const steps[] = {
 		[SERVE_PROCESS] = "no process can be started to serve it the agent's file",
@@ -72,7 +72,7 @@ static int explain(const struct file_server_answer *answer, char *why, size_t wh
 	return answer->error ? answer->error : -EPROTO;
 }
 
-static bool receive(const struct file_server *file_server, struct file_server_answer *answer)
+static bool receive_answer(const struct file_server *file_server, struct file_server_answer *answer)
 {
 	struct pollfd socket = {.fd = file_server->socket, .events = POLLIN};
 
@@ -202,7 +202,7 @@ static int serve_by_process(struct file_server *file_server, pid_t target, int f
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", file_fd);
 	file = open(path, O_PATH | O_CLOEXEC);
 	answer.error = file < 0 ? -errno : start_parent(file_server, target, file, nowhere);
-	if (!answer.error && !receive(file_server, &answer))
+	if (!answer.error && !receive_answer(file_server, &answer))
 		answer.error = -ETIMEDOUT;
 	close(nowhere);
 	close(file);
@@ -210,7 +210,7 @@ static int serve_by_process(struct file_server *file_server, pid_t target, int f
 	if (!answer.error && answer.step == SERVE_OK)
 		return 0;
 	file_server_stop(file_server);
-	return explain(&answer, why, why_size);
+	return explain_answer(&answer, why, why_size);
 }
 
 /* A file server takes rights that a container lacks, even root there. */
@@ -245,7 +245,7 @@ int file_server_stop(struct file_server *file_server)
 	if (file_server->socket >= 0) {
 		send_word(file_server, SERVE_END);
 		/* Its end also kills the file server: PTRACE_O_EXITKILL. */
-		if (file_server->pid > 0 && !receive(file_server, &end))
+		if (file_server->pid > 0 && !receive_answer(file_server, &end))
 			kill(file_server->pid, SIGKILL);
 		close(file_server->socket);
 	}

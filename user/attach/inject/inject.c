@@ -46,7 +46,7 @@ struct injection {
 	struct inject_result *result;
 };
 
-static int refuse(struct injection *injection, int error, const char *why)
+static int refuse_injection(struct injection *injection, int error, const char *why)
 {
 	snprintf(injection->result->why, sizeof(injection->result->why), "%s", why);
 	return error;
@@ -76,24 +76,24 @@ static int check_process(struct injection *injection)
 	char why[96];
 
 	if (error)
-		return refuse(injection, error, error == -ESRCH ? "it has ended" : strerror(-error));
+		return refuse_injection(injection, error, error == -ESRCH ? "it has ended" : strerror(-error));
 	if (status.state == 'Z' || status.state == 'X')
-		return refuse(injection, -ESRCH, "it has ended");
+		return refuse_injection(injection, -ESRCH, "it has ended");
 	if (status.tracer && is_own_thread(status.tracer))
-		return refuse(injection, -EAGAIN, "gputrace holds it until a library is probed");
+		return refuse_injection(injection, -EAGAIN, "gputrace holds it until a library is probed");
 	if (status.tracer) {
 		snprintf(why, sizeof(why), "it is held by a debugger (pid %d)", status.tracer);
-		return refuse(injection, -EBUSY, why);
+		return refuse_injection(injection, -EBUSY, why);
 	}
 	if (status.state == 'T' || status.state == 't')
-		return refuse(injection, -EAGAIN, "it is stopped");
+		return refuse_injection(injection, -EAGAIN, "it is stopped");
 	if (status.seccomp == SECCOMP_STRICT)
-		return refuse(injection, -ENOTSUP, "seccomp allows it nothing");
+		return refuse_injection(injection, -ENOTSUP, "seccomp allows it nothing");
 	if (status.seccomp)
 		seccomp_prepare();
 	if (!remote_signal(status.caught))
-		return refuse(injection, -ENOTSUP,
-			      "it handles SIGURG, SIGWINCH and SIGCHLD: no signal is free for the way back");
+		return refuse_injection(injection, -ENOTSUP,
+					"it handles SIGURG, SIGWINCH and SIGCHLD: no signal is free for the way back");
 	return 0;
 }
 
@@ -104,14 +104,14 @@ static int open_injection(struct injection *injection, pid_t pid, int agent_fd, 
 	*injection = (struct injection){.pid = pid, .result = result};
 	memset(result, 0, sizeof(*result));
 #if !defined(__x86_64__)
-	return refuse(injection, -ENOTSUP, "not on this kind of machine yet");
+	return refuse_injection(injection, -ENOTSUP, "not on this kind of machine yet");
 #endif
 	error = check_process(injection);
 	if (error)
 		return error;
 	error = mappings_read(pid, &injection->mappings);
 	if (error)
-		return refuse(injection, error, strerror(-error));
+		return refuse_injection(injection, error, strerror(-error));
 	return inject_addresses_find(pid, &injection->mappings, agent_fd, &injection->addresses, result->why,
 				     sizeof(result->why));
 }
@@ -124,7 +124,7 @@ static int refresh_mappings(struct injection *injection)
 }
 
 /* Chooses a blocked thread, else a running one, which will often be stopped in the wrong place. */
-static int choose(struct injection *injection, struct safe_thread *thread)
+static int choose_thread(struct injection *injection, struct safe_thread *thread)
 {
 	const char *why;
 	int error;
@@ -139,11 +139,11 @@ static int choose(struct injection *injection, struct safe_thread *thread)
 		.fork_end = injection->addresses.fork_end,
 	};
 	if (!inject_loader_idle(injection->pid, &injection->addresses))
-		return refuse(injection, -EAGAIN, "it is loading a library");
+		return refuse_injection(injection, -EAGAIN, "it is loading a library");
 	error = safe_point_choose(&injection->process, thread, &why);
 	if (error == -EAGAIN && !safe_point_choose_running(&injection->process, thread))
 		return 0;
-	return error ? refuse(injection, error, error == -ESRCH ? "it has ended" : why) : 0;
+	return error ? refuse_injection(injection, error, error == -ESRCH ? "it has ended" : why) : 0;
 }
 
 /* Waits 0.5 to 1.5 ms, not in step with anything that the process does. */
@@ -167,7 +167,7 @@ static bool is_held_by_gputrace(const struct injection *injection, const struct 
 static int try_call(struct injection *injection, struct remote_call *call)
 {
 	struct safe_thread thread;
-	int error = choose(injection, &thread);
+	int error = choose_thread(injection, &thread);
 
 	if (error)
 		return error;
@@ -182,19 +182,19 @@ static int try_call(struct injection *injection, struct remote_call *call)
 		wait_a_little();
 	}
 	if (error == -EAGAIN)
-		refuse(injection, error, "no thread of it could be caught at a safe point");
+		refuse_injection(injection, error, "no thread of it could be caught at a safe point");
 	else if (error && error != -EINPROGRESS && !injection->result->why[0])
-		refuse(injection, error,
-		       error == -EPERM	     ? denied
-		       : error == -ESRCH     ? "it has ended"
-		       : error == -ETIMEDOUT ? "a thread of it did not stop when it was asked to"
-					     : strerror(-error));
+		refuse_injection(injection, error,
+				 error == -EPERM       ? denied
+				 : error == -ESRCH     ? "it has ended"
+				 : error == -ETIMEDOUT ? "a thread of it did not stop when it was asked to"
+						       : strerror(-error));
 	return error;
 }
 
 static int make_call(struct injection *injection, struct remote_call *call)
 {
-	int error = refuse(injection, -EAGAIN, "the trace ended before its turn came");
+	int error = refuse_injection(injection, -EAGAIN, "the trace ended before its turn came");
 
 	for (int i = 0; i < ATTEMPTS && error == -EAGAIN && !stop_hurries(); i++) {
 		error = i ? refresh_mappings(injection) : 0;
@@ -219,16 +219,17 @@ static int wait_mapped(struct injection *injection, int agent_fd, bool slow)
 	halted = slow ? process_halted(injection->pid) : NULL;
 	if (halted) {
 		snprintf(why, sizeof(why), "it is %s", halted);
-		return refuse(injection, -ETIMEDOUT, why);
+		return refuse_injection(injection, -ETIMEDOUT, why);
 	}
 	if (slow)
-		return refuse(injection, -ETIMEDOUT, "its loader does not answer: another thread keeps it busy");
-	return refuse(injection, -EACCES,
-		      "its loader refused the agent (a security module, seccomp or a limit of memory?)");
+		return refuse_injection(injection, -ETIMEDOUT,
+					"its loader does not answer: another thread keeps it busy");
+	return refuse_injection(injection, -EACCES,
+				"its loader refused the agent (a security module, seccomp or a limit of memory?)");
 }
 
 /* asleep: the agent does not start a session by itself. */
-static int load(struct injection *injection, int agent_fd, bool asleep)
+static int load_agent(struct injection *injection, int agent_fd, bool asleep)
 {
 	struct file_server file_server;
 	char path[sizeof(file_server.path) + 1];
@@ -250,7 +251,7 @@ static int load(struct injection *injection, int agent_fd, bool asleep)
 	if (error == -ETIMEDOUT)
 		file_server_leave(&file_server); /* the path will still be opened: its pid must not be reused */
 	else if (file_server_stop(&file_server) == -EOWNERDEAD && error)
-		error = refuse(injection, -EAGAIN, FILE_SERVER_KILLED);
+		error = refuse_injection(injection, -EAGAIN, FILE_SERVER_KILLED);
 	return error;
 }
 
@@ -272,7 +273,7 @@ static int check_alive(struct injection *injection)
 {
 	if (read_life(injection) != GPT_AGENT_DEAD)
 		return 0;
-	return refuse(injection, -ENOTSUP, "its agent came with a fork, and cannot start over");
+	return refuse_injection(injection, -ENOTSUP, "its agent came with a fork, and cannot start over");
 }
 
 static int check_idle(struct injection *injection)
@@ -280,11 +281,11 @@ static int check_idle(struct injection *injection)
 	uint32_t life = read_life(injection);
 
 	if (life == GPT_AGENT_STARTING || life == GPT_AGENT_RUNNING)
-		return refuse(injection, -EAGAIN, at_work);
+		return refuse_injection(injection, -EAGAIN, at_work);
 	return check_alive(injection);
 }
 
-static int wake(struct injection *injection, const char *asked)
+static int wake_agent(struct injection *injection, const char *asked)
 {
 	struct remote_call call = {
 		.addresses = &injection->addresses, .function = injection->addresses.agent_start, .path = asked};
@@ -301,7 +302,8 @@ static int check_file(struct injection *injection, int agent_fd)
 	struct statvfs files;
 
 	if (!injection->addresses.agent_start && !fstatvfs(agent_fd, &files) && files.f_flag & ST_NOEXEC)
-		return refuse(injection, -ENOEXEC, "the agent's file lies on a file system that is mounted noexec");
+		return refuse_injection(injection, -ENOEXEC,
+					"the agent's file lies on a file system that is mounted noexec");
 	return 0;
 }
 
@@ -310,28 +312,28 @@ static int enter_observer(struct injection *injection, int agent_fd)
 {
 	if (injection->addresses.agent_start)
 		return check_alive(injection);
-	return load(injection, agent_fd, true);
+	return load_agent(injection, agent_fd, true);
 }
 
 /* Only a loaded agent can get a request. */
-static int enter(struct injection *injection, int agent_fd, const char *asked)
+static int load_and_ask(struct injection *injection, int agent_fd, const char *asked)
 {
 	int error;
 
 	if (injection->addresses.agent_start)
-		return wake(injection, asked);
-	error = load(injection, agent_fd, asked != NULL);
+		return wake_agent(injection, asked);
+	error = load_agent(injection, agent_fd, asked != NULL);
 	if (error || !asked)
 		return error;
 	error = inject_addresses_find(injection->pid, &injection->mappings, agent_fd, &injection->addresses,
 				      injection->result->why, sizeof(injection->result->why));
 	if (!error && !injection->addresses.agent_start)
-		error = refuse(injection, -EAGAIN, "the agent was loaded and is not there");
-	return error ? error : wake(injection, asked);
+		error = refuse_injection(injection, -EAGAIN, "the agent was loaded and is not there");
+	return error ? error : wake_agent(injection, asked);
 }
 
-static int inject(pid_t pid, uint64_t start_ticks, int agent_fd, const char *asked, bool observer,
-		  struct inject_result *result)
+static int inject_once(pid_t pid, uint64_t start_ticks, int agent_fd, const char *asked, bool observer,
+		       struct inject_result *result)
 {
 	struct injection injection;
 	struct safe_thread thread;
@@ -342,9 +344,9 @@ static int inject(pid_t pid, uint64_t start_ticks, int agent_fd, const char *ask
 		error = check_file(&injection, agent_fd);
 	/* Check this before anything is started for the process. */
 	if (!error)
-		error = choose(&injection, &thread);
+		error = choose_thread(&injection, &thread);
 	if (!error)
-		error = observer ? enter_observer(&injection, agent_fd) : enter(&injection, agent_fd, asked);
+		error = observer ? enter_observer(&injection, agent_fd) : load_and_ask(&injection, agent_fd, asked);
 	mappings_free(&injection.mappings);
 	return error;
 }
@@ -366,12 +368,12 @@ int inject_agent(pid_t pid, uint64_t start_ticks, int agent_fd, const char *aske
 {
 	int error = ask_waiting(pid, asked, result);
 
-	return error != -ENOENT ? error : inject(pid, start_ticks, agent_fd, asked, false, result);
+	return error != -ENOENT ? error : inject_once(pid, start_ticks, agent_fd, asked, false, result);
 }
 
 int inject_observer(pid_t pid, uint64_t start_ticks, int agent_fd, struct inject_result *result)
 {
-	return inject(pid, start_ticks, agent_fd, NULL, true, result);
+	return inject_once(pid, start_ticks, agent_fd, NULL, true, result);
 }
 
 bool inject_driver_brings(pid_t pid)
@@ -396,10 +398,10 @@ static int check_thread(struct injection *injection, const struct safe_thread *t
 	int error = stop_ask(thread->tid);
 
 	if (error)
-		return refuse(injection, error,
-			      error == -EPERM	? denied
-			      : error == -ESRCH ? "it has ended"
-						: strerror(-error));
+		return refuse_injection(injection, error,
+					error == -EPERM	  ? denied
+					: error == -ESRCH ? "it has ended"
+							  : strerror(-error));
 	error = thread_status_read(injection->pid, thread->tid, &status);
 	injection->result->why[0] = '\0';
 	return error ? error
@@ -416,7 +418,7 @@ int inject_check(pid_t pid, int agent_fd, struct inject_result *result)
 	if (!error)
 		error = check_file(&injection, agent_fd);
 	if (!error)
-		error = choose(&injection, &thread);
+		error = choose_thread(&injection, &thread);
 	if (!error && injection.addresses.agent_start)
 		error = check_alive(&injection);
 	if (!error && !injection.addresses.agent_start) {

@@ -64,7 +64,7 @@ struct reopening {
  * Runs in a child with gputrace's descriptor table and a mount namespace of its own; makes only system calls, as
  * gputrace may have other threads.
  */
-static int reopen(const struct reopening *file)
+static int reopen_file(const struct reopening *file)
 {
 	int place = -1, tree = -1, opened = -1, error = 0;
 
@@ -116,7 +116,7 @@ static void replace_by_read_only(const struct reopening *file)
 	pid_t child = (pid_t)syscall(SYS_clone, CLONE_FILES | SIGCHLD, 0L, 0L, 0L, 0L);
 
 	if (!child)
-		_exit(reopen(file));
+		_exit(reopen_file(file));
 	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
 		;
 }

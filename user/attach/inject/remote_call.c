@@ -161,7 +161,7 @@ static int check_identity(const struct remote *remote)
 }
 
 /* Reads all state that must be restored. */
-static int examine(struct remote *remote, struct safe_thread *seen)
+static int examine_thread(struct remote *remote, struct safe_thread *seen)
 {
 	struct borrowed *thread = &remote->thread;
 	struct iovec state = {thread->xstate, sizeof(thread->xstate)};
@@ -204,7 +204,7 @@ static int set_mask(const struct remote *remote, uint64_t blocked)
 }
 
 /* Once the registers are set nothing fails: the thread comes back in any case. */
-static int go(struct remote *remote, const struct remote_call *call, uint64_t *gone_ns)
+static int start_call(struct remote *remote, const struct remote_call *call, uint64_t *gone_ns)
 {
 	struct user_regs_struct regs = remote->original;
 	int error = frame_build(remote->addresses, &remote->thread, call->path, call->loads, remote->signal,
@@ -316,9 +316,9 @@ static int run_on_thread(struct safe_thread *thread, const struct remote_call *c
 		return error;
 	error = check_identity(remote);
 	if (!error)
-		error = examine(remote, thread);
+		error = examine_thread(remote, thread);
 	if (!error)
-		error = go(remote, call, &gone);
+		error = start_call(remote, call, &gone);
 	if (error) {
 		(void)stop_undo(&remote->at);
 		return error;

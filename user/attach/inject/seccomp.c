@@ -27,12 +27,12 @@
 #define MACHINE AUDIT_ARCH_AARCH64
 #endif
 
-static uint32_t operand(const struct sock_filter *at, uint32_t x)
+static uint32_t read_operand(const struct sock_filter *at, uint32_t x)
 {
 	return BPF_SRC(at->code) == BPF_X ? x : at->k;
 }
 
-static uint32_t compute(uint16_t code, uint32_t a, uint32_t b)
+static uint32_t compute_alu(uint16_t code, uint32_t a, uint32_t b)
 {
 	switch (BPF_OP(code)) {
 	case BPF_ADD:
@@ -58,7 +58,7 @@ static uint32_t compute(uint16_t code, uint32_t a, uint32_t b)
 	}
 }
 
-static bool holds(uint16_t code, uint32_t a, uint32_t b)
+static bool holds_condition(uint16_t code, uint32_t a, uint32_t b)
 {
 	switch (BPF_OP(code)) {
 	case BPF_JEQ:
@@ -72,7 +72,7 @@ static bool holds(uint16_t code, uint32_t a, uint32_t b)
 	}
 }
 
-static uint32_t load(const struct sock_filter *at, const struct seccomp_data *data, const uint32_t *memory)
+static uint32_t load_value(const struct sock_filter *at, const struct seccomp_data *data, const uint32_t *memory)
 {
 	uint32_t value = 0;
 
@@ -100,10 +100,10 @@ static unsigned seccomp_run(const struct sock_filter *program, size_t count, con
 
 		switch (BPF_CLASS(at->code)) {
 		case BPF_LD:
-			a = load(at, data, memory);
+			a = load_value(at, data, memory);
 			break;
 		case BPF_LDX:
-			x = load(at, data, memory);
+			x = load_value(at, data, memory);
 			break;
 		case BPF_ST:
 			memory[at->k % BPF_MEMWORDS] = a;
@@ -112,13 +112,13 @@ static unsigned seccomp_run(const struct sock_filter *program, size_t count, con
 			memory[at->k % BPF_MEMWORDS] = x;
 			break;
 		case BPF_ALU:
-			a = compute(at->code, a, operand(at, x));
+			a = compute_alu(at->code, a, read_operand(at, x));
 			break;
 		case BPF_JMP:
 			if (BPF_OP(at->code) == BPF_JA)
 				i += at->k;
 			else
-				i += holds(at->code, a, operand(at, x)) ? at->jt : at->jf;
+				i += holds_condition(at->code, a, read_operand(at, x)) ? at->jt : at->jf;
 			break;
 		case BPF_RET:
 			return BPF_RVAL(at->code) == BPF_A ? a : at->k;
@@ -175,7 +175,7 @@ static int read_filters(pid_t tid)
 	return -EPERM;
 }
 
-static int explain(int error, char *why, size_t why_size)
+static int explain_verdict(int error, char *why, size_t why_size)
 {
 	if (error == -ENOTSUP)
 		snprintf(why, why_size,
@@ -191,7 +191,7 @@ int seccomp_check(pid_t pid, pid_t tid, const struct thread_status *status, char
 {
 	int error = status->seccomp ? read_filters(tid) : 0;
 
-	return explain(error == -EPERM ? seccomp_try(pid, status) : error, why, why_size);
+	return explain_verdict(error == -EPERM ? seccomp_try(pid, status) : error, why, why_size);
 }
 
 int seccomp_foresee(pid_t pid, const struct thread_status *status, char *why, size_t why_size)
@@ -201,5 +201,5 @@ int seccomp_foresee(pid_t pid, const struct thread_status *status, char *why, si
 	if (status->seccomp && !error)
 		snprintf(why, why_size, "its filter of system calls (seccomp) %s",
 			 seccomp_may_read() ? "is read then, and must let it" : "is gputrace's own, and lets it");
-	return explain(error, why, why_size);
+	return explain_verdict(error, why, why_size);
 }

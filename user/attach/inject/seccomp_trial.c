@@ -33,7 +33,7 @@ static bool survived;
 
 /* ---- the trial -------------------------------------------------------------------------------------------------- */
 
-static void handle(int number)
+static void ignore_signal(int number)
 {
 }
 
@@ -43,7 +43,7 @@ static void handle(int number)
  */
 static void __attribute__((noreturn)) make_calls(void)
 {
-	struct sigaction action = {.sa_handler = handle};
+	struct sigaction action = {.sa_handler = ignore_signal};
 
 	(void)prctl(PR_SET_DUMPABLE, 0); /* a child that is killed leaves no core */
 	(void)close(CLOSED);

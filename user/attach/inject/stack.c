@@ -74,7 +74,7 @@ static bool read_descriptor(pid_t pid, uint64_t address, pid_t ns_tid, uint64_t 
  * Searches upwards from the stack pointer, page by page: from glibc 2.42 on the stacks of many threads may be one
  * mapping, with unreadable guards in between (MADV_GUARD_INSTALL, Linux 6.13).
  */
-static uint64_t search(pid_t pid, pid_t ns_tid, const struct mapping *mapping, uint64_t sp, uint64_t *low)
+static uint64_t search_descriptor(pid_t pid, pid_t ns_tid, const struct mapping *mapping, uint64_t sp, uint64_t *low)
 {
 	uint64_t words[PAGE / 8];
 
@@ -128,7 +128,7 @@ uint64_t stack_find(pid_t pid, pid_t tid, const struct mappings *mappings, uint6
 	if (thread_status_read(pid, tid, &status))
 		return 0;
 	if (!descriptor)
-		descriptor = search(pid, status.ns_tid, mapping, sp, &low);
+		descriptor = search_descriptor(pid, status.ns_tid, mapping, sp, &low);
 	else if (descriptor >= mapping->end || !read_descriptor(pid, descriptor, status.ns_tid, sp, &low))
 		descriptor = 0;
 	if (!descriptor)

@@ -77,7 +77,7 @@ static void try_listed(struct search *search)
 }
 
 /* Returns a socket, or -1. own: the process's pid in its own pid namespace. */
-static int reach(pid_t pid, pid_t own)
+static int reach_agent(pid_t pid, pid_t own)
 {
 	const struct timespec pause = {.tv_nsec = PAUSE_NS};
 	struct search search = {.pid = pid, .own = own, .connection = -1};
@@ -98,7 +98,7 @@ static int reach(pid_t pid, pid_t own)
 static int reach_process(pid_t pid)
 {
 	struct process_info info = {0};
-	int connection = process_info_read(pid, &info) ? -1 : reach(pid, info.ns_pid);
+	int connection = process_info_read(pid, &info) ? -1 : reach_agent(pid, info.ns_pid);
 
 	process_info_free(&info);
 	return connection;

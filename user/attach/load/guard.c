@@ -143,7 +143,7 @@ static void wake_guard(int unused)
 }
 
 /* Makes the requested calls until the parent is dead. */
-static void serve(pid_t parent)
+static void serve_calls(pid_t parent)
 {
 	struct sigaction action = {.sa_handler = wake_guard};
 	sigset_t signals;
@@ -230,7 +230,7 @@ static void __attribute__((noreturn)) guard_main(pid_t parent)
 {
 	prctl(PR_SET_NAME, "gputrace-guard");
 	setsid(); /* Ctrl-C must not reach the guard */
-	serve(parent);
+	serve_calls(parent);
 	close_all();
 	_exit(0);
 }

@@ -86,7 +86,7 @@ static void explain_no_btf(char *why, size_t why_size)
 				 : "this kernel has no BTF (" KERNEL_BTF "): it needs CONFIG_DEBUG_INFO_BTF");
 }
 
-static void explain(int error, char *why, size_t why_size)
+static void explain_error(int error, char *why, size_t why_size)
 {
 	/* The verifier returns EACCES also to root. */
 	if (error == -EPERM || (error == -EACCES && geteuid() != 0))
@@ -248,7 +248,7 @@ int programs_load(struct programs *programs, const struct gpt_config *config, si
 	programs->bpf = programs_open(old);
 	if (!programs->bpf) {
 		error = -errno;
-		explain(error, why, why_size);
+		explain_error(error, why, why_size);
 		return error;
 	}
 	programs->bpf->rodata->config = *config;
@@ -259,7 +259,7 @@ int programs_load(struct programs *programs, const struct gpt_config *config, si
 	loading = programs;
 	error = gputrace_bpf__load(programs->bpf);
 	if (error) {
-		explain(error, why, why_size);
+		explain_error(error, why, why_size);
 		programs_unload(programs);
 		return error;
 	}

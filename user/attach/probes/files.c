@@ -110,7 +110,7 @@ int file_open_image(const struct probed_file *file, struct image **out)
 }
 
 /* Examines the file: its kind, and its probe sites. */
-static void examine(struct files *files, struct probed_file *file, int fd)
+static void examine_file(struct files *files, struct probed_file *file, int fd)
 {
 	struct image *image = NULL;
 	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
@@ -160,7 +160,7 @@ static void look_into(struct files *files, struct probed_file *file, const struc
 	file->settled = now.tv_sec - opened->stat.st_ctim.tv_sec > CHANGE_SETTLES_S;
 	library_sites_free(&file->sites);
 	if (opened->fd >= 0)
-		examine(files, file, opened->fd);
+		examine_file(files, file, opened->fd);
 	else
 		file->kind = library_kind_of_name(file->path);
 	file->looked_ns = monotonic_ns();
@@ -180,7 +180,7 @@ static void look_into(struct files *files, struct probed_file *file, const struc
 		files_mark_known(files, file, true);
 }
 
-static struct probed_file *add(struct files *files, dev_t device, uint64_t inode, uid_t uid, const char *path)
+static struct probed_file *add_file(struct files *files, dev_t device, uint64_t inode, uid_t uid, const char *path)
 {
 	struct probed_file *file = xcalloc(1, sizeof(*file));
 
@@ -260,7 +260,7 @@ struct probed_file *files_get(struct files *files, pid_t pid, uid_t uid, const s
 		return NULL; /* it is gone, or is no file; or a note says that it does not answer */
 	/* Some filesystems show other device numbers in maps than in stat: use those of maps. */
 	file = file ? look_again(files, file, mapping->path)
-		    : add(files, mapping->device, mapping->inode, uid, mapping->path);
+		    : add_file(files, mapping->device, mapping->inode, uid, mapping->path);
 	if (error)
 		return note_failed(files, file, error);
 	look_into(files, file, &opened);
@@ -283,7 +283,7 @@ struct probed_file *files_get_path(struct files *files, const char *path)
 		close(opened.fd);
 		return file;
 	}
-	file = add(files, opened.stat.st_dev, opened.stat.st_ino, FILE_OF_ALL, path);
+	file = add_file(files, opened.stat.st_dev, opened.stat.st_ino, FILE_OF_ALL, path);
 	look_into(files, file, &opened);
 	return file;
 }
@@ -343,7 +343,7 @@ static const size_t families[] = {
 
 #define FAMILIES (sizeof(families) / sizeof(families[0]))
 
-static struct links *family(struct probed_file *file, size_t number)
+static struct links *family_of(struct probed_file *file, size_t number)
 {
 	return (struct links *)((char *)file + families[number]);
 }
@@ -366,14 +366,14 @@ static int put_into(const struct probed_file *file, struct links *links, size_t 
  * Moves the file's probes to all processes that map it: probes in some processes stay until the same are attached in
  * all.
  */
-static int share(struct probed_file *file)
+static int share_probes(struct probed_file *file)
 {
 	int error = 0;
 
 	file->shared = true;
 	array_free(&file->pids);
 	for (size_t i = 0; i < FAMILIES; i++) {
-		int one = links_share(family(file, i), file->fd);
+		int one = links_share(family_of(file, i), file->fd);
 
 		error = error ? error : one;
 	}
@@ -395,7 +395,7 @@ int file_attach_uprobes(struct files *files, struct probed_file *file, struct li
 		int error = put_into(file, links, before, file->pids.items[i]);
 
 		if (error)
-			return share(file);
+			return share_probes(file);
 	}
 	return 0;
 }
@@ -420,14 +420,14 @@ void file_add_process(struct files *files, struct probed_file *file, pid_t pid)
 	 * has ended.
 	 */
 	if (is_full(file) || process_thread(pid) != pid) {
-		error = share(file);
+		error = share_probes(file);
 	} else {
 		array_push(&file->pids, pid);
 		file->pids_added++;
 		for (size_t i = 0; i < FAMILIES && !error; i++)
-			error = put_into(file, family(file, i), 0, pid);
+			error = put_into(file, family_of(file, i), 0, pid);
 		if (error)
-			error = share(file);
+			error = share_probes(file);
 	}
 	if (error)
 		emit_note(files->emit, files->emit_context, (uint32_t)pid, "pid %d: %s cannot be probed: %s", pid,
@@ -440,7 +440,7 @@ static void remove_process(struct files *files, struct probed_file *file, pid_t 
 		if (file->pids.items[i] == pid) {
 			file->pids.items[i] = file->pids.items[--file->pids.count];
 			for (size_t j = FAMILIES; j-- > 0;)
-				links_leave_process(family(file, j), pid, &files->left);
+				links_leave_process(family_of(file, j), pid, &files->left);
 			return;
 		}
 }
@@ -456,5 +456,5 @@ void files_remove_process(struct files *files, pid_t pid)
 void file_move_links(struct probed_file *file, struct links *to)
 {
 	for (size_t i = 0; i < FAMILIES; i++)
-		links_move(family(file, i), to);
+		links_move(family_of(file, i), to);
 }

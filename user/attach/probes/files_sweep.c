@@ -12,7 +12,7 @@
 #define SPARE_PART 4u		   /* one in four of the files that can be spared is forgotten at once */
 
 /* Detaches the file's probes and forgets it. */
-static void forget(struct files *files, size_t index)
+static void forget_file(struct files *files, size_t index)
 {
 	struct probed_file *file = files->list.items[index], *last = files->list.items[--files->list.count];
 
@@ -103,8 +103,8 @@ static bool forget_spare(struct files *files, uid_t uid)
 		qsort(spare.items, spare.count, sizeof(spare.items[0]), compare_asked);
 	count = (spare.count + SPARE_PART - 1) / SPARE_PART; /* many at once: finding them takes a while */
 	for (size_t i = 0; i < count; i++)
-		forget(files,
-		       *lookup_get(&files->by_inode, 1 + (uint32_t)spare.items[i]->device, spare.items[i]->inode));
+		forget_file(files,
+			    *lookup_get(&files->by_inode, 1 + (uint32_t)spare.items[i]->device, spare.items[i]->inode));
 	array_free(&spare);
 	return count > 0;
 }
@@ -137,17 +137,17 @@ void files_sweep(struct files *files, uint64_t now_ns)
 	}
 	while ((oldest = find_oldest(files, &count)) < files->list.count &&
 	       (count > UNMAPPED_MAX || now_ns - files->list.items[oldest]->unmapped_ns > UNMAPPED_NS))
-		forget(files, oldest);
+		forget_file(files, oldest);
 	links_detach(&files->left);
 	for (size_t i = files->list.count; i-- > 0 && files->list.count > FILES_MAX / 4;)
 		if (is_stale(files->list.items[i], now_ns))
-			forget(files, i);
+			forget_file(files, i);
 }
 
 void files_close(struct files *files)
 {
 	while (files->list.count)
-		forget(files, files->list.count - 1);
+		forget_file(files, files->list.count - 1);
 	links_detach(&files->left);
 	array_free(&files->list);
 	lookup_free(&files->by_inode);

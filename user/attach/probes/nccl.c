@@ -77,7 +77,8 @@ static void report_layout(struct files *files, struct probed_file *file, const s
 	bpf_map_update_elem(bpf_map__fd(files->programs->bpf->maps.nccl_files), &number, &known, BPF_ANY);
 }
 
-static int attach(struct files *files, struct probed_file *file, uprobe_list *list, const struct bpf_program *program)
+static int attach_sites(struct files *files, struct probed_file *file, uprobe_list *list,
+			const struct bpf_program *program)
 {
 	int error = 0;
 
@@ -116,9 +117,9 @@ static int attach_all(struct files *files, struct probed_file *file, const struc
 	}
 	if (!error && entries.count) {
 		report_layout(files, file, image, (uint32_t)file->nccl_number);
-		error = attach(files, file, &exits, bpf->progs.nccl_left);
+		error = attach_sites(files, file, &exits, bpf->progs.nccl_left);
 		if (!error)
-			error = attach(files, file, &entries, bpf->progs.nccl_call);
+			error = attach_sites(files, file, &entries, bpf->progs.nccl_call);
 		if (!error && no_exit)
 			file_note_refused(files, file, FILE_NCCL_EXITS, no_exit);
 		if (!error)

@@ -42,7 +42,7 @@ static int attach_sites(struct files *files, struct probed_file *file, const str
 	return err;
 }
 
-static void note(struct files *files, const char *text)
+static void emit_file_note(struct files *files, const char *text)
 {
 	emit_text(files->emit, files->emit_context, GPT_NOTE, 0, text);
 }
@@ -63,7 +63,7 @@ static void attach_events(struct files *files, struct probed_file *file, const s
 			 : sites.imports		      ? "collections"
 							      : "imports",
 			 err ? strerror(-err) : "it has neither USDT probes nor the symbols for them");
-		note(files, text);
+		emit_file_note(files, text);
 	}
 	python_sites_free(&sites);
 }
@@ -87,7 +87,7 @@ static void attach_calls(struct files *files, struct probed_file *file, const st
 		return;
 	snprintf(text, sizeof(text), "%s (CPython %s): no exact Python calls: %s", path_base(file->path),
 		 python->version, why);
-	note(files, text);
+	emit_file_note(files, text);
 }
 
 void file_attach_python(struct files *files, struct probed_file *file, const struct python_info *python)

@@ -46,7 +46,7 @@ int share_memory_make(const char *name, uint64_t bytes)
 	return fd;
 }
 
-static void own(struct gpt_share_control *shared)
+static void own_control(struct gpt_share_control *shared)
 {
 	robust.list.list.next = &robust.entry;
 	robust.entry.next = &robust.list.list;
@@ -74,7 +74,7 @@ int share_control_open(struct share_control *out)
 		return error;
 	}
 	out->shared->bytes = sizeof(*out->shared);
-	own(out->shared);
+	own_control(out->shared);
 	return 0;
 }
 

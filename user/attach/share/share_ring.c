@@ -74,8 +74,8 @@ static bool is_record(struct gpt_record *record, uint64_t bytes, uint32_t pid)
 	return true;
 }
 
-static void take(struct share_ring *ring, const uint8_t *from, uint64_t bytes, uint32_t pid, void *room,
-		 share_record record, void *context)
+static void take_record(struct share_ring *ring, const uint8_t *from, uint64_t bytes, uint32_t pid, void *room,
+			share_record record, void *context)
 {
 	if (bytes < sizeof(struct gpt_record) || bytes > GPT_RECORD_MAX) {
 		ring->malformed++;
@@ -89,7 +89,7 @@ static void take(struct share_ring *ring, const uint8_t *from, uint64_t bytes, u
 }
 
 /* Bytes from the record's head to its end; 0: it is not complete (yet). */
-static uint64_t length(struct share_ring *ring, uint64_t head, uint64_t left, bool over)
+static uint64_t length_of_record(struct share_ring *ring, uint64_t head, uint64_t left, bool over)
 {
 	uint32_t bytes = (uint32_t)head, flags = (uint32_t)(head >> 32);
 	uint64_t need = sizeof(struct gpt_share_head) + gpt_padded(bytes);
@@ -123,13 +123,14 @@ uint64_t share_ring_consume(struct share_ring *ring, uint32_t pid, bool over, vo
 		uint8_t *place = ring->shared->data + (at & (ring->bytes - 1));
 		uint64_t head = __atomic_load_n((uint64_t *)place, __ATOMIC_ACQUIRE);
 
-		need = length(ring, head, produced - at, over);
+		need = length_of_record(ring, head, produced - at, over);
 		if (!need)
 			break;
 		if (head >> 32 & GPT_SHARE_BUSY)
 			ring->malformed++;
 		else if (head && !(head >> 32 & GPT_SHARE_DISCARD))
-			take(ring, place + sizeof(struct gpt_share_head), (uint32_t)head, pid, room, record, context);
+			take_record(ring, place + sizeof(struct gpt_share_head), (uint32_t)head, pid, room, record,
+				    context);
 		memset(place, 0, need);
 		__atomic_store_n(&ring->shared->reader.consumed, at + need, __ATOMIC_RELEASE);
 	}

@@ -175,7 +175,7 @@ int shares_fd(const struct shares *shares)
 
 /* ---- letting an agent in -------------------------------------------------------------------------------------- */
 
-static bool ask(struct shares *shares, struct gpt_share_message *message)
+static bool ask_agent(struct shares *shares, struct gpt_share_message *message)
 {
 	message->by_call = shares->waiting_by_call;
 	return !shares->waiting_silent && monotonic_ns() < shares->waiting_until_ns &&
@@ -191,7 +191,7 @@ static int read_part(struct shares *shares, uint64_t address, void *buffer, size
 	struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
 	ssize_t got;
 
-	got = ask(shares, &question) ? recvmsg(shares->waiting, &message, 0) : -1;
+	got = ask_agent(shares, &question) ? recvmsg(shares->waiting, &message, 0) : -1;
 	shares->waiting_silent = got < (ssize_t)sizeof(head);
 	if (shares->waiting_silent)
 		return -ETIMEDOUT;
@@ -278,7 +278,7 @@ void shares_refuse(struct shares *shares)
 
 	if (shares->waiting < 0)
 		return;
-	ask(shares, &message);
+	ask_agent(shares, &message);
 	say_goodbye(shares);
 }
 
@@ -302,7 +302,7 @@ static int send_descriptors(struct shares *shares, const struct share_ring *ring
 	return sendmsg(shares->waiting, &message, MSG_NOSIGNAL) == (ssize_t)sizeof(text) ? 0 : -EPIPE;
 }
 
-static struct share *find(struct shares *shares, pid_t pid)
+static struct share *find_share(struct shares *shares, pid_t pid)
 {
 	for (size_t i = 0; i < shares->list.count; i++)
 		if (shares->list.items[i]->pid == pid && !shares->list.items[i]->over)
@@ -341,7 +341,7 @@ bool shares_is_silent(const struct shares *shares)
 
 int shares_finish(struct shares *shares)
 {
-	struct share *share = find(shares, shares->waiting_pid);
+	struct share *share = find_share(shares, shares->waiting_pid);
 	int error = share ? send_descriptors(shares, &share->ring) : -ESRCH;
 
 	say_goodbye(shares);
@@ -352,21 +352,21 @@ int shares_finish(struct shares *shares)
 
 uint32_t shares_state(struct shares *shares, pid_t pid)
 {
-	struct share *share = find(shares, pid);
+	struct share *share = find_share(shares, pid);
 
 	return share ? __atomic_load_n(&share->ring.shared->writer.state, __ATOMIC_ACQUIRE) : 0;
 }
 
 uint32_t shares_given_way(struct shares *shares, pid_t pid)
 {
-	struct share *share = find(shares, pid);
+	struct share *share = find_share(shares, pid);
 
 	return share ? __atomic_load_n(&share->ring.shared->writer.given_way, __ATOMIC_ACQUIRE) : 0;
 }
 
 void shares_let_resume(struct shares *shares, pid_t pid, uint32_t given_way)
 {
-	struct share *share = find(shares, pid);
+	struct share *share = find_share(shares, pid);
 
 	if (share)
 		__atomic_store_n(&share->ring.shared->reader.resume, given_way, __ATOMIC_RELEASE);
@@ -374,7 +374,7 @@ void shares_let_resume(struct shares *shares, pid_t pid, uint32_t given_way)
 
 bool shares_has_left(struct shares *shares, pid_t pid)
 {
-	struct share *share = shares_state(shares, pid) ? find(shares, pid) : NULL;
+	struct share *share = shares_state(shares, pid) ? find_share(shares, pid) : NULL;
 	struct mappings mappings = {};
 	struct stat ring;
 	bool left = share && !fstat(share->ring.fd, &ring) && !mappings_read(pid, &mappings) && mappings.list.count;
@@ -389,7 +389,7 @@ bool shares_has_left(struct shares *shares, pid_t pid)
 void shares_set_python(struct shares *shares, pid_t pid, uint32_t python_state, const struct gpt_python *python,
 		       bool several)
 {
-	struct share *share = find(shares, pid);
+	struct share *share = find_share(shares, pid);
 	struct gpt_share_reader *reader = share ? &share->ring.shared->reader : NULL;
 
 	if (!reader)
@@ -409,7 +409,7 @@ static void add_counters(const struct share *share, uint64_t counters[GPT_COUNTE
 		counters[i] += __atomic_load_n(&share->ring.shared->writer.counters[i], __ATOMIC_RELAXED);
 }
 
-static void forget(struct shares *shares, struct share *share)
+static void forget_share(struct shares *shares, struct share *share)
 {
 	add_counters(share, shares->counters);
 	shares->malformed += share->ring.malformed;
@@ -431,7 +431,7 @@ bool shares_end(struct shares *shares, pid_t pid)
 			continue;
 		share->over = true;
 		if (share->empty) {
-			forget(shares, share);
+			forget_share(shares, share);
 			shares->list.items[i] = shares->list.items[--shares->list.count];
 		} else {
 			ended = false;

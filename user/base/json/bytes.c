@@ -53,7 +53,7 @@ void byte_source_close(struct byte_source *source)
 }
 
 /* 0: there is input to decompress; 1: the file ends where it may end. */
-static int64_t fill(struct byte_source *source)
+static int64_t fill_input(struct byte_source *source)
 {
 	struct gunzip *gunzip = source->gunzip;
 	int64_t got;
@@ -89,7 +89,7 @@ static int inflate_more(struct gunzip *gunzip)
 	return result == Z_STREAM_END || result == Z_OK || result == Z_BUF_ERROR ? 0 : -EBADMSG;
 }
 
-static int64_t unpack(struct byte_source *source, void *to, size_t size)
+static int64_t unpack_bytes(struct byte_source *source, void *to, size_t size)
 {
 	struct gunzip *gunzip = source->gunzip;
 	z_stream *stream = &gunzip->stream;
@@ -98,7 +98,7 @@ static int64_t unpack(struct byte_source *source, void *to, size_t size)
 	stream->avail_out = size < (1u << 30) ? (unsigned)size : 1u << 30;
 	size = stream->avail_out;
 	while (stream->avail_out == size) {
-		int64_t filled = gunzip->failed ? gunzip->failed : fill(source);
+		int64_t filled = gunzip->failed ? gunzip->failed : fill_input(source);
 
 		if (filled)
 			return filled < 0 ? filled : 0;
@@ -111,7 +111,7 @@ static int64_t unpack(struct byte_source *source, void *to, size_t size)
 
 int64_t byte_source_read(struct byte_source *source, void *to, size_t size)
 {
-	return source->gunzip ? unpack(source, to, size) : read_file(source, to, size);
+	return source->gunzip ? unpack_bytes(source, to, size) : read_file(source, to, size);
 }
 
 int byte_source_check(struct byte_source *source)

@@ -66,7 +66,7 @@ bool json_refill(struct json *json, const char *keep)
 	return got > 0;
 }
 
-static bool stop(struct json *json, bool wrong)
+static bool stop_parsing(struct json *json, bool wrong)
 {
 	json->stopped = true;
 	json->wrong |= wrong;
@@ -76,7 +76,7 @@ static bool stop(struct json *json, bool wrong)
 /* Stops at unexpected input: malformed, except at the end of the buffer, where more may follow. */
 static bool stop_here(struct json *json)
 {
-	return stop(json, json->at < json->end);
+	return stop_parsing(json, json->at < json->end);
 }
 
 static bool is_blank(char c)
@@ -146,7 +146,7 @@ bool json_string(struct json *json, struct json_text *text)
 	for (;;) {
 		at = find_mark(at, json->end);
 		if (at >= json->end)
-			return stop(json, false);
+			return stop_parsing(json, false);
 		if (*at == '"')
 			break;
 		text->escaped = true;
@@ -257,7 +257,7 @@ static bool skip_plain(struct json *json)
 		return stop_here(json);
 	json->at = at;
 	/* it may continue after the buffer */
-	return at < json->end || stop(json, false);
+	return at < json->end || stop_parsing(json, false);
 }
 
 bool json_skip(struct json *json)
@@ -274,7 +274,7 @@ bool json_skip(struct json *json)
 		} else if (c == '{' || c == '[') {
 			json->at++;
 			if (++depth > DEPTH_MAX)
-				return stop(json, true);
+				return stop_parsing(json, true);
 		} else if (depth && (c == '}' || c == ']')) {
 			json->at++;
 			depth--;
@@ -299,7 +299,7 @@ bool json_raw(struct json *json, struct json_text *text)
 }
 
 /* Scales a number of digits and a point, as most are; an exponent is left to strtold. */
-static int64_t scale(const char *at, const char *end, unsigned decimals, int64_t other)
+static int64_t scale_number(const char *at, const char *end, unsigned decimals, int64_t other)
 {
 	const char *from = at;
 	bool below = at < end && *at == '-', any = false, too_large = false;
@@ -357,7 +357,7 @@ bool json_number(struct json *json, unsigned decimals, int64_t other, int64_t *v
 			return false;
 		text.size = (size_t)(json->at - text.bytes);
 	}
-	*value = scale(text.bytes, text.bytes + text.size, decimals, other);
+	*value = scale_number(text.bytes, text.bytes + text.size, decimals, other);
 	return true;
 }
 

@@ -73,7 +73,7 @@ static unsigned list_matches(const char *const *patterns, char *list, size_t siz
 	return count;
 }
 
-static void append(char *list, size_t size, const char *text)
+static void append_item(char *list, size_t size, const char *text)
 {
 	size_t used = strlen(list);
 
@@ -86,7 +86,7 @@ static void print_library(const char *path, char *list, size_t size)
 	char *real = realpath(path, NULL);
 
 	if (real && !strstr(list, real))
-		append(list, size, real);
+		append_item(list, size, real);
 	free(real);
 }
 
@@ -135,7 +135,7 @@ static void print_python(const char *path, char *list, size_t size)
 		return;
 	snprintf(text, sizeof(text), "%u.%u%s", major, minor, python_layout(major << 8 | minor) ? "" : " (unknown)");
 	if (!strstr(list, text))
-		append(list, size, text);
+		append_item(list, size, text);
 }
 
 static void check_pythons(void)

@@ -25,7 +25,7 @@ static bool family_moves(const look_list *looks, pid_t pid)
 	return false;
 }
 
-static enum exit_code verdict(const look_list *looks, size_t named)
+static enum exit_code judge_looks(const look_list *looks, size_t named)
 {
 	enum exit_code code = looks->count ? EXIT_GOOD : EXIT_FAILED;
 
@@ -76,7 +76,7 @@ enum exit_code dump_command(const struct options *options)
 	peers_find(&looks);
 	graph_make(&graph, &looks);
 	ranks_find(&ranks, &looks);
-	code = dump_looks_print(options, &looks, &graph, &ranks) ? EXIT_FAILED : verdict(&looks, named);
+	code = dump_looks_print(options, &looks, &graph, &ranks) ? EXIT_FAILED : judge_looks(&looks, named);
 	array_free(&ranks);
 	graph_free(&graph);
 	looks_free(&looks);

@@ -25,7 +25,7 @@ static bool is_python(const char *path)
 	return library_kind_of_name(path) == LIBRARY_PYTHON || !strncmp(path_base(path), "python", 6);
 }
 
-static int start(look_list *looks, pid_t pid, enum look_depth depth)
+static int start_look(look_list *looks, pid_t pid, enum look_depth depth)
 {
 	struct look look = {0};
 	int error = look_start(&look, pid, depth);
@@ -40,7 +40,7 @@ static int add_if_chosen(pid_t pid, void *context)
 	bool chosen = mappings_have(pid, choice->gpu ? library_is_cuda : is_python);
 
 	if (chosen && choice->looks->count < PROCESSES_MAX) {
-		if (start(choice->looks, pid, choice->depth)) /* it is dropped later */
+		if (start_look(choice->looks, pid, choice->depth)) /* it is dropped later */
 			msg_error("pid %d: %s", (int)pid,
 				  choice->looks->items[choice->looks->count - 1].process->refused);
 	} else {
@@ -59,7 +59,7 @@ static size_t add_named(look_list *looks, const struct pid_list *pids, enum look
 
 		if (group && group != pid)
 			msg_warn("pid %d: is a thread of process %d, which is looked at", (int)pid, (int)group);
-		start(looks, group ? group : pid, depth);
+		start_look(looks, group ? group : pid, depth);
 	}
 	named = looks->count;
 	for (size_t i = 0; i < named; i++)
@@ -90,7 +90,7 @@ struct printed {
 	bool json;
 };
 
-static int print(FILE *out, const struct screen *screen, void *context)
+static int print_found(FILE *out, const struct screen *screen, void *context)
 {
 	const struct printed *printed = context;
 
@@ -114,7 +114,7 @@ int dump_looks_print(const struct options *options, const look_list *looks, cons
 	ras_find(&services, looks);
 	if (options->asks_ras)
 		ras_ask_all(&services);
-	error = print_on_stdout(print, &printed);
+	error = print_on_stdout(print_found, &printed);
 	array_free(&services);
 	collectives_free(&collectives);
 	return error;

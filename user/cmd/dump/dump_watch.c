@@ -51,8 +51,8 @@ static void say_hang(const struct watching *watching, pid_t pid, enum watch_stat
 }
 
 /* The graph of waits and the ranks rest on which threads move: the watch has seen more of that than two looks do. */
-static void settle(const struct watching *watching, const look_list *looks, const pid_t *pids, size_t count,
-		   uint64_t now_ns)
+static void settle_moves(const struct watching *watching, const look_list *looks, const pid_t *pids, size_t count,
+			 uint64_t now_ns)
 {
 	for (size_t i = 0; i < count; i++)
 		if (watch_state_of(&watching->watch, looks, pids[i], watching->options->hang_ns, now_ns) == WATCH_STILL)
@@ -73,7 +73,7 @@ static void look_closely(struct watching *watching, const pid_t *pids, size_t co
 	peers_find(&looks);
 	watch_take(&watching->watch, &looks, now_ns = monotonic_ns());
 	watch_say_since(&watching->watch, &looks);
-	settle(watching, &looks, pids, count, now_ns);
+	settle_moves(watching, &looks, pids, count, now_ns);
 	graph_make(&graph, &looks);
 	ranks_find(&ranks, &looks);
 	for (size_t i = 0; i < count; i++) {

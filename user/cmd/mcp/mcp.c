@@ -143,7 +143,7 @@ static bool read_request(struct request *request, const struct json_text *line)
 	       (!request->params.bytes || *request->params.bytes == '{');
 }
 
-static void initialize(const struct request *request)
+static void answer_initialize(const struct request *request)
 {
 	const char *version = versions[0];
 	text_buffer offered = {0};
@@ -201,7 +201,7 @@ static void answer_request(const struct server *server, const struct request *re
 	if (!request->id.bytes) /* a notification: nothing that a client tells changes what is answered */
 		return;
 	if (!strcmp(method, "initialize")) {
-		initialize(request);
+		answer_initialize(request);
 	} else if (!strcmp(method, "ping")) {
 		begin_answer(&request->id);
 		fputs(",\"result\":{}", stdout);
@@ -239,7 +239,7 @@ static void answer_line(const struct server *server, const char *line, size_t si
 }
 
 /* Reads lines until the client closes its end.  A line that is too long is answered by an error and left out. */
-static void serve(const struct server *server)
+static void serve_client(const struct server *server)
 {
 	text_buffer line = {0};
 	bool too_long = false;
@@ -272,6 +272,6 @@ enum exit_code mcp_command(const struct options *options)
 		return EXIT_FAILED;
 	}
 	signal(SIGPIPE, SIG_IGN); /* the client ends by closing its ends */
-	serve(&server);
+	serve_client(&server);
 	return EXIT_GOOD;
 }

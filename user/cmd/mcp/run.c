@@ -87,7 +87,7 @@ static _Noreturn void become_gputrace(const char *const *words, int out, pid_t s
 }
 
 /* Cuts the text at the end of a line, so that no character is cut. */
-static void cut(text_buffer *text, size_t most)
+static void cut_lines(text_buffer *text, size_t most)
 {
 	while (most && text->items[most - 1] != '\n')
 		most--;
@@ -144,7 +144,7 @@ void mcp_run(struct mcp_answer *answer, const char *const *words)
 		;
 	if (left_out) {
 		left_out += answer->text.count;
-		cut(&answer->text, answer->text.count);
+		cut_lines(&answer->text, answer->text.count);
 		mcp_answer_add(answer, "[%zu of %zu bytes; ask for one table, or for a part of the trace]\n",
 			       answer->text.count, left_out);
 	}

@@ -157,7 +157,7 @@ struct call {
 	unsigned given; /* 1 << index of each argument that is given */
 };
 
-static void refuse(struct call *call, const char *argument, const char *why)
+static void refuse_argument(struct call *call, const char *argument, const char *why)
 {
 	if (!call->answer->failed)
 		mcp_answer_add(call->answer, "%s: %s\n", argument, why);
@@ -192,11 +192,11 @@ static void add_file(struct call *call, const char *name, const char *value)
 	struct stat of;
 
 	if (!realpath(value, path) || stat(path, &of))
-		refuse(call, name, "no such file; list_traces has those that are here");
+		refuse_argument(call, name, "no such file; list_traces has those that are here");
 	else if (strncmp(path, call->folder, length) != 0 || (length > 1 && path[length] != '/' && path[length]))
-		refuse(call, name, "is outside of the folder that gputrace mcp was started for");
+		refuse_argument(call, name, "is outside of the folder that gputrace mcp was started for");
 	else if (!S_ISREG(of.st_mode))
-		refuse(call, name, "is no regular file");
+		refuse_argument(call, name, "is no regular file");
 	else
 		add_word(call, xstrdup(path));
 }
@@ -207,7 +207,7 @@ static void add_number(struct call *call, const struct argument *argument, int64
 
 	snprintf(text, sizeof(text), "%lld", (long long)value);
 	if (value < 1 || value > argument->most)
-		refuse(call, argument->name, "a whole number is needed; the tool's schema has the largest");
+		refuse_argument(call, argument->name, "a whole number is needed; the tool's schema has the largest");
 	else
 		add_option(call, argument->option, text);
 }
@@ -230,14 +230,14 @@ static void read_argument(struct call *call, const struct argument *argument, st
 		json_unescape(&value, &text);
 		text_append(&value, "", 1);
 		if (strlen(value.items) + 1 != value.count || value.count == 1)
-			refuse(call, argument->name, "is empty, or has a NUL");
+			refuse_argument(call, argument->name, "is empty, or has a NUL");
 		else if (argument->kind == KIND_FILE)
 			add_file(call, argument->name, value.items);
 		else
 			add_option(call, argument->option, value.items);
 		array_free(&value);
 	} else {
-		refuse(call, argument->name, "has another type than the tool's schema says");
+		refuse_argument(call, argument->name, "has another type than the tool's schema says");
 		json_skip(json);
 	}
 }
@@ -256,8 +256,8 @@ static void read_arguments(struct call *call, const struct json_text *arguments)
 		while (i < ARGUMENTS_MAX && list[i].name && !json_is(&key, list[i].name, strlen(list[i].name)))
 			i++;
 		if (i == ARGUMENTS_MAX || !list[i].name || call->given & 1u << i) {
-			refuse(call, call->tool->name,
-			       "an argument is unknown, or given twice; the tool's schema has them");
+			refuse_argument(call, call->tool->name,
+					"an argument is unknown, or given twice; the tool's schema has them");
 			break;
 		}
 		call->given |= 1u << i;
@@ -266,7 +266,7 @@ static void read_arguments(struct call *call, const struct json_text *arguments)
 	json_close(&json);
 	for (unsigned i = 0; i < ARGUMENTS_MAX && list[i].name; i++)
 		if (list[i].required && !(call->given & 1u << i))
-			refuse(call, list[i].name, "is missing");
+			refuse_argument(call, list[i].name, "is missing");
 }
 
 /* ---- tools of its own -------------------------------------------------------------------------------------------- */

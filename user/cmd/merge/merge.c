@@ -126,7 +126,7 @@ struct print_request {
 	char **tables;
 };
 
-static int print(FILE *out, const struct screen *screen, void *context)
+static int print_merged(FILE *out, const struct screen *screen, void *context)
 {
 	const struct print_request *request = context;
 
@@ -142,7 +142,7 @@ static int print(FILE *out, const struct screen *screen, void *context)
 static int print_ranks(const struct job *job, const struct options *options)
 {
 	char *tables = NULL;
-	int err = print_on_stdout(print, &(struct print_request){job, options, &tables});
+	int err = print_on_stdout(print_merged, &(struct print_request){job, options, &tables});
 
 	if (tables)
 		msg_error("--table %s: not in this report, which has: %s%s", options->report_table, tables,
@@ -151,7 +151,7 @@ static int print_ranks(const struct job *job, const struct options *options)
 	return err;
 }
 
-static enum exit_code merge(const struct options *options, struct job *job)
+static enum exit_code merge_ranks(const struct options *options, struct job *job)
 {
 	char *why = ranks_align(&job->ranks, options->unaligned);
 	int err, written;
@@ -178,7 +178,7 @@ enum exit_code merge_command(const struct options *options)
 	interrupt_watch();
 	code = outputs_check(options) ? EXIT_FAILED : read_logs(options, &job);
 	if (!code)
-		code = merge(options, &job);
+		code = merge_ranks(options, &job);
 	job_free(&job);
 	return code;
 }

@@ -82,7 +82,7 @@ static void print_hosts(FILE *out, const look_list *looks)
 	fputc('\n', out);
 }
 
-static int print(FILE *out, const struct screen *screen, void *context)
+static int print_dumps(FILE *out, const struct screen *screen, void *context)
 {
 	const struct request *request = context;
 
@@ -109,7 +109,7 @@ static enum exit_code print_found(const struct options *options, const look_list
 	if (!ranks.count && !collectives.count)
 		msg_error("no process of these dumps is a rank of a distributed job: name dumps of what torchrun "
 			  "started, which has RANK in its environment");
-	else if (!print_on_stdout(print, &request))
+	else if (!print_on_stdout(print_dumps, &request))
 		code = EXIT_GOOD;
 	collectives_free(&collectives);
 	array_free(&ranks);

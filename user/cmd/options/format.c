@@ -54,7 +54,7 @@ bool format_by_path(const char *path, struct format *out)
 	return true;
 }
 
-static void append(char *list, size_t size, const char *text)
+static void append_name(char *list, size_t size, const char *text)
 {
 	size_t used = strlen(list);
 
@@ -67,8 +67,8 @@ const char *format_names(void)
 
 	if (!list[0]) {
 		for (const struct export_format *format = export_formats; format->name; format++)
-			append(list, sizeof(list), format->name);
-		append(list, sizeof(list), LOG_NAME);
+			append_name(list, sizeof(list), format->name);
+		append_name(list, sizeof(list), LOG_NAME);
 	}
 	return list;
 }
@@ -80,8 +80,8 @@ static const char *format_suffixes(void)
 	if (!list[0]) {
 		for (const struct export_format *format = export_formats; format->name; format++)
 			for (const char *const *suffix = format->suffixes; *suffix; suffix++)
-				append(list, sizeof(list), *suffix);
-		append(list, sizeof(list), LOG_SUFFIX);
+				append_name(list, sizeof(list), *suffix);
+		append_name(list, sizeof(list), LOG_SUFFIX);
 	}
 	return list;
 }

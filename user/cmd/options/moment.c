@@ -157,7 +157,7 @@ static int parse_unix(const char *at, struct moment *out)
 	return 0;
 }
 
-static int parse(const char *text, struct moment *out)
+static int parse_moment(const char *text, struct moment *out)
 {
 	static const char *const zeros[] = {"0", "0s", "0ms", "0m", "0h", "0.0"}; /* which are no duration */
 	const char *colon = strchr(text, ':');
@@ -181,7 +181,7 @@ static int parse(const char *text, struct moment *out)
 
 int moment_parse(const char *text, struct moment *out)
 {
-	int err = parse(text, out);
+	int err = parse_moment(text, out);
 
 	out->text = text;
 	return err;
@@ -210,7 +210,7 @@ static int64_t day_begin(const struct moment *moment, int64_t wall_ns, int days)
 	return (int64_t)mktime(&day) * SECOND_NS - moment->ns / SECOND_NS * SECOND_NS;
 }
 
-static int64_t distance(int64_t ns, int64_t start_ns, int64_t end_ns)
+static int64_t distance_to_span(int64_t ns, int64_t start_ns, int64_t end_ns)
 {
 	return ns < start_ns ? start_ns - ns : ns > end_ns ? ns - end_ns : 0;
 }
@@ -223,7 +223,7 @@ static int64_t nearest_of_day(const struct moment *moment, int64_t start_ns, int
 	for (int days = 0; days <= 1 || day_begin(moment, start_ns, days) <= end_ns; days++) {
 		int64_t ns = day_begin(moment, start_ns, days) + moment->ns;
 
-		if (distance(ns, start_ns, end_ns) < distance(best, start_ns, end_ns))
+		if (distance_to_span(ns, start_ns, end_ns) < distance_to_span(best, start_ns, end_ns))
 			best = ns;
 		if (ns > end_ns)
 			break;

@@ -9,13 +9,13 @@
 #define NEAR 2u /* the most slips */
 #define FAR (NEAREST_NAME_MAX + 1)
 
-static unsigned least(unsigned a, unsigned b)
+static unsigned least_of(unsigned a, unsigned b)
 {
 	return a < b ? a : b;
 }
 
 /* How many letters have to be put in, left out, replaced or swapped with the next one to make `name` of `word`. */
-static unsigned edits(const char *word, const char *name)
+static unsigned count_edits(const char *word, const char *name)
 {
 	unsigned rows[NEAREST_NAME_MAX + 1][NEAREST_NAME_MAX + 1];
 	size_t w = strlen(word), n = strlen(name);
@@ -28,10 +28,10 @@ static unsigned edits(const char *word, const char *name)
 				rows[i][j] = (unsigned)(i + j);
 				continue;
 			}
-			rows[i][j] = least(least(rows[i - 1][j], rows[i][j - 1]) + 1,
-					   rows[i - 1][j - 1] + (word[i - 1] != name[j - 1]));
+			rows[i][j] = least_of(least_of(rows[i - 1][j], rows[i][j - 1]) + 1,
+					      rows[i - 1][j - 1] + (word[i - 1] != name[j - 1]));
 			if (i > 1 && j > 1 && word[i - 1] == name[j - 2] && word[i - 2] == name[j - 1])
-				rows[i][j] = least(rows[i][j], rows[i - 2][j - 2] + 1);
+				rows[i][j] = least_of(rows[i][j], rows[i - 2][j - 2] + 1);
 		}
 	}
 	return rows[w][n];
@@ -44,7 +44,7 @@ struct nearest nearest_to(const char *word)
 
 void nearest_offer(struct nearest *nearest, const char *name)
 {
-	unsigned found = edits(nearest->word, name);
+	unsigned found = count_edits(nearest->word, name);
 
 	/* More than half a word is no slip. */
 	if (found > NEAR || found >= nearest->distance || 2 * found >= strlen(nearest->word))

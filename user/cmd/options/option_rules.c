@@ -417,7 +417,7 @@ static int choose_log(struct parse *parse)
 	return 0;
 }
 
-static bool records(enum subcommand subcommand)
+static bool is_recording(enum subcommand subcommand)
 {
 	return subcommand == SUBCOMMAND_RECORD || subcommand == SUBCOMMAND_WHY || subcommand == SUBCOMMAND_TOP;
 }
@@ -431,7 +431,7 @@ int option_rules_check(struct parse *parse)
 		return dump_check(parse);
 	if (subcommand == SUBCOMMAND_MCP)
 		return 0;
-	if (records(subcommand) && subcommand != SUBCOMMAND_WHY && check_targets(parse))
+	if (is_recording(subcommand) && subcommand != SUBCOMMAND_WHY && check_targets(parse))
 		return -EINVAL;
 	if (subcommand == SUBCOMMAND_WHY && why_check(parse))
 		return -EINVAL;
@@ -445,7 +445,7 @@ int option_rules_check(struct parse *parse)
 	if (options->has_activity_sets && options->agent == ATTACH_AGENT_OFF)
 		return option_fail(
 			parse, "--trace and --kernels-only choose what the agent records: they exclude --agent off");
-	if (records(subcommand) && (options->activity_sets >> GPT_AGENT_SET_NVTX & 1) && !options->command)
+	if (is_recording(subcommand) && (options->activity_sets >> GPT_AGENT_SET_NVTX & 1) && !options->command)
 		return option_fail(parse,
 				   "--trace nvtx: a program decides at its first range who gets them, so gputrace has "
 				   "to start it: gputrace ... -- COMMAND");

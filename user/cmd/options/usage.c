@@ -84,7 +84,7 @@ static const struct heading {
 };
 #define HEADINGS (sizeof(headings) / sizeof(headings[0]))
 
-static bool lists(const struct heading *heading, const struct option_row *row, unsigned subcommand)
+static bool lists_option(const struct heading *heading, const struct option_row *row, unsigned subcommand)
 {
 	if (!(heading->where & subcommand))
 		return false;
@@ -97,7 +97,7 @@ static bool lists(const struct heading *heading, const struct option_row *row, u
 static const struct heading *heading_of(const struct option_row *row, unsigned subcommand)
 {
 	for (size_t i = 0; i < HEADINGS; i++)
-		if (lists(&headings[i], row, subcommand))
+		if (lists_option(&headings[i], row, subcommand))
 			return &headings[i];
 	return &headings[HEADINGS - 1];
 }

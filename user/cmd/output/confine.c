@@ -120,7 +120,7 @@ static bool allow_output(int ruleset, const char *path, uint64_t writes)
 	return done;
 }
 
-static bool allow(int ruleset, const struct ruleset_attr *all, const struct options *options)
+static bool allow_access(int ruleset, const struct ruleset_attr *all, const struct options *options)
 {
 	const struct net_port_attr port = {.allowed_access = NET_BIND_TCP, .port = options->port};
 	const uint64_t reads = FS_READ_FILE | FS_READ_DIR;
@@ -156,7 +156,7 @@ bool confine_reader(const struct options *options)
 	ruleset = (int)syscall(SYS_landlock_create_ruleset, &all, sizeof(all), 0);
 	if (ruleset < 0)
 		return false;
-	done = allow(ruleset, &all, options) && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	done = allow_access(ruleset, &all, options) && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
 	       syscall(SYS_landlock_restrict_self, ruleset, 0) == 0;
 	close(ruleset);
 	return done;

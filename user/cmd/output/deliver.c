@@ -166,7 +166,7 @@ static void warn_of_bad(const struct delivery *delivery, const struct model_rece
 	free(reasons);
 }
 
-static enum exit_code judge(const struct delivery *delivery, struct reading *reading)
+static enum exit_code judge_trace(const struct delivery *delivery, struct reading *reading)
 {
 	const struct model *model = trace_last(reading->trace);
 	const struct options *options = delivery->options;
@@ -235,7 +235,7 @@ static enum exit_code deliver_as_is(struct delivering *delivering, const struct 
 	} else if (!code) {
 		err = write_everything(delivery, &reading, delivering->work);
 		delivering->all_written = err == 0;
-		code = err ? EXIT_FAILED : judge(delivery, &reading);
+		code = err ? EXIT_FAILED : judge_trace(delivery, &reading);
 	}
 	reading_close(&reading);
 	return code;
@@ -282,7 +282,7 @@ static enum exit_code deliver_all(struct delivering *delivering)
 
 #define ALL_WRITTEN 0x100 /* beside the exit code */
 
-static int run(struct child_work *work, void *context)
+static int run_delivery(struct child_work *work, void *context)
 {
 	struct delivering delivering = {.delivery = context, .work = work};
 	enum exit_code code;
@@ -294,7 +294,7 @@ static int run(struct child_work *work, void *context)
 	return (int)code | (delivering.all_written ? ALL_WRITTEN : 0);
 }
 
-static void clean(void *context)
+static void clean_outputs(void *context)
 {
 	const struct delivery *delivery = context;
 
@@ -304,8 +304,8 @@ static void clean(void *context)
 enum exit_code deliver(const struct delivery *delivery, bool *all_written)
 {
 	struct delivery copy = *delivery; /* the context of a job is not const */
-	const struct child_job job = {.run = run,
-				      .clean = clean,
+	const struct child_job job = {.run = run_delivery,
+				      .clean = clean_outputs,
 				      .context = &copy,
 				      .name = delivery->log_name ? delivery->log_name : "the log"};
 	bool all;

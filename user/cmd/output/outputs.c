@@ -37,7 +37,7 @@ char *outputs_file_of(const char *path)
 	return format_path_is_folder(path) ? format_path_in_folder(path, "", 0) : xstrdup(path);
 }
 
-static int probe(const char *path)
+static int probe_output(const char *path)
 {
 	char *file = outputs_file_of(path);
 	int err = output_probe(file);
@@ -55,7 +55,7 @@ int outputs_check(const struct options *options)
 		const char *path = options->outputs.list.items[i];
 
 		if (!is_stdout(path)) {
-			err = probe(path);
+			err = probe_output(path);
 			if (err)
 				msg_error("%s: cannot be written: %s", path, output_error(err));
 		} else if (options->format && format_by_name(options->format, &format) && isatty(STDOUT_FILENO) &&

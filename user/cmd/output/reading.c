@@ -80,7 +80,7 @@ static int open_slice(struct reading *reading)
 }
 
 /* Frees why. */
-static enum exit_code fail(const struct reading *reading, int err, char *why)
+static enum exit_code fail_reading(const struct reading *reading, int err, char *why)
 {
 	const char *name = reading->delivery->log_name;
 
@@ -91,7 +91,7 @@ static enum exit_code fail(const struct reading *reading, int err, char *why)
 
 enum exit_code reading_failed(const struct reading *reading, int err)
 {
-	return fail(reading, err, NULL);
+	return fail_reading(reading, err, NULL);
 }
 
 /* ---- steps ------------------------------------------------------------------------------------------------------ */
@@ -213,7 +213,7 @@ static enum exit_code read_again(struct reading *reading)
 	reading->owns_recorded = false;
 	err = open_log(reading, reading->steps_from_ns, reading->steps_to_ns, &why);
 	if (err)
-		return fail(reading, err, why);
+		return fail_reading(reading, err, why);
 	return EXIT_GOOD;
 }
 
@@ -302,7 +302,7 @@ enum exit_code reading_open(struct reading *reading, const struct delivery *deli
 	*reading = (struct reading){.delivery = delivery};
 	err = open_log(reading, 0, UINT64_MAX, &why);
 	if (err)
-		return fail(reading, err, why);
+		return fail_reading(reading, err, why);
 	first = trace_first(reading->recorded);
 	if (!first)
 		return reading_failed(reading, reading->recorded->error);

@@ -35,7 +35,7 @@ static void add_name(struct names *names, char *name)
 	free(name);
 }
 
-static const char *listed(const struct names *names)
+static const char *text_of_names(const struct names *names)
 {
 	return names->text ? names->text : "none";
 }
@@ -78,7 +78,7 @@ static enum exit_code no_such_process(const struct model *model, const char *log
 		if (model->processes[i].calls || model->processes[i].gpu_ops)
 			add_name(&names,
 				 xasprintf("%" PRIu32 " (%s)", model->processes[i].pid, model->processes[i].name));
-	msg_error("--process %s: is not in %s; it has %s", wanted, log_name, listed(&names));
+	msg_error("--process %s: is not in %s; it has %s", wanted, log_name, text_of_names(&names));
 	free(names.text);
 	return EXIT_FAILED;
 }
@@ -130,7 +130,7 @@ static enum exit_code none_selected(const struct model *model, const char *log_n
 			add_name(&names, text);
 	}
 	msg_error("--%s %s: fits no process of %s; it has %s", selection_options[kind], wanted, log_name,
-		  listed(&names));
+		  text_of_names(&names));
 	free(names.text);
 	return EXIT_FAILED;
 }
@@ -214,9 +214,9 @@ static enum exit_code no_such_thread(const struct model *model, const char *log_
 			add_name(&names, xasprintf("%" PRIu32 "/%" PRIu32, pid_of(model, i), model->threads[i].tid));
 	if (ambiguous)
 		msg_error("--thread %s: several processes of %s had such a thread (%s): --process chooses one", own,
-			  log_name, listed(&names));
+			  log_name, text_of_names(&names));
 	else
-		msg_error("--thread %s: is not in %s; it has %s", own, log_name, listed(&names));
+		msg_error("--thread %s: is not in %s; it has %s", own, log_name, text_of_names(&names));
 	free(names.text);
 	free(own);
 	return EXIT_FAILED;
@@ -251,7 +251,7 @@ static enum exit_code no_such_gpu(const struct model *model, const char *log_nam
 
 	for (uint32_t i = 0; i < model->device_count; i++)
 		add_name(&names, xasprintf("GPU %" PRIu32, model->devices[i].id));
-	msg_error("--gpu %" PRIu32 ": is not in %s; it has %s", wanted, log_name, listed(&names));
+	msg_error("--gpu %" PRIu32 ": is not in %s; it has %s", wanted, log_name, text_of_names(&names));
 	free(names.text);
 	return EXIT_FAILED;
 }

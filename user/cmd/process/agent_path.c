@@ -22,7 +22,7 @@ static bool is_roots(const char *path)
 }
 
 /* Absolute, because the traced command may have another current directory. */
-static char *usable(const char *path)
+static char *usable_path(const char *path)
 {
 	char *absolute = realpath(path, NULL);
 
@@ -35,7 +35,7 @@ static char *usable(const char *path)
 static char *usable_in(const char *directory, const char *below)
 {
 	char *path = xasprintf("%s%s/%s", directory, below, GPUTRACE_AGENT_FILE);
-	char *found = usable(path);
+	char *found = usable_path(path);
 
 	free(path);
 	return found;
@@ -49,7 +49,7 @@ char *agent_path_find(void)
 	char *found = NULL;
 
 	if (named && *named)
-		return usable(named);
+		return usable_path(named);
 	if (length > 0) {
 		own[length] = 0;
 		*strrchr(own, '/') = 0;

@@ -60,7 +60,7 @@ struct caller *caller_find(void)
 	return found;
 }
 
-static void set(const char *name, const char *value)
+static void set_variable(const char *name, const char *value)
 {
 	if (value)
 		setenv(name, value, 1);
@@ -72,11 +72,11 @@ int caller_become(const struct caller *caller)
 
 	if (user_database_take_groups(caller) || setgid(caller->gid) || setuid(caller->uid))
 		return -errno;
-	set("PATH", caller->path);
-	set("HOME", caller->home);
-	set("SHELL", caller->shell);
-	set("USER", caller->name);
-	set("LOGNAME", caller->name);
+	set_variable("PATH", caller->path);
+	set_variable("HOME", caller->home);
+	set_variable("SHELL", caller->shell);
+	set_variable("USER", caller->name);
+	set_variable("LOGNAME", caller->name);
 	for (size_t i = 0; i < sizeof(of_sudo) / sizeof(of_sudo[0]); i++)
 		unsetenv(of_sudo[i]);
 	return 0;

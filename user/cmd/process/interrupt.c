@@ -23,7 +23,7 @@ static atomic_bool signalled;
 static atomic_uint ignored; /* bit N: the caller has gputrace ignore signal N */
 static struct cancel cancel = {.flag = &own, .fd = -1};
 
-static bool lives(pid_t child)
+static bool has_not_ended(pid_t child)
 {
 	siginfo_t info = {0};
 
@@ -39,7 +39,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
 
 	if (child && atomic_load(&owner) != getpid())
 		return;
-	is_alive = child && lives(child);
+	is_alive = child && has_not_ended(child);
 	if (is_alive)
 		signal_pass_on(child, number, info->si_code);
 	if (atomic_load(&ignored) >> number & 1)
@@ -68,7 +68,7 @@ static void share_flag(void)
 }
 
 /* What nohup(1) or a shell's background job ignores stays ignored; passes: but a command may handle it all the same. */
-static void handle(int number, bool passes)
+static void handle_signal(int number, bool passes)
 {
 	struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART}, old;
 	bool is_ignored = !sigaction(number, NULL, &old) && old.sa_handler == SIG_IGN;
@@ -89,7 +89,7 @@ void interrupt_watch(void)
 	cancel.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	for (size_t i = 0; i < PASSED_SIGNALS; i++)
 		if (signal_ends_trace(passed_signals[i]))
-			handle(passed_signals[i], false);
+			handle_signal(passed_signals[i], false);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 }
@@ -100,7 +100,7 @@ void interrupt_pass_on(pid_t child, bool was_signalled)
 	atomic_store(&owner, getpid());
 	atomic_store(&command, child);
 	for (size_t i = 0; i < PASSED_SIGNALS; i++)
-		handle(passed_signals[i], true);
+		handle_signal(passed_signals[i], true);
 }
 
 void interrupt_pass_on_end(void)

@@ -101,7 +101,7 @@ static struct differences_side side_to_print(const struct side *side)
 	return (struct differences_side){.names = side->names, .tables = side->runs, .count = side->count};
 }
 
-static int print(FILE *out, const struct screen *screen, void *context)
+static int print_diff(FILE *out, const struct screen *screen, void *context)
 {
 	const struct print_request *request = context;
 	const struct options *given = request->options;
@@ -121,7 +121,7 @@ static int print_differences(const struct differences *all, const struct options
 			     const struct side *after)
 {
 	char *tables = NULL;
-	int err = print_on_stdout(print, &(struct print_request){all, options, before, after, &tables});
+	int err = print_on_stdout(print_diff, &(struct print_request){all, options, before, after, &tables});
 
 	if (tables)
 		msg_error("--table %s: not in this report, which has: %s%s", options->report_table, tables,
@@ -188,8 +188,8 @@ static const char *log_without_steps(const struct side *side)
 	return NULL;
 }
 
-static enum exit_code judge(const struct differences *all, const struct options *options, const struct side *before,
-			    const struct side *after)
+static enum exit_code judge_differences(const struct differences *all, const struct options *options,
+					const struct side *before, const struct side *after)
 {
 	const char *without = log_without_steps(before);
 	bool above = false;
@@ -211,7 +211,7 @@ static enum exit_code judge(const struct differences *all, const struct options 
 	return above ? EXIT_ABOVE : EXIT_GOOD;
 }
 
-static enum exit_code compare(const struct options *options, const struct side *before, const struct side *after)
+static enum exit_code compare_sides(const struct options *options, const struct side *before, const struct side *after)
 {
 	struct differences all;
 	enum exit_code code;
@@ -225,7 +225,7 @@ static enum exit_code compare(const struct options *options, const struct side *
 
 		err = err ? err : written;
 	}
-	code = err ? EXIT_FAILED : judge(&all, options, before, after);
+	code = err ? EXIT_FAILED : judge_differences(&all, options, before, after);
 	differences_free(&all);
 	return code;
 }
@@ -243,7 +243,7 @@ enum exit_code diff_command(const struct options *options)
 	if (!code)
 		code = read_side(options, &after);
 	if (!code)
-		code = compare(options, &before, &after);
+		code = compare_sides(options, &before, &after);
 	side_free(&before);
 	side_free(&after);
 	return code;

@@ -47,7 +47,7 @@ static int drop_privileges(void)
 }
 
 /* Reads one place of the log into the view; false: it could not be read. */
-static bool sample(struct viewing *viewing, const struct gpt_place *place)
+static bool sample_place(struct viewing *viewing, const struct gpt_place *place)
 {
 	const struct log_restriction wanted = gpt_restrict_to_place(place);
 	const struct zoom_place shown = {.from_ns = place->from_ns, .to_ns = place->to_ns, .records = place->records};
@@ -79,7 +79,7 @@ static void sample_log(struct viewing *viewing)
 					    places.list.items[i].records);
 		gpt_places_choose(&places, places.bytes / SAMPLED_PART);
 		for (size_t i = 0; i < places.chosen.count; i++) {
-			if (!sample(viewing, &places.list.items[places.chosen.items[i]]))
+			if (!sample_place(viewing, &places.list.items[places.chosen.items[i]]))
 				break;
 			if (i + 1 == places.first)
 				zoom_show_samples(zoom);
@@ -125,7 +125,7 @@ static bool has_failed(const struct viewing *viewing)
 	return poll(&polled, 1, 0) > 0;
 }
 
-static enum exit_code serve(struct viewing *viewing, struct server *server, int signals)
+static enum exit_code serve_view(struct viewing *viewing, struct server *server, int signals)
 {
 	const struct server_handler handler = {.context = viewing->view, .answer = view_answer};
 	int err;
@@ -168,7 +168,7 @@ enum exit_code view_command(const struct options *options)
 	viewing.view = view_new(options->log);
 	expect_span(&viewing);
 	if (signals >= 0 && viewing.failed >= 0 && thread_start(read_log, &viewing, 0, &reader) == 0) {
-		code = serve(&viewing, server, signals);
+		code = serve_view(&viewing, server, signals);
 		server_close(server);
 		view_stop(viewing.view);
 		/* after Ctrl-C the user must not wait for the sums of a long log; the reader writes nothing */

@@ -58,7 +58,7 @@ static void write_cycle(const struct options *all, int log_fd, uint32_t cycle)
 	array_free(&options.outputs.list);
 }
 
-static void serve(int from, const struct options *options, int log_fd)
+static void serve_cycles(int from, const struct options *options, int log_fd)
 {
 	struct span span;
 
@@ -94,7 +94,7 @@ void early_cycles_start(struct early_cycles *early, const struct options *option
 	if (early->pid == 0) {
 		close(ends[1]);
 		become_server();
-		serve(ends[0], options, log_fd);
+		serve_cycles(ends[0], options, log_fd);
 		_exit(0);
 	}
 	close(ends[0]);

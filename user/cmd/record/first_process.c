@@ -46,7 +46,7 @@ static bool is_command_left(void)
 }
 
 /* Takes the status of each child that has ended. `child` becomes 0 when gputrace has ended before the command. */
-static void reap(pid_t *child)
+static void reap_children(pid_t *child)
 {
 	static int command_status = -1;
 	int status;
@@ -79,7 +79,7 @@ static void __attribute__((noreturn)) be_first(pid_t child, const sigset_t *wait
 		int number = sigwaitinfo(waited_for, &info);
 
 		if (number == SIGCHLD)
-			reap(&child);
+			reap_children(&child);
 		else if (number > 0)
 			signal_pass_on(child ? child : atomic_load(command), number, info.si_code);
 	}

@@ -67,7 +67,7 @@ static void become_screen(void)
 	msg_set_level(MSG_QUIET);
 }
 
-static void show(const struct options *options, int log_fd, int from, bool on_terminal)
+static void show_screen(const struct options *options, int log_fd, int from, bool on_terminal)
 {
 	struct top top = {.in = stdin,
 			  .out = stdout,
@@ -91,13 +91,13 @@ static void show(const struct options *options, int log_fd, int from, bool on_te
 		top_in_blocks(&top);
 }
 
-static void serve(const struct options *options, int log_fd, int from, bool on_terminal)
+static void serve_screen(const struct options *options, int log_fd, int from, bool on_terminal)
 {
 	char go;
 
 	become_screen();
 	if (read(from, &go, 1) == 1)
-		show(options, log_fd, from, on_terminal);
+		show_screen(options, log_fd, from, on_terminal);
 }
 
 /* ---- the recording ----------------------------------------------------------------------------------------------- */
@@ -116,7 +116,7 @@ int top_process_start(struct top_process *top, const struct options *options, in
 	top->pid = fork();
 	if (top->pid == 0) {
 		close(ends[1]);
-		serve(options, log_fd, ends[0], top->on_terminal);
+		serve_screen(options, log_fd, ends[0], top->on_terminal);
 		exit(0);
 	}
 	error = -errno;

@@ -24,7 +24,7 @@
 #define CELL_VALUE_AT 16 /* PyCellObject.ob_ref (cellobject.h) */
 #define TYPE_NAME_AT 24	 /* PyTypeObject.tp_name (cpython/object.h) */
 
-static uint64_t untagged(uint64_t value)
+static uint64_t untag_reference(uint64_t value)
 {
 	return value & ~7ULL; /* _PyStackRef, 3.14 and later */
 }
@@ -146,7 +146,7 @@ static void read_values(struct python_look *look, struct held_values *values, un
 		return;
 	for (unsigned i = depth; i-- > 0;) {
 		struct held_value held = {.thread = thread, .frame = frame};
-		uint64_t object = untagged(words[i]);
+		uint64_t object = untag_reference(words[i]);
 
 		if (!object)
 			continue;
@@ -246,7 +246,7 @@ static uint64_t find_object(struct python_look *look, const struct raw_frame *ra
 	if (!memory_read(look->pid, first, words, count * 8))
 		return 0;
 	for (size_t i = count; i-- > 0;) {
-		uint64_t object = untagged(words[i]);
+		uint64_t object = untag_reference(words[i]);
 		uint64_t candidates[] = {object, object ? memory_word(look->pid, object + METHOD_SELF_AT) : 0,
 					 object ? memory_word(look->pid, object + CELL_VALUE_AT) : 0};
 
@@ -324,5 +324,5 @@ const char *held_semaphore(struct python_look *look, unsigned index, uint64_t fu
 
 uint64_t held_first_local(const struct python_look *look, const struct raw_frame *frame)
 {
-	return untagged(memory_word(look->pid, frame->frame + look->info.walk.layout.frame_localsplus));
+	return untag_reference(memory_word(look->pid, frame->frame + look->info.walk.layout.frame_localsplus));
 }

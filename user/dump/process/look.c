@@ -174,7 +174,7 @@ static bool only_polls(struct looker *looker, const struct dump_thread *thread, 
  * execute Python, as threads of libraries wake by timers, and so does having had no CPU at either look.  Waking up for
  * the GIL is no progress, and so is waking up to sleep again.
  */
-static void compare(struct looker *looker, const struct before_list *before)
+static void compare_looks(struct looker *looker, const struct before_list *before)
 {
 	struct dump_process *process = looker->process;
 	size_t from = 0;
@@ -252,7 +252,7 @@ static void read_rank(const struct looker *looker)
 	free(port);
 }
 
-static void refuse(const struct looker *looker, int error)
+static void refuse_process(const struct looker *looker, int error)
 {
 	struct dump_process *process = looker->process;
 
@@ -267,7 +267,7 @@ static void look_once_only(struct looker *looker)
 	int error = look_once(looker);
 
 	if (error)
-		refuse(looker, error);
+		refuse_process(looker, error);
 }
 
 static void look_twice(struct looker *looker)
@@ -287,11 +287,11 @@ static void look_twice(struct looker *looker)
 		error = look_once(looker);
 	}
 	if (error) {
-		refuse(looker, error);
+		refuse_process(looker, error);
 		return;
 	}
 	reread_woken(looker);
-	compare(looker, &before);
+	compare_looks(looker, &before);
 	if (looker->has_python) {
 		tasks_find(&looker->python, process, &places);
 		tasks_read(&looker->python, process, &places);
@@ -335,7 +335,7 @@ int look_child_begin(const char *name, int keep)
 	return keep;
 }
 
-static void __attribute__((noreturn)) work(struct look *look, enum look_depth depth)
+static void __attribute__((noreturn)) run_look(struct look *look, enum look_depth depth)
 {
 	struct looker looker = {.process = look->process, .arena = look->arena};
 
@@ -356,7 +356,7 @@ static const char *command_of(struct look *look, const struct process_info *info
 	return arena_text(look->arena, "%s", *info->cmdline ? info->cmdline : info->comm);
 }
 
-static const char *refusal(pid_t pid, struct process_info *info)
+static const char *reason_to_refuse(pid_t pid, struct process_info *info)
 {
 	int error = process_info_read(pid, info);
 
@@ -397,7 +397,7 @@ int look_start(struct look *look, pid_t pid, enum look_depth depth)
 	look->child = 0;
 	look->process->pid = pid;
 	look->process->name = "";
-	look->process->refused = refusal(pid, &info);
+	look->process->refused = reason_to_refuse(pid, &info);
 	if (info.pid) {
 		info.cmdline = process_cmdline(pid);
 		look->process->name = command_of(look, &info);
@@ -411,7 +411,7 @@ int look_start(struct look *look, pid_t pid, enum look_depth depth)
 		return refuse_start(look, error);
 	look->child = fork();
 	if (!look->child)
-		work(look, depth);
+		run_look(look, depth);
 	if (look->child > 0)
 		return 0;
 	error = -errno;
@@ -471,7 +471,7 @@ bool look_is_stuck(struct look *look)
 	return now_ns - look->waits_since_ns > PATIENCE_NS || run_ns > RUN_MAX_NS;
 }
 
-static void finish(struct look *look, int status)
+static void finish_look(struct look *look, int status)
 {
 	if (look->process->stage != STAGE_THREADS && !look->process->refused)
 		take_kernel_s(look, status);
@@ -491,7 +491,7 @@ void looks_finish(look_list *looks)
 			if (!look->child)
 				continue;
 			if (waitpid(look->child, &status, WNOHANG) != 0 || look_is_stuck(look))
-				finish(look, status);
+				finish_look(look, status);
 			else
 				left++;
 		}

@@ -143,7 +143,7 @@ static uint64_t pause_after(uint64_t used_before_ns, uint64_t least_ns)
 }
 
 /* Reads what seldom changes: its Python, which may be starting, and its threads. */
-static void reopen(struct reading *reading)
+static void reopen_process(struct reading *reading)
 {
 	uint64_t before_ns = used_ns();
 	bool opened;
@@ -197,7 +197,7 @@ static void search_loops(struct reading *reading)
 	uint64_t now_ns = monotonic_ns(), before_ns = used_ns();
 
 	if (now_ns >= reading->reopen_ns || (reading->arena && reading->arena->used > reading->arena->bytes / 8))
-		reopen(reading);
+		reopen_process(reading);
 	if (!reading->arena || now_ns < reading->search_ns)
 		return;
 	if (!find_loops(reading))

@@ -29,7 +29,8 @@ static struct native_image *image_of(struct native *native, const struct mapping
 	return array_push(&native->images, made);
 }
 
-static bool find(struct native *native, const struct mapping *mapping, uint64_t address, struct image_symbol *symbol)
+static bool find_symbol(struct native *native, const struct mapping *mapping, uint64_t address,
+			struct image_symbol *symbol)
 {
 	struct native_image *image = image_of(native, mapping);
 
@@ -45,8 +46,9 @@ const char *native_function(struct native *native, uint64_t address, const char 
 	if (!mapping || !*mapping->path)
 		return NULL;
 	*library = arena_text(native->arena, "%s", path_base(mapping->path));
-	return mapping->inode && find(native, mapping, address, &symbol) ? arena_text(native->arena, "%s", symbol.name)
-									 : NULL;
+	return mapping->inode && find_symbol(native, mapping, address, &symbol)
+		       ? arena_text(native->arena, "%s", symbol.name)
+		       : NULL;
 }
 
 static bool is_cuda(const struct mapping *mapping)
@@ -109,7 +111,8 @@ const char *native_cuda_call(struct native *native, uint64_t sp, const char **li
 		if (words[i] < native->cuda_start || words[i] >= native->cuda_end)
 			continue;
 		mapping = mappings_at(native->mappings, words[i]);
-		if (!is_cuda(mapping) || !follows_call(native, words[i]) || !find(native, mapping, words[i], &symbol))
+		if (!is_cuda(mapping) || !follows_call(native, words[i]) ||
+		    !find_symbol(native, mapping, words[i], &symbol))
 			continue;
 		if (!symbol.dynamic || (strncmp(symbol.name, "cu", 2) != 0 && strncmp(symbol.name, "nccl", 4) != 0))
 			continue;

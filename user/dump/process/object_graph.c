@@ -35,7 +35,7 @@
 #define SINCE(minor) (3u << 8 | (minor))
 #define TAGS 7ull /* of a _PyStackRef, 3.14 and later */
 
-static void *map(size_t bytes)
+static void *map_zeros(size_t bytes)
 {
 	void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
@@ -51,9 +51,9 @@ bool object_graph_begin(struct object_graph *graph, struct python_look *look, ui
 	*graph = (struct object_graph){
 		.look = look,
 		.reader = {.pid = look->pid, .layout = &look->info.walk.layout, .entries_most = ITEMS_MAX},
-		.nodes = map(most * sizeof(struct object_node)),
-		.seen = map(slots * sizeof(uint64_t)),
-		.seen_nodes = map(slots * sizeof(uint32_t)),
+		.nodes = map_zeros(most * sizeof(struct object_node)),
+		.seen = map_zeros(slots * sizeof(uint64_t)),
+		.seen_nodes = map_zeros(slots * sizeof(uint32_t)),
 		.most = most,
 		.seen_mask = slots - 1,
 		.seed = hash_seed() | 1,
@@ -63,7 +63,7 @@ bool object_graph_begin(struct object_graph *graph, struct python_look *look, ui
 	return graph->nodes && graph->seen && graph->seen_nodes;
 }
 
-static uint64_t word(const struct object_graph *graph, uint64_t address)
+static uint64_t read_word(const struct object_graph *graph, uint64_t address)
 {
 	return python_read_word(&graph->reader, address);
 }
@@ -184,13 +184,14 @@ static void push_items(struct object_graph *graph, uint64_t items, uint64_t coun
 
 static void push_deque(struct object_graph *graph, uint64_t deque, uint32_t parent)
 {
-	uint64_t count = word(graph, deque + graph->reader.layout->var_size), block = word(graph, deque + DEQUE_LEFT);
-	uint64_t index = word(graph, deque + DEQUE_LEFT_INDEX);
+	uint64_t count = read_word(graph, deque + graph->reader.layout->var_size),
+		 block = read_word(graph, deque + DEQUE_LEFT);
+	uint64_t index = read_word(graph, deque + DEQUE_LEFT_INDEX);
 
 	for (uint64_t i = 0; i < count && i < ITEMS_MAX && block && index < DEQUE_BLOCK && !graph->cut; i++) {
-		object_graph_add(graph, word(graph, block + 8 + 8 * index), parent, EDGE_ITEM, i);
+		object_graph_add(graph, read_word(graph, block + 8 + 8 * index), parent, EDGE_ITEM, i);
 		if (++index == DEQUE_BLOCK) {
-			block = word(graph, block + 8 + 8 * DEQUE_BLOCK);
+			block = read_word(graph, block + 8 + 8 * DEQUE_BLOCK);
 			index = 0;
 		}
 	}
@@ -214,7 +215,7 @@ static void push_class(struct object_graph *graph, uint64_t type, uint32_t paren
 {
 	struct visit visit = {graph, parent, EDGE_ATTRIBUTE};
 	uint64_t dict = graph->types.all.items[graph->nodes[parent].type].kind == OBJECT_TYPE
-				? word(graph, type + TYPE_DICT)
+				? read_word(graph, type + TYPE_DICT)
 				: 0;
 
 	if (dict)
@@ -237,17 +238,17 @@ static void push_words(struct object_graph *graph, uint64_t object, uint32_t byt
 static void push_locals(struct object_graph *graph, uint64_t frame, uint64_t code, uint32_t parent)
 {
 	const struct gpt_pylayout *layout = graph->reader.layout;
-	uint64_t names = word(graph, code + layout->code_local_names);
-	uint64_t count = names ? word(graph, names + layout->var_size) : 0;
+	uint64_t names = read_word(graph, code + layout->code_local_names);
+	uint64_t count = names ? read_word(graph, names + layout->var_size) : 0;
 
 	for (uint64_t i = 0; i < count && i < LOCALS_MAX; i++)
-		object_graph_add(graph, word(graph, frame + layout->frame_localsplus + 8 * i) & ~TAGS, parent,
-				 EDGE_LOCAL, word(graph, names + layout->tuple_items + 8 * i));
+		object_graph_add(graph, read_word(graph, frame + layout->frame_localsplus + 8 * i) & ~TAGS, parent,
+				 EDGE_LOCAL, read_word(graph, names + layout->tuple_items + 8 * i));
 }
 
 static void push_frame(struct object_graph *graph, uint64_t frame, uint32_t parent)
 {
-	uint64_t code = frame ? word(graph, frame + graph->reader.layout->frame_code) & ~TAGS : 0;
+	uint64_t code = frame ? read_word(graph, frame + graph->reader.layout->frame_code) & ~TAGS : 0;
 	const struct object_type *type = object_type_of(&graph->types, code);
 	uint32_t index;
 
@@ -265,7 +266,7 @@ static void push_generator(struct object_graph *graph, uint64_t object, uint32_t
 	uint8_t state = 0;
 
 	if (layout->gen_frame_state == GPT_PY_ABSENT)
-		frame = word(graph, frame);
+		frame = read_word(graph, frame);
 	else if (!python_read(&graph->reader, object + layout->gen_frame_state, &state, 1) ||
 		 (state != layout->gen_created && (uint8_t)(state - layout->gen_suspended_first) >
 							  layout->gen_suspended_last - layout->gen_suspended_first))
@@ -277,17 +278,18 @@ static void push_generator(struct object_graph *graph, uint64_t object, uint32_t
 static void push_closure(struct object_graph *graph, uint64_t function, uint32_t parent)
 {
 	const struct gpt_pylayout *layout = graph->reader.layout;
-	uint64_t closure = word(graph, function + FUNCTION_CLOSURE), code = word(graph, function + FUNCTION_CODE);
-	uint64_t count = closure ? word(graph, closure + layout->var_size) : 0;
-	uint64_t names = layout->version >= SINCE(11) ? word(graph, code + layout->code_local_names) : 0;
-	uint64_t name_count = names ? word(graph, names + layout->var_size) : 0;
+	uint64_t closure = read_word(graph, function + FUNCTION_CLOSURE),
+		 code = read_word(graph, function + FUNCTION_CODE);
+	uint64_t count = closure ? read_word(graph, closure + layout->var_size) : 0;
+	uint64_t names = layout->version >= SINCE(11) ? read_word(graph, code + layout->code_local_names) : 0;
+	uint64_t name_count = names ? read_word(graph, names + layout->var_size) : 0;
 
 	for (uint64_t i = 0; i < count && i < LOCALS_MAX; i++) {
-		uint64_t cell = word(graph, closure + layout->tuple_items + 8 * i), name = 0;
+		uint64_t cell = read_word(graph, closure + layout->tuple_items + 8 * i), name = 0;
 
 		if (name_count >= count)
-			name = word(graph, names + layout->tuple_items + 8 * (name_count - count + i));
-		object_graph_add(graph, cell ? word(graph, cell + CELL_CONTENT) : 0, parent, EDGE_CLOSURE, name);
+			name = read_word(graph, names + layout->tuple_items + 8 * (name_count - count + i));
+		object_graph_add(graph, cell ? read_word(graph, cell + CELL_CONTENT) : 0, parent, EDGE_CLOSURE, name);
 	}
 }
 
@@ -299,7 +301,7 @@ static void push_other(struct object_graph *graph, uint32_t index, const struct 
 	for (uint32_t i = 0; i < type->member_count; i++) {
 		struct object_member member = graph->types.members.items[type->first_member + i];
 
-		object_graph_add(graph, word(graph, object + member.offset), index, EDGE_MEMBER, member.name);
+		object_graph_add(graph, read_word(graph, object + member.offset), index, EDGE_MEMBER, member.name);
 	}
 	push_words(graph, object, type->bytes, index);
 	if (type->is_class)
@@ -313,9 +315,10 @@ static void push_container(struct object_graph *graph, uint32_t index, const str
 	struct visit visit = {graph, index, EDGE_KEY};
 
 	if (type->kind == OBJECT_LIST)
-		push_items(graph, word(graph, object + LIST_ITEMS), word(graph, object + layout->var_size), index);
+		push_items(graph, read_word(graph, object + LIST_ITEMS), read_word(graph, object + layout->var_size),
+			   index);
 	else if (type->kind == OBJECT_TUPLE)
-		push_items(graph, object + layout->tuple_items, word(graph, object + layout->var_size), index);
+		push_items(graph, object + layout->tuple_items, read_word(graph, object + layout->var_size), index);
 	else if (type->kind == OBJECT_DEQUE)
 		push_deque(graph, object, index);
 	else if (type->kind == OBJECT_DICT)
@@ -349,7 +352,7 @@ static void read_references(struct object_graph *graph, uint32_t index)
 		push_class(graph, object, index);
 		break;
 	case OBJECT_CELL:
-		object_graph_add(graph, word(graph, object + CELL_CONTENT), index, EDGE_OTHER, 0);
+		object_graph_add(graph, read_word(graph, object + CELL_CONTENT), index, EDGE_OTHER, 0);
 		break;
 	case OBJECT_TENSOR:
 		push_attributes(graph, object, index);
@@ -361,7 +364,7 @@ static void read_references(struct object_graph *graph, uint32_t index)
 	case OBJECT_FRAME:
 		push_frame(graph,
 			   graph->reader.layout->walk == GPT_PY_WALK_OBJECTS ? object
-									     : word(graph, object + FRAME_FRAME),
+									     : read_word(graph, object + FRAME_FRAME),
 			   index);
 		push_words(graph, object, type.bytes, index);
 		break;
@@ -432,13 +435,13 @@ static bool visit_module(void *context, uint64_t key, uint64_t value)
 static void each_module(struct object_graph *graph, bool main, bool mark)
 {
 	const struct gpt_pylayout *layout = graph->reader.layout;
-	uint64_t interpreter = word(graph, graph->look->info.walk.runtime + layout->runtime_interpreters_head);
+	uint64_t interpreter = read_word(graph, graph->look->info.walk.runtime + layout->runtime_interpreters_head);
 	struct modules modules = {.graph = graph, .main = main, .mark = mark};
 
 	for (int i = 0; i < INTERPRETERS_MAX && interpreter; i++) {
-		python_dict_each(&graph->reader, word(graph, interpreter + layout->interp_modules), visit_module,
+		python_dict_each(&graph->reader, read_word(graph, interpreter + layout->interp_modules), visit_module,
 				 &modules);
-		interpreter = word(graph, interpreter + layout->interp_next);
+		interpreter = read_word(graph, interpreter + layout->interp_next);
 	}
 }
 

@@ -18,7 +18,7 @@ static const struct object_type *type_at(struct object_graph *graph, uint32_t no
 	return &graph->types.all.items[graph->nodes[node].type];
 }
 
-static void put(text_buffer *out, const char *text)
+static void put_text(text_buffer *out, const char *text)
 {
 	text_append(out, text, strlen(text));
 }
@@ -37,7 +37,7 @@ static bool put_str(struct object_graph *graph, text_buffer *out, uint64_t objec
 		return false;
 	safe_text_append_kind(out, bytes, length * str.kind, str.kind);
 	if (length < str.length)
-		put(out, "...");
+		put_text(out, "...");
 	return true;
 }
 
@@ -57,7 +57,7 @@ static void put_name(struct object_graph *graph, text_buffer *out, uint32_t inde
 	const struct object_node *node = &graph->nodes[index];
 
 	if (!(node->edge == EDGE_MEMBER ? put_chars(graph, out, node->name) : put_str(graph, out, node->name)))
-		put(out, "?");
+		put_text(out, "?");
 }
 
 static void put_type(text_buffer *out, const struct object_type *type)
@@ -71,7 +71,7 @@ static void put_function(struct object_graph *graph, text_buffer *out, uint64_t 
 	unsigned at = layout->code_qualname != GPT_PY_ABSENT ? layout->code_qualname : layout->code_name;
 
 	if (!put_str(graph, out, python_read_word(&graph->reader, code + at)))
-		put(out, "?");
+		put_text(out, "?");
 }
 
 /* The name of a module that is in sys.modules, or what stands for one. */
@@ -80,7 +80,7 @@ static void put_module(struct object_graph *graph, text_buffer *out, uint32_t in
 	if (graph->nodes[index].edge == EDGE_MODULE)
 		put_name(graph, out, index);
 	else
-		put(out, "module");
+		put_text(out, "module");
 }
 
 /* PyTorch's modules keep these in dictionaries of their own, and show them as attributes (torch/nn/modules). */
@@ -139,16 +139,16 @@ static void put_place(struct object_graph *graph, text_buffer *out, uint32_t slo
 
 	switch (node->edge) {
 	case EDGE_LOCAL:
-		put(out, "local ");
+		put_text(out, "local ");
 		put_name(graph, out, slot);
-		put(out, " of ");
+		put_text(out, " of ");
 		put_function(graph, out, graph->nodes[holder].object);
 		return;
 	case EDGE_CLOSURE:
-		put(out, "closure ");
+		put_text(out, "closure ");
 		if (node->name)
 			put_name(graph, out, slot);
-		put(out, node->name ? " of " : "of ");
+		put_text(out, node->name ? " of " : "of ");
 		put_function(graph, out, python_read_word(&graph->reader, graph->nodes[holder].object + FUNCTION_CODE));
 		return;
 	case EDGE_GLOBAL:
@@ -175,7 +175,7 @@ static void put_place(struct object_graph *graph, text_buffer *out, uint32_t slo
 			put_type(out, type_at(graph, holder));
 		}
 	}
-	put(out, ".");
+	put_text(out, ".");
 	put_name(graph, out, slot);
 }
 
@@ -190,34 +190,34 @@ static void put_step(struct object_graph *graph, text_buffer *out, uint32_t inde
 	case EDGE_FRAME:
 		if (first)
 			return;
-		put(out, " in ");
+		put_text(out, " in ");
 		put_function(graph, out, node->object);
 		return;
 	case EDGE_LOCAL:
 	case EDGE_CLOSURE:
-		put(out, first || !out->count ? "" : ": ");
+		put_text(out, first || !out->count ? "" : ": ");
 		put_place(graph, out, index);
 		return;
 	case EDGE_CLASS:
-		put(out, ".__class__");
+		put_text(out, ".__class__");
 		return;
 	case EDGE_GLOBAL:
 	case EDGE_ATTRIBUTE:
 	case EDGE_MEMBER:
-		put(out, ".");
+		put_text(out, ".");
 		put_name(graph, out, index);
 		return;
 	case EDGE_KEY:
-		put(out, "[");
+		put_text(out, "[");
 		if (!put_str(graph, out, node->name))
-			put(out, "...");
-		put(out, "]");
+			put_text(out, "...");
+		put_text(out, "]");
 		return;
 	case EDGE_ITEM:
-		put(out, "[...]");
+		put_text(out, "[...]");
 		return;
 	case EDGE_UNREACHED:
-		put(out, "no variable: ");
+		put_text(out, "no variable: ");
 		put_place(graph, out, index);
 		return;
 	case EDGE_OTHER:
@@ -240,7 +240,7 @@ static void put_path(struct object_graph *graph, text_buffer *out, uint32_t slot
 	for (uint32_t i = count; i-- > 0;) {
 		put_step(graph, out, way[i], i + 1 == count);
 		if (left && i == 1)
-			put(out, "...");
+			put_text(out, "...");
 	}
 }
 
@@ -267,9 +267,9 @@ void object_name(struct object_graph *graph, uint32_t slot, const char *suffix, 
 {
 	*out = (struct object_name){.slot = slot, .items = count_items(graph, slot)};
 	put_place(graph, &out->place, slot);
-	put(&out->place, suffix);
+	put_text(&out->place, suffix);
 	put_path(graph, &out->path, slot);
-	put(&out->path, suffix);
+	put_text(&out->path, suffix);
 	if (type_at(graph, slot)->kind != OBJECT_TENSOR && graph->nodes[slot].edge != EDGE_FRAME)
 		put_type(&out->type, type_at(graph, slot));
 }

@@ -62,14 +62,14 @@ void object_types_begin(struct object_types *types, const struct python_reader *
 	array_push(&types->all, (struct object_type){0}); /* what is no type */
 }
 
-static uint64_t word(const struct object_types *types, uint64_t address)
+static uint64_t read_word(const struct object_types *types, uint64_t address)
 {
 	return python_read_word(types->reader, address);
 }
 
 static bool read_name(const struct object_types *types, uint64_t type, char name[OBJECT_TYPE_NAME])
 {
-	uint64_t at = word(types, type + TYPE_NAME);
+	uint64_t at = read_word(types, type + TYPE_NAME);
 
 	memset(name, 0, OBJECT_TYPE_NAME);
 	for (size_t bytes = OBJECT_TYPE_NAME - 1; bytes; bytes /= 2)
@@ -101,9 +101,9 @@ static enum object_kind find_kind(const struct object_types *types, uint64_t typ
 
 		for (size_t k = 0; is_named && k < sizeof(known) / sizeof(*known); k++)
 			if (!strcmp(name, known[k].name) &&
-			    (strchr(name, '.') || !(word(types, type + TYPE_FLAGS) & FLAG_CLASS)))
+			    (strchr(name, '.') || !(read_word(types, type + TYPE_FLAGS) & FLAG_CLASS)))
 				return known[k].kind;
-		type = word(types, type + TYPE_BASE);
+		type = read_word(types, type + TYPE_BASE);
 	}
 	return OBJECT_OTHER;
 }
@@ -114,7 +114,7 @@ static void read_members(struct object_types *types, uint64_t type, struct objec
 
 	out->first_member = (uint32_t)types->members.count;
 	for (int i = 0; i < BASES_MAX && type; i++) {
-		uint64_t at = word(types, type + TYPE_MEMBERS), name, offset;
+		uint64_t at = read_word(types, type + TYPE_MEMBERS), name, offset;
 		uint32_t what;
 
 		for (; at && out->member_count < OBJECT_MEMBERS_MAX; at += MEMBER_BYTES) {
@@ -131,7 +131,7 @@ static void read_members(struct object_types *types, uint64_t type, struct objec
 			array_push(&types->members, ((struct object_member){name, (uint32_t)offset}));
 			out->member_count++;
 		}
-		type = word(types, type + TYPE_BASE);
+		type = read_word(types, type + TYPE_BASE);
 	}
 }
 
@@ -147,10 +147,11 @@ static bool is_type(const struct object_types *types, uint64_t address, uint64_t
 	memcpy(flags, copy + TYPE_FLAGS, sizeof(*flags));
 	memcpy(bytes, copy + TYPE_BASICSIZE, sizeof(*bytes));
 	/* A type of types is a type of types itself; that of `type` is `type`. */
-	if (!meta || meta % 8 || *bytes < 16 || *bytes > BYTES_MAX || !(word(types, meta + TYPE_FLAGS) & FLAG_TYPE))
+	if (!meta || meta % 8 || *bytes < 16 || *bytes > BYTES_MAX ||
+	    !(read_word(types, meta + TYPE_FLAGS) & FLAG_TYPE))
 		return false;
-	meta = word(types, meta + at);
-	return meta && meta % 8 == 0 && word(types, meta + TYPE_FLAGS) & FLAG_TYPE;
+	meta = read_word(types, meta + at);
+	return meta && meta % 8 == 0 && read_word(types, meta + TYPE_FLAGS) & FLAG_TYPE;
 }
 
 const struct object_type *object_type(struct object_types *types, uint64_t address)
@@ -178,7 +179,7 @@ const struct object_type *object_type(struct object_types *types, uint64_t addre
 
 const struct object_type *object_type_of(struct object_types *types, uint64_t object)
 {
-	uint64_t type = object && object % 8 == 0 ? word(types, object + types->reader->layout->object_type) : 0;
+	uint64_t type = object && object % 8 == 0 ? read_word(types, object + types->reader->layout->object_type) : 0;
 
 	return type ? object_type(types, type) : NULL;
 }

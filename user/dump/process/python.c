@@ -139,7 +139,7 @@ static bool page_read(pid_t pid, struct page *page, uint64_t address, uint8_t *c
 	return true;
 }
 
-static void walk(const struct python_look *look, uint64_t frame, uint64_t base, struct raw_stack *stack)
+static void walk_stack(const struct python_look *look, uint64_t frame, uint64_t base, struct raw_stack *stack)
 {
 	const struct gpt_pylayout *layout = &look->info.walk.layout;
 	size_t bytes = frame_bytes(layout);
@@ -283,12 +283,12 @@ static void read_stack(struct python_look *look, struct dump_thread *thread, str
 	const struct gpt_pylayout *layout = &look->info.walk.layout;
 	uint64_t base = layout->ts_base_frame ? state->address + layout->ts_base_frame : 0, next;
 
-	walk(look, state->frame, base, stack);
+	walk_stack(look, state->frame, base, stack);
 	thread->torn = true;
 	for (int i = 0; i < READ_TWICE_MOST && thread->torn; i++) {
 		if (!read_state(look, state->address, state, &next))
 			break;
-		walk(look, state->frame, base, &again);
+		walk_stack(look, state->frame, base, &again);
 		thread->torn = again.hash != stack->hash || again.depth != stack->depth;
 		*stack = again;
 	}

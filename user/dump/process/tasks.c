@@ -42,7 +42,7 @@ static const struct task_layout *find_layout(unsigned version)
 	return NULL;
 }
 
-static uint64_t word(const struct task_reader *tasks, uint64_t address)
+static uint64_t read_word(const struct task_reader *tasks, uint64_t address)
 {
 	return memory_word(tasks->look->pid, address);
 }
@@ -84,7 +84,7 @@ static bool visit_weak(void *context, uint64_t reference, uint64_t unused)
 	object_type_name(tasks->look, reference, name);
 	if (strncmp(name, "weakref", strlen("weakref")) != 0)
 		return true;
-	object = word(tasks, reference + WEAKREF_OBJECT_AT);
+	object = read_word(tasks, reference + WEAKREF_OBJECT_AT);
 	object_type_name(tasks->look, object, name);
 	if (!*name || !strcmp(name, "NoneType"))
 		return true; /* the object is gone */
@@ -94,12 +94,12 @@ static bool visit_weak(void *context, uint64_t reference, uint64_t unused)
 /* struct llist_node (pycore_llist.h): next, prev */
 static void add_list(struct task_reader *tasks, uint64_t head)
 {
-	uint64_t before = head, node = word(tasks, head);
+	uint64_t before = head, node = read_word(tasks, head);
 
-	for (unsigned i = 0; i < 2 * TASKS_MAX && node && node != head && word(tasks, node + 8) == before; i++) {
+	for (unsigned i = 0; i < 2 * TASKS_MAX && node && node != head && read_word(tasks, node + 8) == before; i++) {
 		visit_task(tasks, node - tasks->layout->node, 0);
 		before = node;
-		node = word(tasks, node);
+		node = read_word(tasks, node);
 	}
 }
 
@@ -110,7 +110,7 @@ static void add_lists(struct task_reader *tasks, uint64_t interpreter)
 	for (unsigned i = 0; i < tasks->process->thread_count; i++) {
 		uint64_t tstate = tasks->process->threads[i].tstate;
 
-		if (tstate && word(tasks, tstate + layout->ts_interp) == interpreter)
+		if (tstate && read_word(tasks, tstate + layout->ts_interp) == interpreter)
 			add_list(tasks, tstate + layout->ts_tasks);
 	}
 	add_list(tasks, interpreter + layout->interp_tasks);
@@ -167,7 +167,7 @@ static bool is_one_of(const char *name, const char *const *names, size_t count)
 }
 
 /* The object inside wrappers of a coroutine or of an asynchronous generator. */
-static uint64_t unwrapped(struct task_reader *tasks, uint64_t object, char *type)
+static uint64_t unwrap_object(struct task_reader *tasks, uint64_t object, char *type)
 {
 	static const char *const wrappers[] = {"coroutine_wrapper", "async_generator_asend", "async_generator_athrow",
 					       "anext_awaitable"};
@@ -176,7 +176,7 @@ static uint64_t unwrapped(struct task_reader *tasks, uint64_t object, char *type
 		object_type_name(tasks->look, object, type);
 		if (!is_one_of(type, wrappers, sizeof(wrappers) / sizeof(wrappers[0])))
 			break;
-		object = word(tasks, object + WRAPPED_AT);
+		object = read_word(tasks, object + WRAPPED_AT);
 	}
 	return object;
 }
@@ -185,15 +185,15 @@ static uint64_t unwrapped(struct task_reader *tasks, uint64_t object, char *type
 static uint64_t awaited_by(struct task_reader *tasks, uint64_t frame)
 {
 	const struct gpt_pylayout *layout = tasks->reader.layout;
-	uint64_t end = word(tasks, frame + layout->frame_stack);
+	uint64_t end = read_word(tasks, frame + layout->frame_stack);
 	int32_t count = (int32_t)end;
 
 	if (layout->frame_stack_is_count)
 		end = count <= 0 ? 0
 				 : 8ULL * (uint32_t)count + (layout->walk == GPT_PY_WALK_OBJECTS
-								     ? word(tasks, frame + layout->frame_values)
+								     ? read_word(tasks, frame + layout->frame_values)
 								     : frame + layout->frame_localsplus);
-	return end ? word(tasks, end - (layout->version >= INDEX_SINCE ? 16 : 8)) & ~7ULL : 0;
+	return end ? read_word(tasks, end - (layout->version >= INDEX_SINCE ? 16 : 8)) & ~7ULL : 0;
 }
 
 /* Whether a generator's frame is suspended or not started; *frame: its address. */
@@ -204,10 +204,10 @@ static bool find_frame(struct task_reader *tasks, uint64_t object, uint64_t *fra
 
 	*frame = object + layout->gen_frame;
 	if (layout->gen_frame_state == GPT_PY_ABSENT) { /* no frame: it has ended */
-		*frame = word(tasks, *frame);
-		out->runs =
-			*frame && (layout->frame_stack_is_count ? (int32_t)word(tasks, *frame + layout->frame_stack) < 0
-								: !word(tasks, *frame + layout->frame_stack));
+		*frame = read_word(tasks, *frame);
+		out->runs = *frame &&
+			    (layout->frame_stack_is_count ? (int32_t)read_word(tasks, *frame + layout->frame_stack) < 0
+							  : !read_word(tasks, *frame + layout->frame_stack));
 		return *frame && !out->runs;
 	}
 	if (!memory_read(tasks->look->pid, object + layout->gen_frame_state, &state, 1))
@@ -230,7 +230,7 @@ static void read_chain(struct task_reader *tasks, uint64_t object, struct chain 
 		uint64_t frame;
 		bool awaits;
 
-		object = unwrapped(tasks, object, type);
+		object = unwrap_object(tasks, object, type);
 		awaits = is_one_of(type, awaiting, sizeof(awaiting) / sizeof(awaiting[0]));
 		/* A plain generator may just yield: the object on its stack is not one that it awaits. */
 		if ((!awaits && strcmp(type, "generator") != 0) || !find_frame(tasks, object, &frame, out) ||
@@ -260,11 +260,11 @@ static bool read_task(struct task_reader *tasks, struct raw_task *raw)
 	static struct chain again;
 	const struct task_layout *layout = tasks->layout;
 
-	read_chain(tasks, word(tasks, raw->object + layout->coro), &raw->chain);
+	read_chain(tasks, read_word(tasks, raw->object + layout->coro), &raw->chain);
 	raw->torn = true;
 	for (int i = 0; i < READ_TWICE_MOST && raw->torn; i++) {
-		raw->waiter = word(tasks, raw->object + layout->waiter);
-		read_chain(tasks, word(tasks, raw->object + layout->coro), &again);
+		raw->waiter = read_word(tasks, raw->object + layout->waiter);
+		read_chain(tasks, read_word(tasks, raw->object + layout->coro), &again);
 		raw->torn = !are_same(&again, &raw->chain);
 		raw->chain = again;
 	}
@@ -293,7 +293,7 @@ static void name_frames(struct task_reader *tasks, const struct chain *chain, st
 
 static const char *task_name(struct task_reader *tasks, uint64_t object)
 {
-	uint64_t name = tasks->layout->name ? word(tasks, object + tasks->layout->name) : 0, number;
+	uint64_t name = tasks->layout->name ? read_word(tasks, object + tasks->layout->name) : 0, number;
 	char type[TYPE_NAME_BYTES];
 
 	if (!name)
@@ -335,7 +335,7 @@ static pid_t loop_tid(struct task_reader *tasks, uint64_t loop)
 
 static void set_loop(struct task_reader *tasks, const struct raw_task *raw, struct dump_task *task)
 {
-	uint64_t loop = word(tasks, raw->object + LOOP_AT);
+	uint64_t loop = read_word(tasks, raw->object + LOOP_AT);
 
 	if (loop != tasks->loop) {
 		tasks->loop = loop;
@@ -383,7 +383,7 @@ static void find_cycles(struct dump_process *process)
 	}
 }
 
-static void describe(struct task_reader *tasks, struct raw_task *raw, struct dump_task *task)
+static void describe_task(struct task_reader *tasks, struct raw_task *raw, struct dump_task *task)
 {
 	task->id = raw->object;
 	task->name = task_name(tasks, raw->object);
@@ -404,7 +404,7 @@ static void describe_all(struct task_reader *tasks)
 
 		if (!read_task(tasks, raw))
 			continue;
-		describe(tasks, raw, &process->tasks[process->task_count]);
+		describe_task(tasks, raw, &process->tasks[process->task_count]);
 		raw->number = ++process->task_count;
 	}
 	for (size_t i = 0; i < tasks->list.count; i++)

@@ -94,7 +94,7 @@ static unsigned task_at(const struct task_reader *tasks, uint64_t object)
 	return place ? tasks->list.items[*place].number : 0;
 }
 
-static const char *label(struct task_reader *tasks, unsigned number)
+static const char *label_of(struct task_reader *tasks, unsigned number)
 {
 	const struct dump_task *task = &tasks->process->tasks[number - 1];
 
@@ -126,8 +126,8 @@ static bool visit_child(void *context, uint64_t object, uint64_t unused)
 	children->first = children->first ? children->first : number;
 	if (number && children->named++ < NAMED_MAX)
 		children->names = children->names ? arena_text(tasks->look->arena, "%s, %s", children->names,
-							       label(tasks, number))
-						  : label(tasks, number);
+							       label_of(tasks, number))
+						  : label_of(tasks, number);
 	return children->count < CHILDREN_MAX;
 }
 
@@ -165,8 +165,8 @@ static void awaits_one(struct task_reader *tasks, struct dump_task *task, uint64
 {
 	task->awaits = task_at(tasks, object);
 	task->kind = task->awaits ? "task" : "future";
-	task->text =
-		arena_text(tasks->look->arena, "%s %s", verb, task->awaits ? label(tasks, task->awaits) : "a Future");
+	task->text = arena_text(tasks->look->arena, "%s %s", verb,
+				task->awaits ? label_of(tasks, task->awaits) : "a Future");
 }
 
 static void set_purpose(struct task_reader *tasks, struct dump_task *task, const struct purpose *purpose,

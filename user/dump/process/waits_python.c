@@ -30,7 +30,7 @@ static bool is_function(struct looker *looker, const struct raw_frame *frame, co
 }
 
 /* "FUNCTION (FILE:LINE)" */
-static const char *place(struct looker *looker, const struct raw_frame *frame)
+static const char *place_of(struct looker *looker, const struct raw_frame *frame)
 {
 	const struct python_code *code = python_code(&looker->python, frame->code);
 	const char *function = code->function, *file = code->file;
@@ -55,9 +55,9 @@ static const char *own_place(struct looker *looker, unsigned index)
 
 		if (strcmp(base, "threading.py") && strcmp(base, "queue.py") && strncmp(base, "<frozen", 7) &&
 		    !is_of_pools(code->file) && !code->no_one_s)
-			return place(looker, &stack->frames[i]);
+			return place_of(looker, &stack->frames[i]);
 	}
-	return stack->count ? place(looker, &stack->frames[0]) : NULL;
+	return stack->count ? place_of(looker, &stack->frames[0]) : NULL;
 }
 
 static void set_owner(struct looker *looker, struct dump_wait *wait, unsigned owner, const char *where)
@@ -132,7 +132,7 @@ static bool find_exit(struct looker *looker, unsigned index, uint64_t parked, st
 /* ---- who owns what others wait for ---------------------------------------------------------------------------- */
 
 /* The name of the module whose lock a frame of importlib takes; NULL: not such a frame. */
-static const char *imported(struct looker *looker, const struct raw_frame *frame)
+static const char *imported_module(struct looker *looker, const struct raw_frame *frame)
 {
 	if (!is_function(looker, frame, BOOTSTRAP, "_find_and_load") &&
 	    !is_function(looker, frame, BOOTSTRAP, "_lock_unlock_module"))
@@ -154,8 +154,9 @@ static void add_owner(struct looker *looker, unsigned index)
 	if (object)
 		owners_add_object(&looker->owners, object, index);
 	for (unsigned k = 1; k < stack->count; k++) {
-		const char *module =
-			waits_for_module(looker, &stack->frames[k - 1]) ? NULL : imported(looker, &stack->frames[k]);
+		const char *module = waits_for_module(looker, &stack->frames[k - 1])
+					     ? NULL
+					     : imported_module(looker, &stack->frames[k]);
 
 		if (module)
 			owners_add_import(&looker->owners, module, index);
@@ -209,7 +210,7 @@ static bool find_import(struct looker *looker, unsigned index, struct dump_wait 
 	if (!stack->count || !waits_for_module(looker, &stack->frames[0]))
 		return false;
 	for (unsigned i = 1; i < stack->count && i < LIBRARY_FRAMES && !module; i++)
-		module = imported(looker, &stack->frames[i]);
+		module = imported_module(looker, &stack->frames[i]);
 	if (!module)
 		return false;
 	wait->kind = WAIT_IMPORT;
@@ -383,7 +384,7 @@ static bool find_lock(struct looker *looker, unsigned index, uint64_t address, s
 	if (lock.owner != NO_THREAD) {
 		where = lock.owner_frame == NO_THREAD
 				? NULL
-				: place(looker, &looker->python.stacks[lock.owner].frames[lock.owner_frame]);
+				: place_of(looker, &looker->python.stacks[lock.owner].frames[lock.owner_frame]);
 		set_owner(looker, wait, lock.owner, where);
 		wait->text = lock.owner == index
 				     ? arena_text(looker->arena, "waits for a %s that it holds itself, in %s",

@@ -17,7 +17,7 @@ void flat_free(struct flat *flat)
 	*flat = (struct flat){0};
 }
 
-static char *room(struct flat *flat, size_t bytes)
+static char *make_room(struct flat *flat, size_t bytes)
 {
 	if (flat->capacity - flat->used < bytes) {
 		size_t capacity = 2 * (flat->capacity + bytes) + 1024;
@@ -34,18 +34,18 @@ static char *room(struct flat *flat, size_t bytes)
 }
 
 /* Adds zeros so that after `more` further bytes the position is a multiple of `size`. */
-static void align(struct flat *flat, size_t size, size_t more)
+static void align_position(struct flat *flat, size_t size, size_t more)
 {
 	size_t over = (flat->used + more) % size, bytes = over ? size - over : 0;
 
 	if (bytes)
-		memset(room(flat, bytes), 0, bytes);
+		memset(make_room(flat, bytes), 0, bytes);
 }
 
 /* Little-endian. */
-static void put(struct flat *flat, size_t size, uint64_t value)
+static void put_number(struct flat *flat, size_t size, uint64_t value)
 {
-	char *at = room(flat, size);
+	char *at = make_room(flat, size);
 
 	for (size_t i = 0; i < size; i++)
 		at[i] = (char)(value >> 8 * i);
@@ -55,32 +55,32 @@ uint32_t flat_text(struct flat *flat, const char *text)
 {
 	size_t length = strlen(text);
 
-	align(flat, 4, length + 1);
-	memcpy(room(flat, length + 1), text, length + 1);
-	put(flat, 4, length);
+	align_position(flat, 4, length + 1);
+	memcpy(make_room(flat, length + 1), text, length + 1);
+	put_number(flat, 4, length);
 	return (uint32_t)flat->used;
 }
 
 static void put_place(struct flat *flat, uint32_t place)
 {
-	put(flat, 4, flat->used + 4 - place);
+	put_number(flat, 4, flat->used + 4 - place);
 }
 
 uint32_t flat_places(struct flat *flat, const uint32_t *places, size_t count)
 {
-	align(flat, 4, 0);
+	align_position(flat, 4, 0);
 	for (size_t i = count; i-- > 0;)
 		put_place(flat, places[i]);
-	put(flat, 4, count);
+	put_number(flat, 4, count);
 	return (uint32_t)flat->used;
 }
 
 uint32_t flat_structs(struct flat *flat, const void *structs, size_t size, size_t count)
 {
-	align(flat, 8, size * count);
+	align_position(flat, 8, size * count);
 	if (count)
-		memcpy(room(flat, size * count), structs, size * count);
-	put(flat, 4, count);
+		memcpy(make_room(flat, size * count), structs, size * count);
+	put_number(flat, 4, count);
 	return (uint32_t)flat->used;
 }
 
@@ -92,14 +92,14 @@ void flat_table_begin(struct flat *flat)
 
 void flat_field(struct flat *flat, unsigned field, size_t size, uint64_t value)
 {
-	align(flat, size, 0);
-	put(flat, size, value);
+	align_position(flat, size, 0);
+	put_number(flat, size, value);
 	flat->fields[field] = (uint32_t)flat->used;
 }
 
 void flat_field_place(struct flat *flat, unsigned field, uint32_t place)
 {
-	align(flat, 4, 0);
+	align_position(flat, 4, 0);
 	put_place(flat, place);
 	flat->fields[field] = (uint32_t)flat->used;
 }
@@ -109,13 +109,13 @@ uint32_t flat_table_end(struct flat *flat)
 {
 	size_t object, distance;
 
-	align(flat, 4, 0);
-	put(flat, 4, 0); /* distance to that list: set below */
+	align_position(flat, 4, 0);
+	put_number(flat, 4, 0); /* distance to that list: set below */
 	object = flat->used;
 	for (unsigned i = FLAT_FIELDS; i-- > 0;)
-		put(flat, 2, flat->fields[i] ? object - flat->fields[i] : 0);
-	put(flat, 2, object - flat->table);
-	put(flat, 2, 4 + 2 * FLAT_FIELDS);
+		put_number(flat, 2, flat->fields[i] ? object - flat->fields[i] : 0);
+	put_number(flat, 2, object - flat->table);
+	put_number(flat, 2, 4 + 2 * FLAT_FIELDS);
 	distance = flat->used - object;
 	for (int i = 0; i < 4; i++)
 		flat->buffer[flat->capacity - object + (size_t)i] = (char)(distance >> 8 * i);
@@ -124,7 +124,7 @@ uint32_t flat_table_end(struct flat *flat)
 
 const char *flat_finish(struct flat *flat, uint32_t root, size_t *size)
 {
-	align(flat, 8, 4);
+	align_position(flat, 8, 4);
 	put_place(flat, root);
 	*size = flat->used;
 	return flat->buffer + flat->capacity - flat->used;

@@ -80,13 +80,13 @@ static const struct {
 /* ---- bytes ----------------------------------------------------------------------------------------------------------
  */
 
-static void put(struct arrow *arrow, const void *bytes, size_t length)
+static void put_bytes(struct arrow *arrow, const void *bytes, size_t length)
 {
 	sink_put(arrow->out, bytes, length);
 	arrow->written += length;
 }
 
-static uint64_t padded(uint64_t length)
+static uint64_t pad_length(uint64_t length)
 {
 	return (length + 7) & ~7ull;
 }
@@ -95,12 +95,12 @@ static void put_padding(struct arrow *arrow, uint64_t length)
 {
 	static const char zeros[8];
 
-	put(arrow, zeros, (size_t)(padded(length) - length));
+	put_bytes(arrow, zeros, (size_t)(pad_length(length) - length));
 }
 
 static void put_padded(struct arrow *arrow, const void *bytes, size_t length)
 {
-	put(arrow, bytes, length);
+	put_bytes(arrow, bytes, length);
 	put_padding(arrow, length);
 }
 
@@ -192,8 +192,8 @@ static struct arrow_block put_head(struct arrow *arrow, unsigned header_type, ui
 	message = flat_table_end(flat);
 	bytes = flat_finish(flat, message, &size);
 	prefix[1] = (uint32_t)size;
-	put(arrow, prefix, sizeof(prefix));
-	put(arrow, bytes, size);
+	put_bytes(arrow, prefix, sizeof(prefix));
+	put_bytes(arrow, bytes, size);
 	block.head_bytes = (int32_t)(sizeof(prefix) + size);
 	return block;
 }
@@ -221,7 +221,7 @@ static uint32_t make_rows(struct flat *flat, uint64_t length, const struct node 
 static uint64_t add_buffer(struct buffer *buffer, uint64_t offset, uint64_t length)
 {
 	*buffer = (struct buffer){.offset = (int64_t)offset, .length = (int64_t)length};
-	return offset + padded(length);
+	return offset + pad_length(length);
 }
 
 /* Writes the collected rows. */
@@ -279,11 +279,11 @@ static int put_dictionary(struct arrow *arrow, unsigned dictionary)
 	for (uint32_t i = 0; i <= count; i++) {
 		uint32_t offset = (uint32_t)((i < count ? texts->at.items[i] : texts->characters.used) - i);
 
-		put(arrow, &offset, sizeof(offset));
+		put_bytes(arrow, &offset, sizeof(offset));
 	}
 	put_padding(arrow, 4 * (uint64_t)(count + 1));
 	for (uint32_t i = 0; i < count; i++)
-		put(arrow, texts_at(texts, i), strlen(texts_at(texts, i)));
+		put_bytes(arrow, texts_at(texts, i), strlen(texts_at(texts, i)));
 	put_padding(arrow, characters);
 	return 0;
 }
@@ -297,7 +297,7 @@ static void put_footer(struct arrow *arrow)
 	uint32_t length;
 	size_t size;
 
-	put(arrow, end_of_stream, sizeof(end_of_stream));
+	put_bytes(arrow, end_of_stream, sizeof(end_of_stream));
 	flat_begin(flat);
 	schema = make_schema(arrow);
 	dictionaries = flat_structs(flat, arrow->dictionary_blocks, sizeof(arrow->dictionary_blocks[0]),
@@ -311,9 +311,9 @@ static void put_footer(struct arrow *arrow)
 	footer = flat_table_end(flat);
 	bytes = flat_finish(flat, footer, &size);
 	length = (uint32_t)size;
-	put(arrow, bytes, size);
-	put(arrow, &length, sizeof(length));
-	put(arrow, MAGIC, strlen(MAGIC));
+	put_bytes(arrow, bytes, size);
+	put_bytes(arrow, &length, sizeof(length));
+	put_bytes(arrow, MAGIC, strlen(MAGIC));
 }
 
 int arrow_put_end(struct arrow *arrow)

@@ -144,7 +144,7 @@ static void finish_row(struct chrome_numbers *numbers, const struct timeline *ti
 					     "\",\"pid\":%" PRIu32 ",\"tid\":%" PRIu32 ",\"ts\":", row->pid, row->tid);
 }
 
-static void add(struct chrome_numbers *numbers, const struct timeline *timeline, struct tally *used)
+static void add_numbers(struct chrome_numbers *numbers, const struct timeline *timeline, struct tally *used)
 {
 	size_t first = numbers->rows.count;
 
@@ -163,13 +163,13 @@ void chrome_numbers_make(struct chrome_numbers *numbers, const struct timeline *
 	struct tally own = {0};
 
 	numbers->gpu_process = timeline->first_on_gpu;
-	add(numbers, timeline, numbers->used ? &numbers->used->pids : &own);
+	add_numbers(numbers, timeline, numbers->used ? &numbers->used->pids : &own);
 	tally_free(&own);
 }
 
 void chrome_numbers_add(struct chrome_numbers *numbers, const struct timeline *timeline)
 {
-	add(numbers, timeline, NULL); /* processes exist from the start */
+	add_numbers(numbers, timeline, NULL); /* processes exist from the start */
 }
 
 void chrome_numbers_free(struct chrome_numbers *numbers)

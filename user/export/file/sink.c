@@ -36,7 +36,7 @@ static int write_to_file(void *context, const char *data, size_t length)
 	return write_unless(sink->fd, data, length, sink->cancel);
 }
 
-static void flush(struct sink *sink, bool last)
+static void flush_buffer(struct sink *sink, bool last)
 {
 	if (!sink->error && is_cancelled(sink->cancel))
 		sink->error = -ECANCELED;
@@ -51,7 +51,7 @@ static void flush(struct sink *sink, bool last)
 void sink_make_room(struct sink *sink, size_t bytes)
 {
 	if (sink->fd >= 0)
-		flush(sink, false);
+		flush_buffer(sink, false);
 	else
 		sink->buffer = array_reserve(sink->buffer, 1, sink->used, bytes, &sink->capacity);
 }
@@ -59,7 +59,7 @@ void sink_make_room(struct sink *sink, size_t bytes)
 int sink_close(struct sink *sink)
 {
 	if (sink->fd >= 0)
-		flush(sink, true);
+		flush_buffer(sink, true);
 	deflater_free(sink->deflater);
 	free(sink->buffer);
 	sink->buffer = NULL;

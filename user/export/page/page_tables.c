@@ -23,7 +23,7 @@ static struct texts *files_of(const struct table_writer *writer)
 	return writer->keeper;
 }
 
-static void begin(struct table_writer *writer)
+static void begin_tables(struct table_writer *writer)
 {
 	fputc('[', writer->out);
 }
@@ -152,7 +152,7 @@ static void end_table(struct table_writer *writer)
 	fputs("]}", writer->out);
 }
 
-static void end(struct table_writer *writer)
+static void end_tables(struct table_writer *writer)
 {
 	fputc(']', writer->out);
 }
@@ -160,11 +160,11 @@ static void end(struct table_writer *writer)
 static const struct table_format for_page = {
 	.name = "page",
 	.rows = ROWS_MOST,
-	.begin = begin,
+	.begin = begin_tables,
 	.begin_table = begin_table,
 	.put_row = put_row,
 	.end_table = end_table,
-	.end = end,
+	.end = end_tables,
 };
 
 typedef int tables_fn(FILE *out, struct analyses *all, const struct report_options *options);

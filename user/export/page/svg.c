@@ -136,7 +136,7 @@ static char *label_of(const struct profile *profile, const struct profile_frame 
 }
 
 /* The number of bytes that fit, without splitting a character. */
-static size_t fitting(const char *text, double width)
+static size_t count_fitting(const char *text, double width)
 {
 	size_t letters = width > LETTER ? (size_t)(width / LETTER) : 0, at = 0;
 
@@ -177,9 +177,9 @@ static void put_value(struct sink *out, const struct picture *picture, uint64_t 
 }
 
 /* As much of a label as fits; of a kernel also its end, which tells instances of a template apart. */
-static char *shortened(const char *label, double width, bool is_c)
+static char *shorten_label(const char *label, double width, bool is_c)
 {
-	size_t fits = fitting(label, width), size = 0;
+	size_t fits = count_fitting(label, width), size = 0;
 	char *text = NULL;
 	FILE *out;
 
@@ -199,7 +199,7 @@ static void put_box(struct sink *out, const struct picture *picture, uint32_t no
 	double width = width_of(picture, node), y = TOP + ROW * box->depth;
 	char *label = label_of(profile, frame);
 	bool is_c = frame->kind == STACK_FRAME_OPERATION || frame->kind == STACK_FRAME_NATIVE;
-	char *name = is_c ? kernel_label(label) : xstrdup(label), *shown = shortened(name, width - 6, is_c);
+	char *name = is_c ? kernel_label(label) : xstrdup(label), *shown = shorten_label(name, width - 6, is_c);
 
 	sink_literal(out, "<g><title>");
 	put_xml(out, label, strlen(label));
@@ -277,7 +277,7 @@ static void put_picture(struct sink *out, const struct picture *picture)
 	sink_literal(out, " by stack: ");
 	put_value(out, picture, picture->whole);
 	sink_literal(out, ", ");
-	put_xml(out, title, fitting(title, WIDTH / 2));
+	put_xml(out, title, count_fitting(title, WIDTH / 2));
 	sink_literal(out, "</text>\n");
 	put_legend(out, picture);
 	for (size_t i = 0; i < picture->profile->nodes.count; i++)

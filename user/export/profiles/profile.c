@@ -37,7 +37,7 @@ struct descent {
 	uint32_t node;
 };
 
-static void descend(void *context, const struct stack_frame *frame)
+static void enter_frame(void *context, const struct stack_frame *frame)
 {
 	struct descent *descent = context;
 	struct profile *profile = descent->profile;
@@ -76,7 +76,7 @@ static void add_stacks(struct profile *profile, const struct model *model, const
 
 		if (!is_wanted(options, row.process))
 			continue;
-		stack_row_frames(model, &row, descend, &descent);
+		stack_row_frames(model, &row, enter_frame, &descent);
 		add_value(&descent, of_gpu ? PROFILE_GPU_NS : PROFILE_LAUNCHES, row.value);
 		if (of_gpu)
 			add_value(&descent, PROFILE_OPERATIONS, row.count);
@@ -104,7 +104,7 @@ static void add_samples(struct profile *profile, const struct analyses *all, con
 
 		if (!is_wanted(options, row.process))
 			continue;
-		stack_row_frames(all->model, &row, descend, &descent);
+		stack_row_frames(all->model, &row, enter_frame, &descent);
 		add_value(&descent, PROFILE_SAMPLED_NS, row.value);
 		add_value(&descent, PROFILE_SAMPLES, row.count);
 	}
@@ -112,7 +112,7 @@ static void add_samples(struct profile *profile, const struct analyses *all, con
 
 static void descend_to(struct descent *descent, enum stack_frame_kind kind, const char *name)
 {
-	descend(descent, &(struct stack_frame){.kind = kind, .before = "", .name = name, .file = ""});
+	enter_frame(descent, &(struct stack_frame){.kind = kind, .before = "", .name = name, .file = ""});
 }
 
 /* The stack to blame, from its process on; without Python, the reason. */
@@ -122,7 +122,7 @@ static void descend_to_culprit(struct descent *descent, struct analyses *all, co
 
 	descend_to(descent, STACK_FRAME_PROCESS, all->model->processes[idle_charge_process(&all->idle, charge)].name);
 	if (place < CALLER_NO_FRAME)
-		stack_python_frames(all->model, place, descend, descent);
+		stack_python_frames(all->model, place, enter_frame, descent);
 	else
 		descend_to(descent, STACK_FRAME_NOTE, all->lines.all.items[line_of(&all->lines, place)].reason);
 }
@@ -156,8 +156,8 @@ static void add_ops(struct profile *profile, const struct analyses *all, const s
 		if (!is_wanted(options, sum->key.part[1]))
 			continue;
 		process.name = all->model->processes[sum->key.part[1]].name;
-		descend(&descent, &process);
-		stack_python_frames(all->model, sum->key.part[0], descend, &descent);
+		enter_frame(&descent, &process);
+		stack_python_frames(all->model, sum->key.part[0], enter_frame, &descent);
 		add_value(&descent, PROFILE_CPU_NS, sum->ns * 1000);
 	}
 }

@@ -91,7 +91,7 @@ static struct sums *edge_at(struct pstats *pstats, uint32_t function, uint32_t c
 	return &pstats->edge_sums.items[edge];
 }
 
-static void add(struct sums *sums, const struct weight *weight, uint64_t own_ns, bool is_inner)
+static void add_weight(struct sums *sums, const struct weight *weight, uint64_t own_ns, bool is_inner)
 {
 	sums->count += weight->count;
 	sums->own_ns += own_ns;
@@ -125,9 +125,9 @@ static void add_node(struct pstats *pstats, uint32_t index)
 		is_inner_edge |= above != node->parent && at == caller && below == function;
 		below = at;
 	}
-	add(&pstats->sums[function], &weight, weight.own_ns, is_inner);
+	add_weight(&pstats->sums[function], &weight, weight.own_ns, is_inner);
 	if (caller != PROFILE_ROOT)
-		add(edge_at(pstats, function, caller), &weight, weight.own_ns, is_inner_edge);
+		add_weight(edge_at(pstats, function, caller), &weight, weight.own_ns, is_inner_edge);
 }
 
 /* ---- marshal --------------------------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ struct open_file {
 	struct sink *sink;
 };
 
-static int fail(struct sink *sink, int error, int result)
+static int fail_sink(struct sink *sink, int error, int result)
 {
 	if (!sink->error)
 		sink->error = error;
@@ -39,7 +39,7 @@ static int file_read(sqlite3_file *file, void *data, int bytes, sqlite3_int64 of
 	int got = sqlite_vfs_read(sink->fd, data, bytes, offset);
 
 	if (got < 0)
-		return fail(sink, got, SQLITE_IOERR_READ);
+		return fail_sink(sink, got, SQLITE_IOERR_READ);
 	return got == bytes ? SQLITE_OK : SQLITE_IOERR_SHORT_READ;
 }
 
@@ -49,14 +49,14 @@ static int file_write(sqlite3_file *file, const void *data, int bytes, sqlite3_i
 	int done = 0;
 
 	if (is_cancelled(sink->cancel))
-		return fail(sink, -ECANCELED, SQLITE_IOERR_WRITE);
+		return fail_sink(sink, -ECANCELED, SQLITE_IOERR_WRITE);
 	while (done < bytes) {
 		ssize_t put = pwrite(sink->fd, (const char *)data + done, (size_t)(bytes - done), offset + done);
 
 		if (put < 0 && errno == EINTR)
 			continue;
 		if (put < 0)
-			return fail(sink, -errno, errno == ENOSPC ? SQLITE_FULL : SQLITE_IOERR_WRITE);
+			return fail_sink(sink, -errno, errno == ENOSPC ? SQLITE_FULL : SQLITE_IOERR_WRITE);
 		done += (int)put;
 	}
 	return SQLITE_OK;
@@ -66,7 +66,7 @@ static int file_truncate(sqlite3_file *file, sqlite3_int64 size)
 {
 	struct sink *sink = ((struct open_file *)file)->sink;
 
-	return ftruncate(sink->fd, size) ? fail(sink, -errno, SQLITE_IOERR_TRUNCATE) : SQLITE_OK;
+	return ftruncate(sink->fd, size) ? fail_sink(sink, -errno, SQLITE_IOERR_TRUNCATE) : SQLITE_OK;
 }
 
 static int file_size(sqlite3_file *file, sqlite3_int64 *size)
@@ -75,7 +75,7 @@ static int file_size(sqlite3_file *file, sqlite3_int64 *size)
 	struct stat stat;
 
 	if (fstat(sink->fd, &stat) < 0)
-		return fail(sink, -errno, SQLITE_IOERR_FSTAT);
+		return fail_sink(sink, -errno, SQLITE_IOERR_FSTAT);
 	*size = stat.st_size;
 	return SQLITE_OK;
 }
@@ -125,7 +125,7 @@ struct sqlite_file *sqlite_file_open(struct sink *sink, sqlite3 **handle)
 	if (sqlite_vfs_register(&file->vfs) != SQLITE_OK ||
 	    sqlite3_open_v2(NAME, &file->handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
 			    NAME) != SQLITE_OK)
-		fail(sink, -EIO, 0);
+		fail_sink(sink, -EIO, 0);
 	*handle = file->handle;
 	return file;
 }
@@ -135,7 +135,7 @@ int sqlite_file_close(struct sqlite_file *file)
 	int error;
 
 	if (sqlite3_close(file->handle) != SQLITE_OK)
-		fail(file->sink, -EIO, 0);
+		fail_sink(file->sink, -EIO, 0);
 	sqlite3_vfs_unregister(&file->vfs);
 	error = file->sink->error;
 	free(file);

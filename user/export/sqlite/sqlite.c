@@ -27,7 +27,7 @@ static int write_rows(struct database *base, struct trace *trace)
 	return 0;
 }
 
-static void run(struct database *base, const char *statement)
+static void run_statement(struct database *base, const char *statement)
 {
 	int result = base->result ? SQLITE_OK : sqlite3_exec(base->handle, statement, NULL, NULL, NULL);
 
@@ -43,10 +43,10 @@ int sqlite_write(struct sink *sink, struct trace *trace, const struct export_opt
 
 	texts_begin(&base.texts);
 	if (!error) {
-		run(&base, "PRAGMA page_size=16384; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
-			   "PRAGMA locking_mode=EXCLUSIVE; PRAGMA temp_store=MEMORY; BEGIN");
+		run_statement(&base, "PRAGMA page_size=16384; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
+				     "PRAGMA locking_mode=EXCLUSIVE; PRAGMA temp_store=MEMORY; BEGIN");
 		error = write_rows(&base, trace);
-		run(&base, "COMMIT");
+		run_statement(&base, "COMMIT");
 	}
 	for (int i = 0; i < SQLITE_TABLE_COUNT; i++)
 		sqlite3_finalize(base.inserts[i]);

@@ -57,7 +57,7 @@ static void put_box(struct answer *answer, struct answer_row *row, const struct 
 	answer->used[box->label / 8] |= (uint8_t)(1u << box->label % 8);
 }
 
-static void flush(struct answer *answer, struct answer_row *row)
+static void flush_row(struct answer *answer, struct answer_row *row)
 {
 	if (row->merged.count)
 		put_box(answer, row, &row->merged);
@@ -67,7 +67,7 @@ static void flush(struct answer *answer, struct answer_row *row)
 static void flush_all(struct answer *answer)
 {
 	for (uint32_t depth = 0; depth <= answer->deepest; depth++)
-		flush(answer, &answer->rows[depth]);
+		flush_row(answer, &answer->rows[depth]);
 }
 
 /* The column of the range that a time is in; the time before the range is one more column. */
@@ -90,7 +90,7 @@ static bool is_in_column(const struct answer_row *row, uint64_t time_ns)
 }
 
 /* Draws a slice, or the slices of a summary. */
-static void draw(struct answer *answer, uint32_t depth, const struct box *box)
+static void draw_box(struct answer *answer, uint32_t depth, const struct box *box)
 {
 	struct answer_row *row;
 	struct box *merged;
@@ -104,12 +104,12 @@ static void draw(struct answer *answer, uint32_t depth, const struct box *box)
 	row = &answer->rows[depth];
 	merged = &row->merged;
 	if (!answer->least_ns || (box->count == 1 && box->end_ns - box->start_ns >= answer->least_ns)) {
-		flush(answer, row);
+		flush_row(answer, row);
 		put_box(answer, row, box);
 		return;
 	}
 	if (merged->count && !is_in_column(row, box->start_ns))
-		flush(answer, row);
+		flush_row(answer, row);
 	if (!merged->count) {
 		if (!is_in_column(row, box->start_ns))
 			find_column(answer, row, box->start_ns);
@@ -151,11 +151,11 @@ static void draw_slices(struct answer *answer, const struct zoom_track *track, u
 
 		if (box.start_ns < answer->drawn_from_ns || box.start_ns >= answer->drawn_to_ns)
 			continue;
-		draw(answer, depth + zoom_longs_at(track, slices[i].start_ns), &box);
+		draw_box(answer, depth + zoom_longs_at(track, slices[i].start_ns), &box);
 	}
 }
 
-static bool touches(const struct answer *answer, const struct zoom_block *block)
+static bool touches_block(const struct answer *answer, const struct zoom_block *block)
 {
 	return block->end_ns >= answer->from_ns && block->first_ns < answer->to_ns &&
 	       block->end_ns >= answer->drawn_from_ns && block->first_ns < answer->drawn_to_ns;
@@ -175,7 +175,7 @@ static void draw_row(struct answer *answer, const struct zoom_track *track, cons
 	for (size_t i = 0; i < row->blocks.count; i++) {
 		const struct zoom_block *block = &row->blocks.items[i];
 
-		if (!touches(answer, block))
+		if (!touches_block(answer, block))
 			continue;
 		if (is_one_box(answer, block)) {
 			struct box box = {.start_ns = block->first_ns,
@@ -186,7 +186,7 @@ static void draw_row(struct answer *answer, const struct zoom_track *track, cons
 					  .label = block->label,
 					  .count = block->count};
 
-			draw(answer, depth + zoom_longs_at(track, block->first_ns), &box);
+			draw_box(answer, depth + zoom_longs_at(track, block->first_ns), &box);
 			continue;
 		}
 		draw_slices(answer, track, depth, slices, zoom_unpack(answer->zoom, block, slices));
@@ -236,7 +236,7 @@ static void draw_track(struct answer *answer, uint32_t index, struct sink *out, 
 	for (size_t i = 0; i < track->long_slices.count; i++) {
 		struct box box = box_of(&track->long_slices.items[i].slice);
 
-		draw(answer, track->long_slices.items[i].depth, &box);
+		draw_box(answer, track->long_slices.items[i].depth, &box);
 	}
 	flush_all(answer);
 	draw_layer(answer, track, &track->read, 0, sampled_ns);

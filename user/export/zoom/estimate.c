@@ -41,7 +41,7 @@ void zoom_expect_records(struct zoom *zoom, uint64_t from_ns, uint64_t to_ns, ui
 }
 
 /* The place whose middle is nearest. */
-static const struct zoom_place *nearest(const struct zoom *zoom, uint64_t time_ns)
+static const struct zoom_place *nearest_place(const struct zoom *zoom, uint64_t time_ns)
 {
 	const struct zoom_place *best = NULL;
 	uint64_t least = UINT64_MAX;
@@ -76,7 +76,7 @@ struct rate {
 static bool find_rate(const struct zoom *zoom, const struct zoom_row *row, uint32_t bin, struct rate *rate)
 {
 	double length = bin_length(zoom), place_length, ratio;
-	const struct zoom_place *place = nearest(zoom, bin_begin(zoom, bin) + (uint64_t)(length / 2));
+	const struct zoom_place *place = nearest_place(zoom, bin_begin(zoom, bin) + (uint64_t)(length / 2));
 	const struct zoom_summary *summary = place ? summary_of(row, place->number) : NULL;
 
 	if (!summary || zoom->density[bin] <= 0 || !place->records)

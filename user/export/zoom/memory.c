@@ -33,7 +33,7 @@ static void put_until(struct collect *collect, const struct held_memory *held, u
 					       .label = held->label});
 }
 
-static void hold(struct collect *collect, struct held_memory *held, uint64_t time_ns, uint64_t bytes)
+static void hold_bytes(struct collect *collect, struct held_memory *held, uint64_t time_ns, uint64_t bytes)
 {
 	if (time_ns < held->since_ns) /* events of different threads are not in order */
 		time_ns = held->since_ns;
@@ -46,8 +46,8 @@ void zoom_see_cuda_memory(struct collect *collect, const struct timeline_memory 
 {
 	const struct timeline_counter *counter = &collect->timeline->counters.items[memory->counter];
 
-	hold(collect, held_by(collect, OF_CUDA, counter->of_host ? TIMELINE_NONE : counter->device), memory->time_ns,
-	     memory->held_bytes);
+	hold_bytes(collect, held_by(collect, OF_CUDA, counter->of_host ? TIMELINE_NONE : counter->device),
+		   memory->time_ns, memory->held_bytes);
 }
 
 /* Only for GPUs: for the CPU PyTorch's allocator does not report the total that it has handed out. */
@@ -71,7 +71,7 @@ void zoom_see_torch_memory(struct collect *collect, const struct timeline_slice 
 		}
 	}
 	if (is_known && type != TORCH_CPU)
-		hold(collect, held_by(collect, OF_TORCH, device), slice->start_ns, bytes);
+		hold_bytes(collect, held_by(collect, OF_TORCH, device), slice->start_ns, bytes);
 }
 
 void zoom_end_memory(struct collect *collect, uint64_t end_ns)

@@ -11,8 +11,8 @@
  * Cuts a slice to the place: if it is open at the place's edges, it is known to be so only inside.  A GPU has what was
  * recorded in the place, which ran then or a little before.  False: nothing of the slice is known to be there.
  */
-static bool cut(const struct zoom *zoom, const struct zoom_place *place, const struct zoom_track *track,
-		struct zoom_slice *slice)
+static bool cut_slice(const struct zoom *zoom, const struct zoom_place *place, const struct zoom_track *track,
+		      struct zoom_slice *slice)
 {
 	uint64_t from_ns = track->on_gpu ? zoom->expected_from_ns : place->from_ns;
 	uint64_t to_ns = track->on_gpu ? zoom->expected_to_ns : place->to_ns;
@@ -44,7 +44,8 @@ static bool see_slice(void *context, const struct timeline_slice *slice)
 	uint32_t label = zoom_label_of(collect, slice);
 
 	/* this thread is the only writer, so it reads without the lock */
-	if (slice->category != TIMELINE_TORCH_MEMORY && cut(zoom, collect->place, &zoom->tracks.items[track], &kept)) {
+	if (slice->category != TIMELINE_TORCH_MEMORY &&
+	    cut_slice(zoom, collect->place, &zoom->tracks.items[track], &kept)) {
 		kept.label = label;
 		kept.number = zoom_number_of(slice);
 		zoom_wait(collect, track, &kept);

@@ -82,7 +82,7 @@ static const uint8_t *bytes_at(struct zoom_file *file, uint64_t at, uint32_t siz
 
 /* ---- blocks ----------------------------------------------------------------------------------------------------- */
 
-static void pack(struct zoom *zoom, struct zoom_row *row)
+static void pack_row(struct zoom *zoom, struct zoom_row *row)
 {
 	struct zoom_block block = {.first_ns = UINT64_MAX, .least_number = UINT64_MAX, .count = row->open_count};
 	uint64_t before = 0, number_before = 0, longest = 0;
@@ -171,7 +171,7 @@ static struct zoom_row *add_to(struct zoom *zoom, struct zoom_layer *layer, cons
 	array_push(&layer->around, slice->end_ns);
 	row->open[row->open_count++] = *slice;
 	if (row->open_count == BLOCK_SLICES)
-		pack(zoom, row);
+		pack_row(zoom, row);
 	return row;
 }
 
@@ -213,7 +213,7 @@ void zoom_end_sampled(struct zoom *zoom, struct zoom_track *track)
 		struct zoom_row *row = track->sampled.rows.items[i];
 
 		if (row->open_count)
-			pack(zoom, row);
+			pack_row(zoom, row);
 		qsort(row->blocks.items, row->blocks.count, sizeof(*row->blocks.items), by_begin);
 	}
 }

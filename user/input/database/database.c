@@ -36,7 +36,7 @@ static uint64_t size_of_header(int fd)
 }
 
 /* Disables everything that a database could run while it is read; false: this libsqlite3 cannot. */
-static bool secure(struct database *base)
+static bool restrict_database(struct database *base)
 {
 	sqlite3_db_config(base->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_db_config(base->handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
@@ -64,7 +64,7 @@ bool database_open(struct database *base, int fd)
 		return false;
 	base->size = (uint64_t)stat.st_size;
 	base->whole = size_of_header(fd);
-	if (!database_file_open(base) || !secure(base))
+	if (!database_file_open(base) || !restrict_database(base))
 		return false;
 	/* reads the declarations of the file */
 	readable =

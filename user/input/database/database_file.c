@@ -17,14 +17,14 @@ struct open_file {
 	const struct database *database;
 };
 
-static const struct database *of(sqlite3_file *file)
+static const struct database *database_of(sqlite3_file *file)
 {
 	return ((struct open_file *)file)->database;
 }
 
 static int file_read(sqlite3_file *file, void *data, int bytes, sqlite3_int64 offset)
 {
-	const struct database *base = of(file);
+	const struct database *base = database_of(file);
 	int done = sqlite_vfs_read(base->fd, data, bytes, offset);
 	uint8_t *to = data;
 
@@ -50,14 +50,14 @@ static int no_truncate(sqlite3_file *file, sqlite3_int64 size)
 
 static int file_size(sqlite3_file *file, sqlite3_int64 *size)
 {
-	const struct database *base = of(file);
+	const struct database *base = database_of(file);
 
 	*size = (sqlite3_int64)(base->whole > base->size ? base->whole : base->size);
 	return SQLITE_OK;
 }
 
 /* No one writes the file: there are no locks to take and no journals to look for. */
-static int characteristics(sqlite3_file *file)
+static int get_characteristics(sqlite3_file *file)
 {
 	(void)file;
 	return SQLITE_IOCAP_IMMUTABLE;
@@ -65,7 +65,7 @@ static int characteristics(sqlite3_file *file)
 
 static const sqlite3_io_methods methods = {
 	SQLITE_VFS_METHODS,	  .xRead = file_read,	  .xWrite = no_write,
-	.xTruncate = no_truncate, .xFileSize = file_size, .xDeviceCharacteristics = characteristics,
+	.xTruncate = no_truncate, .xFileSize = file_size, .xDeviceCharacteristics = get_characteristics,
 };
 
 /* Opens only the database itself: no journal, and nothing temporary. */

@@ -95,7 +95,7 @@ uint32_t database_small(const struct database_rows *rows, unsigned column, uint3
 }
 
 /* False: an impossible time. */
-static bool shift(const struct database_reader *reader, int64_t time_ns, uint64_t *shifted)
+static bool shift_time(const struct database_reader *reader, int64_t time_ns, uint64_t *shifted)
 {
 	if (time_ns < -reader->zero_ns || time_ns > NS_MAX)
 		return false;
@@ -106,7 +106,7 @@ static bool shift(const struct database_reader *reader, int64_t time_ns, uint64_
 bool database_moment(const struct database_reader *reader, const struct database_rows *rows, unsigned column,
 		     struct row *row)
 {
-	if (!shift(reader, database_number(rows, column, DATABASE_NONE), &row->start_ns))
+	if (!shift_time(reader, database_number(rows, column, DATABASE_NONE), &row->start_ns))
 		return false;
 	row->end_ns = row->start_ns;
 	return true;
@@ -117,10 +117,10 @@ bool database_span(struct database_reader *reader, const struct database_rows *r
 {
 	int64_t end_ns = database_number(rows, end, DATABASE_NONE);
 
-	if (shift(reader, database_number(rows, start, DATABASE_NONE), &row->start_ns)) {
+	if (shift_time(reader, database_number(rows, start, DATABASE_NONE), &row->start_ns)) {
 		row->end_ns = row->start_ns;
 		*ended = end_ns != DATABASE_NONE;
-		if (!*ended || (shift(reader, end_ns, &row->end_ns) && row->end_ns >= row->start_ns))
+		if (!*ended || (shift_time(reader, end_ns, &row->end_ns) && row->end_ns >= row->start_ns))
 			return true;
 	}
 	reader->file->bad[BAD_TIME]++;

@@ -36,7 +36,7 @@ struct domains {
 	ARRAY(uint32_t) names; /* texts; the first is the default domain's */
 };
 
-static uint32_t label(struct database_reader *reader, struct database_rows *rows)
+static uint32_t read_label(struct database_reader *reader, struct database_rows *rows)
 {
 	struct text text = database_text(rows, RANGE_TEXT);
 
@@ -63,7 +63,7 @@ static void read_domains(struct database_reader *reader, struct domains *domains
 		if (*index != NONE)
 			continue;
 		*index = (uint32_t)domains->names.count;
-		array_push(&domains->names, label(reader, &rows));
+		array_push(&domains->names, read_label(reader, &rows));
 	}
 	database_end(&rows);
 }
@@ -98,7 +98,7 @@ void nsys_read_ranges(struct database_reader *reader)
 		if (!database_span(reader, &rows, RANGE_START, RANGE_END, &range.row, &ended) ||
 		    !database_thread(reader, &range.row))
 			continue;
-		range.row.text = label(reader, &rows);
+		range.row.text = read_label(reader, &rows);
 		range.domain = (uint16_t)domain_of(&domains, range.row.pid, database_number(&rows, RANGE_DOMAIN, 0));
 		range.named = domains.names.items[range.domain];
 		range.what = (uint8_t)(type == NVTX_MARK       ? ROW_RANGE_MARK

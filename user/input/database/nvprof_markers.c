@@ -110,7 +110,7 @@ static bool find_thread(struct markers *markers, struct row *row)
 	return true;
 }
 
-static void begin(struct markers *markers, const struct row_range *range)
+static void begin_range(struct markers *markers, const struct row_range *range)
 {
 	uint64_t at = rows_add(&markers->reader->file->rows, &range->row, sizeof(*range));
 	struct open_marker *open = &markers->open[range->id & (OPEN_MARKERS - 1)];
@@ -165,7 +165,7 @@ static void read_marker(struct markers *markers, int64_t flags)
 	range.row.text = database_string_text(reader, database_number(&markers->rows, MARKER_NAME, DATABASE_NONE));
 	read_domain(markers, &range);
 	if (range.what == ROW_RANGE_START)
-		begin(markers, &range);
+		begin_range(markers, &range);
 	else
 		rows_add(&reader->file->rows, &range.row, sizeof(range));
 }

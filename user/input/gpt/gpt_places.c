@@ -108,14 +108,14 @@ static size_t find_at(const struct gpt_places *places, uint64_t time_ns)
 	return count;
 }
 
-static void choose(struct gpt_places *places, size_t index)
+static void choose_place(struct gpt_places *places, size_t index)
 {
 	places->list.items[index].is_chosen = true;
 	array_push(&places->chosen, (uint32_t)index);
 }
 
 /* 1/2, 1/4, 3/4, 1/8, 3/8 and so on: each is in the middle of a widest gap. */
-static double spread(uint32_t number)
+static double spread_number(uint32_t number)
 {
 	double part = 0, bit = 0.5;
 
@@ -141,7 +141,7 @@ struct known {
 	uint32_t pids[PIDS], pid_count;
 };
 
-static bool knows(const struct known *known, uint32_t pid)
+static bool knows_process(const struct known *known, uint32_t pid)
 {
 	if (known->pid_count == PIDS)
 		return true;
@@ -161,7 +161,7 @@ static bool add_known(struct known *known, const struct gpt_places *places, cons
 	for (uint32_t i = 0; i < place->pids; i++) {
 		uint32_t pid = places->pids.items[place->first_pid + i];
 
-		if (knows(known, pid))
+		if (knows_process(known, pid))
 			continue;
 		known->pids[known->pid_count++] = pid;
 		is_new = true;
@@ -178,7 +178,7 @@ static void choose_others(struct gpt_places *places)
 		add_known(&known, places, &places->list.items[places->chosen.items[i]]);
 	for (size_t i = 0; i < places->list.count && others < OTHERS; i++)
 		if (is_free(&places->list.items[i]) && add_known(&known, places, &places->list.items[i])) {
-			choose(places, i);
+			choose_place(places, i);
 			others++;
 		}
 }
@@ -194,11 +194,11 @@ void gpt_places_choose(struct gpt_places *places, uint64_t most_bytes)
 			choose_others(places);
 			places->first = (uint32_t)places->chosen.count;
 		}
-		index = find_at(places, from_ns + (uint64_t)(spread(number) * (double)(end_ns - from_ns)));
+		index = find_at(places, from_ns + (uint64_t)(spread_number(number) * (double)(end_ns - from_ns)));
 		if (index == places->list.count || (number >= FIRST && bytes >= most_bytes))
 			break;
 		bytes += places->list.items[index].bytes;
-		choose(places, index);
+		choose_place(places, index);
 	}
 	if (!places->first)
 		places->first = (uint32_t)places->chosen.count;

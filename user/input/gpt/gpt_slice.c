@@ -46,12 +46,12 @@ bool gpt_find_span(int fd, struct gpt_span *span)
 	return found;
 }
 
-static uint64_t before(uint64_t ns, uint64_t by_ns)
+static uint64_t subtract_ns(uint64_t ns, uint64_t by_ns)
 {
 	return ns > by_ns ? ns - by_ns : 0;
 }
 
-static uint64_t after(uint64_t ns, uint64_t by_ns)
+static uint64_t add_ns(uint64_t ns, uint64_t by_ns)
 {
 	return ns < UINT64_MAX - by_ns ? ns + by_ns : UINT64_MAX;
 }
@@ -59,8 +59,8 @@ static uint64_t after(uint64_t ns, uint64_t by_ns)
 struct log_restriction gpt_restrict(const struct gpt_span *span, uint64_t from_ns, uint64_t to_ns, const uint32_t *pids,
 				    uint32_t pid_count)
 {
-	struct log_restriction wanted = {.from_ns = before(from_ns, AROUND_NS),
-					 .to_ns = after(to_ns, AROUND_NS),
+	struct log_restriction wanted = {.from_ns = subtract_ns(from_ns, AROUND_NS),
+					 .to_ns = add_ns(to_ns, AROUND_NS),
 					 .pids = pids,
 					 .pid_count = pid_count,
 					 .always = always,

@@ -14,14 +14,14 @@ struct gpt_source {
 	bool begun; /* something has been read from it */
 };
 
-static struct gpt_source *of(const struct trace_source *source)
+static struct gpt_source *source_of(const struct trace_source *source)
 {
 	return (struct gpt_source *)((char *)source - offsetof(struct gpt_source, source));
 }
 
-static int restart(struct trace_source *source, uint64_t most_bytes)
+static int restart_source(struct trace_source *source, uint64_t most_bytes)
 {
-	struct gpt_source *log = of(source);
+	struct gpt_source *log = source_of(source);
 
 	source->error = log->begun ? log_reader_again(&log->reader) : 0;
 	log->begun = true;
@@ -32,17 +32,17 @@ static int restart(struct trace_source *source, uint64_t most_bytes)
 
 static void feed_begin(struct trace_source *source, struct builder *builder)
 {
-	gpt_feed_begin(builder, &of(source)->reader);
+	gpt_feed_begin(builder, &source_of(source)->reader);
 }
 
 static void feed_end(struct trace_source *source, struct builder *builder)
 {
-	gpt_feed_end(builder, &of(source)->reader);
+	gpt_feed_end(builder, &source_of(source)->reader);
 }
 
 static bool feed_next(struct trace_source *source, struct builder *builder)
 {
-	struct log_reader *reader = &of(source)->reader;
+	struct log_reader *reader = &source_of(source)->reader;
 	const struct gpt_record *record = log_reader_next(reader);
 
 	if (!record) {
@@ -56,19 +56,19 @@ static bool feed_next(struct trace_source *source, struct builder *builder)
 
 static bool is_longer(const struct trace_source *source)
 {
-	const struct log_reader *reader = &of(source)->reader;
+	const struct log_reader *reader = &source_of(source)->reader;
 
 	return reader->too_long && log_reader_can_again(reader);
 }
 
 static void close_source(struct trace_source *source)
 {
-	log_reader_close(&of(source)->reader);
-	free(of(source));
+	log_reader_close(&source_of(source)->reader);
+	free(source_of(source));
 }
 
 static const struct trace_source_kind gpt_source = {
-	.restart = restart,
+	.restart = restart_source,
 	.feed_begin = feed_begin,
 	.feed_end = feed_end,
 	.feed_next = feed_next,

@@ -23,7 +23,7 @@ struct reader {
 	uint64_t events;
 };
 
-static uint32_t keep(struct reader *reader, const struct json_text *text)
+static uint32_t keep_text(struct reader *reader, const struct json_text *text)
 {
 	reader->reading.scratch.count = 0;
 	json_unescape(&reader->reading.scratch, text);
@@ -54,7 +54,7 @@ static bool read_device(struct reader *reader, struct foreign_device *found)
 		if (JSON_IS(&key, "name") && json_peek(json) == '"') {
 			read = json_string(json, &name);
 			if (read)
-				found->name = keep(reader, &name);
+				found->name = keep_text(reader, &name);
 		} else if (JSON_IS(&key, "totalGlobalMem")) {
 			read = json_number(json, 0, 0, &bytes);
 			device->memory_bytes = read && bytes > 0 ? (uint64_t)bytes : 0;
@@ -147,7 +147,7 @@ static bool read_beside(struct reader *reader, const struct json_text *key)
 	if (JSON_IS(key, "host_name") && json_peek(json) == '"') {
 		if (!json_string(json, &text))
 			return false;
-		reader->file->host = keep(reader, &text);
+		reader->file->host = keep_text(reader, &text);
 		return true;
 	}
 	if (JSON_IS(key, "schema") && json_peek(json) == '"') {

@@ -35,7 +35,7 @@ static void put_number(text_buffer *out, int64_t value)
 	text_append(out, digits, (size_t)size);
 }
 
-static int64_t number(const struct kineto_event *event, enum kineto_number which, int64_t unknown)
+static int64_t number_of(const struct kineto_event *event, enum kineto_number which, int64_t unknown)
 {
 	return event->numbers[which] == KINETO_NO_NUMBER ? unknown : event->numbers[which];
 }
@@ -44,14 +44,14 @@ uint32_t kineto_collective(struct foreign_file *file, const struct kineto_event 
 {
 	const struct json_text *dtype = &event->collective[KINETO_COLLECTIVE_DTYPE];
 	const int64_t numbers[] = {
-		number(event, KINETO_IN_ELEMENTS, 0),
-		number(event, KINETO_OUT_ELEMENTS, 0),
+		number_of(event, KINETO_IN_ELEMENTS, 0),
+		number_of(event, KINETO_OUT_ELEMENTS, 0),
 		dtype->size ? collective_dtype_number(dtype->bytes, dtype->size) : -1,
-		number(event, KINETO_RANK, -1),
-		number(event, KINETO_GROUP_SIZE, 0),
-		number(event, KINETO_RANK_START, -1),
-		number(event, KINETO_RANK_STRIDE, -1),
-		number(event, KINETO_SOURCE_RANK, number(event, KINETO_TARGET_RANK, -1)),
+		number_of(event, KINETO_RANK, -1),
+		number_of(event, KINETO_GROUP_SIZE, 0),
+		number_of(event, KINETO_RANK_START, -1),
+		number_of(event, KINETO_RANK_STRIDE, -1),
+		number_of(event, KINETO_SOURCE_RANK, number_of(event, KINETO_TARGET_RANK, -1)),
 		-1, /* point to point */
 		event->async,
 	};

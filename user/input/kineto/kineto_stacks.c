@@ -40,7 +40,7 @@ static bool is_gap(struct text text, uint32_t *missing)
 	return *missing > 0;
 }
 
-static struct foreign_code named(struct foreign_file *file, const struct python_name *name)
+static struct foreign_code code_named(struct foreign_file *file, const struct python_name *name)
 {
 	return (struct foreign_code){.function = rows_text(&file->rows, name->function.bytes, name->function.size),
 				     .file = rows_text(&file->rows, name->file.bytes, name->file.size)};
@@ -67,7 +67,7 @@ void kineto_stacks_note(struct kineto_stacks *stacks, struct foreign_file *file,
 	name = python_name_read(file->rows.texts.items[text]);
 	if (!name.has_file || !name.line)
 		return;
-	code = named(file, &name);
+	code = code_named(file, &name);
 	first = lookup_put(&stacks->firsts, epoch_of(&code), code.file, name.line);
 	if (*first != name.line)
 		*first = NONE;
@@ -85,7 +85,7 @@ void kineto_stacks_finish(struct kineto_stacks *stacks, struct foreign_file *fil
 
 static uint32_t code_of(struct kineto_stacks *stacks, struct foreign_file *file, const struct python_name *name)
 {
-	struct foreign_code code = named(file, name);
+	struct foreign_code code = code_named(file, name);
 	uint32_t *index = lookup_put(&stacks->codes, epoch_of(&code), code.file, (uint32_t)file->codes.count);
 
 	if (*index == file->codes.count)

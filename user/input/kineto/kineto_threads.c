@@ -50,7 +50,7 @@ static struct kineto_forwards *process_of(struct kineto_threads *threads, uint32
 	return &threads->processes.items[*index];
 }
 
-static void prepare(struct kineto_threads *threads)
+static void make_room(struct kineto_threads *threads)
 {
 	if (threads->arrows)
 		return;
@@ -59,7 +59,7 @@ static void prepare(struct kineto_threads *threads)
 }
 
 /* Sets PyTorch's number of a thread; the first one stays. */
-static void feed(struct foreign_file *file, uint32_t pid, uint32_t tid, uint32_t number)
+static void set_torch_thread(struct foreign_file *file, uint32_t pid, uint32_t tid, uint32_t number)
 {
 	lookup_put(&file->torch_threads, foreign_epoch(pid), tid, number);
 }
@@ -86,11 +86,11 @@ static struct kineto_backward *backward_at(struct kineto_threads *threads, const
 }
 
 /* Ids are per process: another process may use the same ones. */
-static void join(struct kineto_threads *threads, struct foreign_file *file, const struct kineto_arrow *arrow)
+static void join_arrow(struct kineto_threads *threads, struct foreign_file *file, const struct kineto_arrow *arrow)
 {
 	if (!arrow->from_tid || !arrow->forward_thread || arrow->from_pid != arrow->to_pid)
 		return;
-	feed(file, arrow->from_pid, arrow->from_tid, arrow->forward_thread);
+	set_torch_thread(file, arrow->from_pid, arrow->from_tid, arrow->forward_thread);
 	process_of(threads, arrow->from_pid)->by_arrow = true;
 }
 
@@ -113,7 +113,7 @@ void kineto_threads_op(struct kineto_threads *threads, struct foreign_file *file
 		return;
 	}
 	note_only(&process_of(threads, at.pid)->forward_thread, (uint32_t)forward_thread);
-	prepare(threads);
+	make_room(threads);
 	backward = backward_at(threads, file, at);
 	backward->forward_thread = (uint32_t)forward_thread;
 	if (!backward->has_arrow)
@@ -121,7 +121,7 @@ void kineto_threads_op(struct kineto_threads *threads, struct foreign_file *file
 	arrow = arrow_of(threads, backward->arrow);
 	arrow->to_pid = at.pid;
 	arrow->forward_thread = backward->forward_thread;
-	join(threads, file, arrow);
+	join_arrow(threads, file, arrow);
 }
 
 void kineto_threads_begin_arrow(struct kineto_threads *threads, struct foreign_file *file, struct kineto_moment at,
@@ -129,11 +129,11 @@ void kineto_threads_begin_arrow(struct kineto_threads *threads, struct foreign_f
 {
 	struct kineto_arrow *arrow;
 
-	prepare(threads);
+	make_room(threads);
 	arrow = arrow_of(threads, id);
 	arrow->from_pid = at.pid;
 	arrow->from_tid = at.tid;
-	join(threads, file, arrow);
+	join_arrow(threads, file, arrow);
 }
 
 void kineto_threads_end_arrow(struct kineto_threads *threads, struct foreign_file *file, struct kineto_moment at,
@@ -142,7 +142,7 @@ void kineto_threads_end_arrow(struct kineto_threads *threads, struct foreign_fil
 	struct kineto_backward *backward;
 	struct kineto_arrow *arrow;
 
-	prepare(threads);
+	make_room(threads);
 	backward = backward_at(threads, file, at);
 	backward->arrow = id;
 	backward->has_arrow = true;
@@ -151,7 +151,7 @@ void kineto_threads_end_arrow(struct kineto_threads *threads, struct foreign_fil
 	arrow = arrow_of(threads, id);
 	arrow->to_pid = at.pid;
 	arrow->forward_thread = backward->forward_thread;
-	join(threads, file, arrow);
+	join_arrow(threads, file, arrow);
 }
 
 void kineto_threads_finish(struct kineto_threads *threads, struct foreign_file *file)
@@ -161,6 +161,6 @@ void kineto_threads_finish(struct kineto_threads *threads, struct foreign_file *
 
 		if (!process->by_arrow && process->tid && process->tid != SEVERAL && process->forward_thread &&
 		    process->forward_thread != SEVERAL)
-			feed(file, process->pid, process->tid, process->forward_thread);
+			set_torch_thread(file, process->pid, process->tid, process->forward_thread);
 	}
 }

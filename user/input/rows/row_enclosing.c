@@ -33,7 +33,7 @@ struct row_enclosing {
 	ARRAY(struct label) labels;
 };
 
-static void reset(struct row_enclosing *enclosing)
+static void reset_enclosing(struct row_enclosing *enclosing)
 {
 	for (size_t i = 0; i < enclosing->threads.count; i++)
 		array_free(&enclosing->threads.items[i].all);
@@ -46,7 +46,7 @@ static void reset(struct row_enclosing *enclosing)
 	lookup_free(&enclosing->same_label);
 }
 
-static void init(struct row_enclosing *enclosing)
+static void init_enclosing(struct row_enclosing *enclosing)
 {
 	uint64_t seed = enclosing->file->rows.seed;
 
@@ -63,14 +63,14 @@ struct row_enclosing *row_enclosing_new(const struct foreign_file *file)
 		return NULL;
 	enclosing = xcalloc(1, sizeof(*enclosing));
 	enclosing->file = file;
-	init(enclosing);
+	init_enclosing(enclosing);
 	return enclosing;
 }
 
 void row_enclosing_free(struct row_enclosing *enclosing)
 {
 	if (enclosing)
-		reset(enclosing);
+		reset_enclosing(enclosing);
 	free(enclosing);
 }
 
@@ -78,8 +78,8 @@ void row_enclosing_begin(struct row_enclosing *enclosing)
 {
 	if (!enclosing)
 		return;
-	reset(enclosing);
-	init(enclosing);
+	reset_enclosing(enclosing);
+	init_enclosing(enclosing);
 }
 
 /* ---- labels ------------------------------------------------------------------------------------------------------ */
@@ -151,7 +151,7 @@ static void remove_ended(struct open_in_thread *thread, uint64_t time_ns)
 	thread->all.count = kept;
 }
 
-static void add(struct row_enclosing *enclosing, const struct row *row, uint64_t end_ns, uint32_t label)
+static void add_row(struct row_enclosing *enclosing, const struct row *row, uint64_t end_ns, uint32_t label)
 {
 	struct open_in_thread *thread = find_thread(enclosing, row);
 
@@ -166,7 +166,7 @@ void row_enclosing_add_range(struct row_enclosing *enclosing, const struct row_r
 
 	if (!enclosing || (range->what != ROW_RANGE_PUSH && range->what != ROW_RANGE_WHOLE) || range->unfinished)
 		return;
-	add(enclosing, &range->row, end_ns, label_of(enclosing, false, range->row.text, range->named));
+	add_row(enclosing, &range->row, end_ns, label_of(enclosing, false, range->row.text, range->named));
 }
 
 /* torch.profiler's mark of a step, which is no place in the program. */
@@ -182,7 +182,7 @@ static bool is_step(const struct row_enclosing *enclosing, uint32_t text)
 void row_enclosing_add_op(struct row_enclosing *enclosing, const struct row_op *op)
 {
 	if (enclosing && !op->unfinished && !is_step(enclosing, op->row.text))
-		add(enclosing, &op->row, op->row.end_ns, label_of(enclosing, true, op->row.text, ROW_NO_TEXT));
+		add_row(enclosing, &op->row, op->row.end_ns, label_of(enclosing, true, op->row.text, ROW_NO_TEXT));
 }
 
 struct new_enclosing *row_enclosing_find(struct row_enclosing *enclosing, const struct row *row)

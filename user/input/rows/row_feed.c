@@ -275,7 +275,7 @@ static bool feed_pause(struct row_feed *feed, struct builder *builder, const str
 				: builder_begin_gc(builder, &at, pause->generation);
 }
 
-static const struct row *delay(struct row_feed *feed, const struct row *row, uint64_t delay_ns)
+static const struct row *delay_row(struct row_feed *feed, const struct row *row, uint64_t delay_ns)
 {
 	struct row *later = (struct row *)(void *)feed->later;
 
@@ -292,7 +292,7 @@ void row_feed_row(struct row_feed *feed, struct builder *builder, const struct r
 	bool sense = true;
 
 	if (delay_of(feed->file))
-		row = delay(feed, row, delay_of(feed->file));
+		row = delay_row(feed, row, delay_of(feed->file));
 	builder_see_time(builder, row->start_ns);
 	switch ((enum row_kind)row->kind) {
 	case ROW_FUNCTION:

@@ -58,8 +58,8 @@ static uint64_t stack_of_op(struct row_feed *feed, struct builder *builder, cons
 }
 
 /* Adds a sampled stack; returns its number, 0: no stack. */
-static uint64_t take(struct row_feed *feed, struct builder *builder, const struct row *row, enum gpt_stack_of what,
-		     uint64_t stack)
+static uint64_t add_sampled_stack(struct row_feed *feed, struct builder *builder, const struct row *row,
+				  enum gpt_stack_of what, uint64_t stack)
 {
 	struct new_sampled_stack sampled = {.time_ns = row->start_ns, .stack = stack, .what = what};
 
@@ -141,7 +141,7 @@ void row_feed_op(struct row_feed *feed, struct builder *builder, const struct ro
 		row_feed_put_text(feed, builder, program, op->collective, GIVEN_OP);
 	}
 	event.inputs = inputs_key(feed, builder, program, op->inputs);
-	event.stack = take(feed, builder, row, GPT_STACK_OF_OP, stack);
+	event.stack = add_sampled_stack(feed, builder, row, GPT_STACK_OF_OP, stack);
 	if (!builder_add_agent_op(builder, &sender, &event))
 		builder_count_bad(builder, BAD_VALUE, 1);
 }
@@ -213,7 +213,7 @@ bool row_feed_memory(struct row_feed *feed, struct builder *builder, const struc
 	stack = stack_of(feed, builder, &memory->row, memory->stack);
 	if (!stack)
 		stack = row_stacks_backward(feed->stacks, builder, &memory->row);
-	event.stack = take(feed, builder, &memory->row, GPT_STACK_OF_MEMORY, stack);
+	event.stack = add_sampled_stack(feed, builder, &memory->row, GPT_STACK_OF_MEMORY, stack);
 	sender = row_feed_sender(row_feed_image(feed, builder, memory->row.pid));
 	return builder_add_agent_torch_memory(builder, &sender, &event);
 }

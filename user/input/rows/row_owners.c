@@ -124,7 +124,7 @@ struct wanted {
 	bool is_wait;
 };
 
-static bool fits(const struct recent_call *call, const struct wanted *wanted)
+static bool fits_call(const struct recent_call *call, const struct wanted *wanted)
 {
 	if (!call)
 		return false;
@@ -139,7 +139,7 @@ static struct candidates candidates_for(const struct row_owners *owners, const s
 	for (size_t i = 0; i < owners->processes.count; i++) {
 		const struct owner *owner = &owners->processes.items[i];
 
-		if (!fits(call_of(owner, wanted->corr), wanted))
+		if (!fits_call(call_of(owner, wanted->corr), wanted))
 			continue;
 		found.count++;
 		found.last = owner;
@@ -168,7 +168,7 @@ static const struct owner *latest_of(const struct row_owners *owners, uint32_t c
 }
 
 /* NULL: it is not known, or *is_sure is false. */
-static const struct owner *choose(const struct row_owners *owners, const struct wanted *wanted, bool *is_sure)
+static const struct owner *choose_owner(const struct row_owners *owners, const struct wanted *wanted, bool *is_sure)
 {
 	struct candidates found = candidates_for(owners, wanted);
 
@@ -202,7 +202,7 @@ uint32_t row_owners_find(const struct row_owners *owners, const struct row_sync 
 	/* a wait may begin in the very microsecond of its call, so other calls do not rule that one out */
 	if (of_device && *of_device != SEVERAL && owners->file->is_mixed)
 		return *of_device;
-	owner = choose(owners, &wanted, is_sure);
+	owner = choose_owner(owners, &wanted, is_sure);
 	return owner ? owner->pid : latest_pid(owners, sync->row.corr);
 }
 
@@ -215,7 +215,7 @@ uint32_t row_owners_take(struct row_owners *owners, const struct row_gpu *gpu, b
 	*is_sure = true;
 	if (!owners)
 		return 0;
-	owner = choose(owners, &wanted, is_sure);
+	owner = choose_owner(owners, &wanted, is_sure);
 	if (!owner)
 		return latest_pid(owners, gpu->row.corr);
 	if (owners->collects)

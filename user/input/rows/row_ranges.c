@@ -56,7 +56,7 @@ struct row_ranges *row_ranges_new(const struct foreign_file *file)
 	return ranges;
 }
 
-static void reset(struct row_ranges *ranges)
+static void reset_ranges(struct row_ranges *ranges)
 {
 	for (size_t i = 0; i < ranges->tracks.count; i++)
 		array_free(&ranges->tracks.items[i].ends);
@@ -66,14 +66,14 @@ static void reset(struct row_ranges *ranges)
 
 void row_ranges_free(struct row_ranges *ranges)
 {
-	reset(ranges);
+	reset_ranges(ranges);
 	free(ranges->names);
 	free(ranges);
 }
 
 void row_ranges_begin(struct row_ranges *ranges)
 {
-	reset(ranges);
+	reset_ranges(ranges);
 	memset(ranges->names, 0xff, ranges->file->rows.texts.count * sizeof(*ranges->names));
 	lookup_init(&ranges->track_lookup, ranges->file->rows.seed);
 }
@@ -89,8 +89,8 @@ static struct track *find_track(struct row_ranges *ranges, const struct row_rang
 }
 
 /* Pops the ranges that are over by then. */
-static bool pop(struct track *track, struct builder *builder, struct process_image program, struct new_range event,
-		uint64_t time_ns)
+static bool pop_ended(struct track *track, struct builder *builder, struct process_image program,
+		      struct new_range event, uint64_t time_ns)
 {
 	bool sense = true;
 
@@ -101,11 +101,11 @@ static bool pop(struct track *track, struct builder *builder, struct process_ima
 	return sense;
 }
 
-static bool push(struct track *track, struct builder *builder, struct process_image program,
-		 const struct row_range *range, const struct new_range *event)
+static bool push_range(struct track *track, struct builder *builder, struct process_image program,
+		       const struct row_range *range, const struct new_range *event)
 {
 	uint64_t end_ns = range->unfinished ? UINT64_MAX : range->row.end_ns;
-	bool sense = pop(track, builder, program, *event, range->row.start_ns);
+	bool sense = pop_ended(track, builder, program, *event, range->row.start_ns);
 
 	if (track->ends.count >= OPEN_MAX)
 		return false;
@@ -141,9 +141,9 @@ bool row_ranges_feed(struct row_ranges *ranges, struct builder *builder, const s
 	case ROW_RANGE_MARK:
 		return builder_mark_range(builder, program, &event);
 	case ROW_RANGE_PUSH:
-		return push(find_track(ranges, range), builder, program, range, &event);
+		return push_range(find_track(ranges, range), builder, program, range, &event);
 	case ROW_RANGE_POP:
-		return pop(find_track(ranges, range), builder, program, event, range->row.start_ns);
+		return pop_ended(find_track(ranges, range), builder, program, event, range->row.start_ns);
 	case ROW_RANGE_START:
 		return builder_start_range(builder, program, &event);
 	case ROW_RANGE_END:

@@ -35,14 +35,14 @@ struct row_stacks {
 	struct lookup stacks;	 /* (pid + 1, key) already passed on */
 };
 
-static void init(struct row_stacks *stacks)
+static void init_stacks(struct row_stacks *stacks)
 {
 	lookup_init(&stacks->thread_lookup, stacks->file->rows.seed);
 	lookup_init(&stacks->codes, stacks->file->rows.seed);
 	lookup_init(&stacks->stacks, stacks->file->rows.seed);
 }
 
-static void reset(struct row_stacks *stacks)
+static void reset_stacks(struct row_stacks *stacks)
 {
 	for (size_t i = 0; i < stacks->threads.count; i++)
 		array_free(&stacks->threads.items[i].open);
@@ -58,20 +58,20 @@ struct row_stacks *row_stacks_new(const struct foreign_file *file)
 	struct row_stacks *stacks = xcalloc(1, sizeof(*stacks));
 
 	stacks->file = file;
-	init(stacks);
+	init_stacks(stacks);
 	return stacks;
 }
 
 void row_stacks_free(struct row_stacks *stacks)
 {
-	reset(stacks);
+	reset_stacks(stacks);
 	free(stacks);
 }
 
 void row_stacks_begin(struct row_stacks *stacks)
 {
-	reset(stacks);
-	init(stacks);
+	reset_stacks(stacks);
+	init_stacks(stacks);
 }
 
 static struct row_thread *find_thread(struct row_stacks *stacks, const struct row *row, bool make)
@@ -122,7 +122,7 @@ static void feed_code(struct row_stacks *stacks, struct builder *builder, uint32
 
 /* ---- open functions ---------------------------------------------------------------------------------------------- */
 
-static struct python_moment moment(const struct row_thread *thread, size_t depth, uint64_t time_ns)
+static struct python_moment moment_of(const struct row_thread *thread, size_t depth, uint64_t time_ns)
 {
 	return (struct python_moment){
 		.time_ns = time_ns, .frame = OUTERMOST - depth, .pid = thread->pid, .tid = thread->tid};
@@ -139,7 +139,7 @@ static void remove_caller(struct row_stacks *stacks, const struct row_thread *th
 }
 
 /* Leaves the functions that are over by then. */
-static void leave(struct row_stacks *stacks, struct row_thread *thread, struct builder *builder, uint64_t time_ns)
+static void leave_ended(struct row_stacks *stacks, struct row_thread *thread, struct builder *builder, uint64_t time_ns)
 {
 	while (thread->open.count && thread->open.items[thread->open.count - 1].end_ns <= time_ns) {
 		struct python_moment at;
@@ -147,7 +147,7 @@ static void leave(struct row_stacks *stacks, struct row_thread *thread, struct b
 		thread->open.count--;
 		if (thread->open.items[thread->open.count].is_backward && !--thread->backwards)
 			remove_caller(stacks, thread);
-		at = moment(thread, thread->open.count, thread->open.items[thread->open.count].end_ns);
+		at = moment_of(thread, thread->open.count, thread->open.items[thread->open.count].end_ns);
 		builder_wait(builder);
 		builder_leave_function(builder, &at);
 		thread->key = 0;
@@ -165,7 +165,7 @@ void row_stacks_enter(struct row_stacks *stacks, struct builder *builder, const 
 				     .is_backward = function->is_backward};
 	struct python_moment at;
 
-	leave(stacks, thread, builder, row->start_ns);
+	leave_ended(stacks, thread, builder, row->start_ns);
 	if (thread->open.count >= OPEN_MAX) {
 		builder_count_bad(builder, BAD_ROOM, 1);
 		return;
@@ -174,7 +174,7 @@ void row_stacks_enter(struct row_stacks *stacks, struct builder *builder, const 
 	if (thread->open.count && open.end_ns > thread->open.items[thread->open.count - 1].end_ns)
 		open.end_ns = thread->open.items[thread->open.count - 1].end_ns;
 	feed_code(stacks, builder, row->pid, row->text);
-	at = moment(thread, thread->open.count, row->start_ns);
+	at = moment_of(thread, thread->open.count, row->start_ns);
 	builder_wait(builder);
 	if (!builder_enter_function(builder, &at, code_key(row->text)))
 		builder_count_bad(builder, BAD_VALUE, 1);
@@ -189,13 +189,13 @@ void row_stacks_leave(struct row_stacks *stacks, struct builder *builder, const 
 	struct row_thread *thread = find_thread(stacks, row, false);
 
 	if (thread)
-		leave(stacks, thread, builder, row->start_ns);
+		leave_ended(stacks, thread, builder, row->start_ns);
 }
 
 void row_stacks_end(struct row_stacks *stacks, struct builder *builder, uint64_t end_ns)
 {
 	for (size_t i = 0; i < stacks->threads.count; i++)
-		leave(stacks, &stacks->threads.items[i], builder, end_ns);
+		leave_ended(stacks, &stacks->threads.items[i], builder, end_ns);
 }
 
 /* ---- stacks ------------------------------------------------------------------------------------------------------ */
@@ -258,7 +258,7 @@ uint64_t row_stacks_find(struct row_stacks *stacks, struct builder *builder, con
 
 	if (!thread)
 		return 0;
-	leave(stacks, thread, builder, row->start_ns);
+	leave_ended(stacks, thread, builder, row->start_ns);
 	return stack_of(stacks, builder, thread);
 }
 
@@ -269,7 +269,7 @@ uint64_t row_stacks_around(struct row_stacks *stacks, struct builder *builder, c
 
 	if (!thread)
 		return 0;
-	leave(stacks, thread, builder, row->start_ns);
+	leave_ended(stacks, thread, builder, row->start_ns);
 	for (count = thread->open.count; count && thread->open.items[count - 1].end_ns < row->end_ns; count--)
 		;
 	return count == thread->open.count ? stack_of(stacks, builder, thread)
@@ -285,7 +285,7 @@ uint64_t row_stacks_backward(struct row_stacks *stacks, struct builder *builder,
 	if (!place || !file->threads.items[*place].has_nodes)
 		return 0;
 	for (size_t i = stacks->callers.count; i-- > 0;)
-		leave(stacks, &stacks->threads.items[stacks->callers.items[i]], builder, row->start_ns);
+		leave_ended(stacks, &stacks->threads.items[stacks->callers.items[i]], builder, row->start_ns);
 	for (size_t i = 0; i < stacks->callers.count; i++) {
 		struct row_thread *thread = &stacks->threads.items[stacks->callers.items[i]];
 

@@ -247,7 +247,7 @@ static const struct row *first_of(const struct row_run *run)
 }
 
 /* Gets a whole row into the buffer; false: the run is over, or an error. */
-static bool fill(struct rows *rows, struct row_run *run)
+static bool fill_buffer(struct rows *rows, struct row_run *run)
 {
 	size_t left = run->used - run->next;
 
@@ -309,7 +309,7 @@ int rows_again(struct rows *rows)
 			run->buffer = xmalloc(RUN_BYTES);
 		run->at = run->from;
 		run->used = run->next = 0;
-		if (fill(rows, run))
+		if (fill_buffer(rows, run))
 			rows->heap[rows->heap_count++] = place_of(rows, i);
 	}
 	for (size_t i = rows->heap_count / 2; i-- > 0;)
@@ -321,13 +321,13 @@ int rows_again(struct rows *rows)
 }
 
 /* Steps past the row that was returned last. */
-static void advance(struct rows *rows)
+static void advance_run(struct rows *rows)
 {
 	uint32_t number = rows->heap[0].at;
 	struct row_run *run = &rows->runs.items[number];
 
 	run->next += first_of(run)->size;
-	if (fill(rows, run))
+	if (fill_buffer(rows, run))
 		rows->heap[0] = place_of(rows, number);
 	else
 		rows->heap[0] = rows->heap[--rows->heap_count];
@@ -357,6 +357,6 @@ const struct row *rows_next(struct rows *rows)
 	if (rows->next == SIZE_MAX)
 		rows->next = 0;
 	else if (rows->heap_count)
-		advance(rows);
+		advance_run(rows);
 	return rows->heap_count && !rows->error ? first_of(&rows->runs.items[rows->heap[0].at]) : NULL;
 }

@@ -4,7 +4,7 @@
 
 #include "model/join/tables.h"
 
-static const char *keep(struct builder *builder, struct text text)
+static const char *keep_text(struct builder *builder, struct text text)
 {
 	return string_keep(&builder->strings, text.bytes, text.size);
 }
@@ -31,12 +31,12 @@ void builder_add_generated_line(struct builder *builder, const struct new_genera
 	if (builder->first)
 		return; /* taken from pass 1, as a slice may end before they arrive */
 	array_push(&builder->generated_lines,
-		   ((struct model_generated_line){.file = keep(builder, line->file),
+		   ((struct model_generated_line){.file = keep_text(builder, line->file),
 						  .line = line->line,
-						  .kernel = keep(builder, line->kernel),
-						  .nodes = keep(builder, line->nodes),
-						  .ops = keep(builder, line->ops),
-						  .kernel_file = keep(builder, line->kernel_file),
+						  .kernel = keep_text(builder, line->kernel),
+						  .nodes = keep_text(builder, line->nodes),
+						  .ops = keep_text(builder, line->ops),
+						  .kernel_file = keep_text(builder, line->kernel_file),
 						  .kernel_line = line->kernel_line}));
 }
 
@@ -52,8 +52,8 @@ void builder_add_cell(struct builder *builder, struct text file, struct text sou
 
 		array_push(&builder->cell_lines,
 			   ((struct model_cell_line){
-				   .file = keep(builder, file),
-				   .text = keep(builder, (struct text){.bytes = at, .size = (uint32_t)size}),
+				   .file = keep_text(builder, file),
+				   .text = keep_text(builder, (struct text){.bytes = at, .size = (uint32_t)size}),
 				   .line = line}));
 		at += size + 1;
 	}
@@ -70,7 +70,7 @@ void builder_add_holder_search(struct builder *builder, uint32_t pid, const stru
 									    .tensors = search->tensors,
 									    .process = program.process,
 									    .state = search->state,
-									    .why = keep(builder, search->why)}));
+									    .why = keep_text(builder, search->why)}));
 }
 
 void builder_add_holder(struct builder *builder, uint32_t pid, const struct new_holder *holder)
@@ -79,9 +79,9 @@ void builder_add_holder(struct builder *builder, uint32_t pid, const struct new_
 
 	if (builder->first)
 		return;
-	array_push(&builder->holders, ((struct model_holder){.place = keep(builder, holder->place),
-							     .path = keep(builder, holder->path),
-							     .type = keep(builder, holder->type),
+	array_push(&builder->holders, ((struct model_holder){.place = keep_text(builder, holder->place),
+							     .path = keep_text(builder, holder->path),
+							     .type = keep_text(builder, holder->type),
 							     .items = holder->items,
 							     .process = program.process,
 							     .containers = holder->containers,

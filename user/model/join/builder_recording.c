@@ -4,7 +4,7 @@
 
 #include "model/join/tables.h"
 
-static const char *keep(struct builder *builder, struct text text)
+static const char *keep_text(struct builder *builder, struct text text)
 {
 	return string_keep(&builder->strings, text.bytes, text.size);
 }
@@ -48,16 +48,16 @@ void builder_set_source(struct builder *builder, struct text version, struct tex
 {
 	struct model_source *source = model_source(builder->model);
 
-	source->version = keep(builder, version);
-	source->host = keep(builder, host);
-	source->kernel = keep(builder, kernel);
-	source->target = keep(builder, target);
+	source->version = keep_text(builder, version);
+	source->host = keep_text(builder, host);
+	source->kernel = keep_text(builder, kernel);
+	source->target = keep_text(builder, target);
 	source->cpus = cpus;
 }
 
 void builder_set_tool(struct builder *builder, struct text tool)
 {
-	model_source(builder->model)->tool = keep(builder, tool);
+	model_source(builder->model)->tool = keep_text(builder, tool);
 	builder->ops.outer_first = true; /* its rows are sorted */
 }
 
@@ -72,7 +72,7 @@ void builder_set_rank(struct builder *builder, uint32_t rank, uint32_t world)
 
 void builder_set_boot(struct builder *builder, struct text boot, int64_t slept_ns)
 {
-	model_source(builder->model)->boot = keep(builder, boot);
+	model_source(builder->model)->boot = keep_text(builder, boot);
 	model_source(builder->model)->slept_ns = slept_ns;
 }
 
@@ -81,12 +81,12 @@ void builder_add_label(struct builder *builder, struct text label)
 	struct model_source *source = model_source(builder->model);
 
 	if (source->label_count < MODEL_LABELS_MAX)
-		source->labels[source->label_count++] = keep(builder, label);
+		source->labels[source->label_count++] = keep_text(builder, label);
 }
 
 void builder_set_step(struct builder *builder, struct text step)
 {
-	model_source(builder->model)->step = keep(builder, step);
+	model_source(builder->model)->step = keep_text(builder, step);
 }
 
 void builder_set_unasked(struct builder *builder)
@@ -129,12 +129,12 @@ void builder_set_torn(struct builder *builder)
 
 void builder_add_note(struct builder *builder, struct text text)
 {
-	array_push(&builder->notes, keep(builder, text));
+	array_push(&builder->notes, keep_text(builder, text));
 }
 
 void builder_add_probes(struct builder *builder, struct text text)
 {
-	array_push(&builder->probes, keep(builder, text));
+	array_push(&builder->probes, keep_text(builder, text));
 }
 
 void builder_add_clock_sample(struct builder *builder, struct clock_sample sample)

@@ -54,7 +54,7 @@ static uint64_t lost_of_kind(const struct model_receipt *receipt, enum gpt_loss_
 }
 
 /* The losses beyond those already counted as missing from calls. */
-static uint64_t beyond(uint64_t lost, uint64_t known)
+static uint64_t count_beyond(uint64_t lost, uint64_t known)
 {
 	return lost > known ? lost - known : 0;
 }
@@ -78,9 +78,9 @@ uint32_t model_completeness(const struct model *model)
 	seen = meant ? model_launches_meant(model) : receipt->calls;
 	made = seen + calls_lost;
 	missing = meant ? seen - receipt->launches_whole : receipt->stacks_missing;
-	missing += beyond(lost_of_kind(receipt, GPT_LOST_STACK), receipt->stacks_missing);
+	missing += count_beyond(lost_of_kind(receipt, GPT_LOST_STACK), receipt->stacks_missing);
 	if (meant)
-		missing += beyond(lost_of_kind(receipt, GPT_LOST_GPU), receipt->operations_missing);
+		missing += count_beyond(lost_of_kind(receipt, GPT_LOST_GPU), receipt->operations_missing);
 	if (missing > seen)
 		missing = seen;
 	complete = made ? (uint32_t)((seen - missing) * MODEL_COMPLETE / made) : MODEL_COMPLETE;

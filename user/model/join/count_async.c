@@ -4,7 +4,7 @@
 
 #define WORTH_A_THREAD 4096u /* events */
 
-static void count(void *context)
+static void count_part(void *context)
 {
 	struct count_async *async = context;
 
@@ -16,9 +16,9 @@ void count_async_add(struct count_async *async, const struct model *part)
 	count_async_wait(async);
 	async->part = part;
 	if (part->call_count + (uint64_t)part->gpu_count >= WORTH_A_THREAD)
-		workers_give(&async->work, count, async);
+		workers_give(&async->work, count_part, async);
 	else
-		count(async);
+		count_part(async);
 }
 
 void count_async_wait(struct count_async *async)

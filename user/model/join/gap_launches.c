@@ -34,14 +34,14 @@ static bool is_foreign(const struct model *model, const struct model_call *call)
 	return call->gpu_count && model->gpu[call->first_gpu].foreign;
 }
 
-static void count(struct gap_calls *calls, uint64_t time_ns, bool foreign, bool missed)
+static void count_call(struct gap_calls *calls, uint64_t time_ns, bool foreign, bool missed)
 {
 	calls->foreign += foreign;
 	if (missed && !calls->missed++)
 		calls->first_missed_ns = time_ns;
 }
 
-static void move(struct gap_calls *from, struct gap_calls *to)
+static void move_counts(struct gap_calls *from, struct gap_calls *to)
 {
 	if (from->missed && !to->missed)
 		to->first_missed_ns = from->first_missed_ns;
@@ -54,7 +54,7 @@ static void move(struct gap_calls *from, struct gap_calls *to)
 static void go_on(struct gap_sums *sums, uint64_t time_ns)
 {
 	if (time_ns > sums->latest_ns)
-		move(&sums->latest, &sums->waiting);
+		move_counts(&sums->latest, &sums->waiting);
 	sums->latest_ns = time_ns;
 }
 
@@ -77,19 +77,19 @@ void gap_launches_add(struct gap_launches *launches, const struct model *part, c
 	gap = &part->gaps[index];
 	sums = &launches->sums.items[index];
 	if (!gap->end_ns || call->start_ns <= gap->end_ns) {
-		count(&sums->in, call->start_ns, foreign, missed);
+		count_call(&sums->in, call->start_ns, foreign, missed);
 		return;
 	}
 	if (sums->recorded)
 		return;
 	go_on(sums, call->start_ns);
 	if (!recorded) {
-		count(&sums->latest, call->start_ns, foreign, missed);
+		count_call(&sums->latest, call->start_ns, foreign, missed);
 		return;
 	}
 	/* the agent enables kinds only after registering its buffers: a recorded launch shows that it has */
 	sums->recorded = true;
-	move(&sums->waiting, &sums->in);
+	move_counts(&sums->waiting, &sums->in);
 }
 
 static bool is_within(const struct gap_limits *limits, const struct model_gap *gap, uint64_t start_ns, uint64_t end_ns)

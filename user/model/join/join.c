@@ -14,7 +14,7 @@
 bool convert_span(struct builder *builder, uint32_t process, enum source_clock clock, struct clock_span span,
 		  uint64_t not_before_ns, struct clock_span *monotonic)
 {
-	struct builder *all = known(builder);
+	struct builder *all = known_facts(builder);
 	uint64_t first = all->model->start_ns > OUTSIDE_MAX_NS ? all->model->start_ns - OUTSIDE_MAX_NS : 0;
 	uint64_t last = all->last_ns < UINT64_MAX - OUTSIDE_MAX_NS ? all->last_ns + OUTSIDE_MAX_NS : UINT64_MAX;
 	uint32_t track = all->processes.states.items[process].clock;
@@ -81,14 +81,14 @@ void end_borrowing(struct builder *builder)
 void join_api_activities(struct builder *builder, uint64_t part_ns)
 {
 	struct api_activities *table = &builder->api_activities;
-	const struct model *model = known(builder)->model;
+	const struct model *model = known_facts(builder)->model;
 	struct api_activity_terms terms = {.until_ns = model->end_ns,
 					   .part_ns = part_ns,
 					   .calls_lost =
 						   model_source(model)->receipt.counters[GPT_COUNTER_CALLS_LOST] != 0};
 
 	place_activities(builder);
-	terms.error_ns = known(builder)->clock.error_ns + ROUNDING_NS;
+	terms.error_ns = known_facts(builder)->clock.error_ns + ROUNDING_NS;
 	for (size_t i = 0; !builder->first && i < table->list.count; i++) {
 		const struct api_activity *activity = &table->list.items[i];
 

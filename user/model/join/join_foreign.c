@@ -23,7 +23,7 @@ struct identity {
 	size_t index;
 };
 
-static int compare(uint64_t a, uint64_t b)
+static int compare_numbers(uint64_t a, uint64_t b)
 {
 	return (a > b) - (a < b);
 }
@@ -46,7 +46,7 @@ static int compare_identities(const void *left, const void *right)
 	int order = 0;
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]) && !order; i++)
-		order = compare(keys[i][0], keys[i][1]);
+		order = compare_numbers(keys[i][0], keys[i][1]);
 	return order;
 }
 

@@ -57,8 +57,8 @@ static void keep_pending(struct builder *builder, struct pending_gpu *pending)
 }
 
 /* Keeps or defers an operation that stands in the room for it; name: its kernel's key. */
-static bool add(struct builder *builder, struct pending_gpu *pending, struct process_image program,
-		enum source_clock clock, uint32_t name)
+static bool add_operation(struct builder *builder, struct pending_gpu *pending, struct process_image program,
+			  enum source_clock clock, uint32_t name)
 {
 	struct model_gpu *op = &pending->op;
 	enum disposition what;
@@ -122,7 +122,7 @@ bool builder_add_agent_kernel(struct builder *builder, const struct sender *send
 					 .priority = gpu_priority((uint32_t)kernel->priority),
 					 .unknown = 0,
 					 .migration = 0};
-	return add(builder, pending, sender->program, sender->clock, kernel->name);
+	return add_operation(builder, pending, sender->program, sender->clock, kernel->name);
 }
 
 #define MEMCPY_KIND_MAX 10 /* CUPTI_ACTIVITY_MEMCPY_KIND_PTOP (cupti_activity.h, 13.0) */
@@ -147,7 +147,7 @@ bool builder_add_agent_memcpy(struct builder *builder, const struct sender *send
 					 .from = gpu_known_memory(copy->from),
 					 .to = gpu_known_memory(copy->to),
 					 .channel_type = gpu_small(copy->channel_type)};
-	return add(builder, pending, sender->program, sender->clock, 0);
+	return add_operation(builder, pending, sender->program, sender->clock, 0);
 }
 
 bool builder_add_agent_memset(struct builder *builder, const struct sender *sender, const struct gpt_agent_memset *set)
@@ -166,7 +166,7 @@ bool builder_add_agent_memset(struct builder *builder, const struct sender *send
 					 .kind = MODEL_MEMSET,
 					 .foreign = sender->foreign,
 					 .to = gpu_known_memory(set->memory)};
-	return add(builder, pending, sender->program, sender->clock, 0);
+	return add_operation(builder, pending, sender->program, sender->clock, 0);
 }
 
 bool builder_add_gpu(struct builder *builder, struct process_image program, const struct model_gpu *op, uint32_t name)
@@ -174,7 +174,7 @@ bool builder_add_gpu(struct builder *builder, struct process_image program, cons
 	struct pending_gpu *pending = room_for_pending(builder);
 
 	pending->op = *op;
-	return add(builder, pending, program, SOURCE_CLOCK_MONOTONIC, name);
+	return add_operation(builder, pending, program, SOURCE_CLOCK_MONOTONIC, name);
 }
 
 void gpu_work_add(struct builder *builder, const struct pending_gpu *deferred)
@@ -192,7 +192,7 @@ struct placing {
 };
 
 /* False: its call was made before or after the trace. */
-static bool place(struct builder *builder, const struct pending_gpu *pending, struct placing *placing)
+static bool place_operation(struct builder *builder, const struct pending_gpu *pending, struct placing *placing)
 {
 	const struct model_gpu *op = &pending->op;
 	struct clock_span span = {op->start_ns, op->end_ns};
@@ -200,7 +200,8 @@ static bool place(struct builder *builder, const struct pending_gpu *pending, st
 	placing->span = (struct clock_span){0};
 	placing->call = pending->call != NONE ? calls_place_of(&builder->calls, pending->call)
 					      : calls_place(&builder->calls, pending->epoch, op->corr);
-	if (placing->call == NONE && api_activity_is_outside(&known(builder)->api_activities, op->process, op->corr))
+	if (placing->call == NONE &&
+	    api_activity_is_outside(&known_facts(builder)->api_activities, op->process, op->corr))
 		return false;
 	if (op->end_ns && !convert_span(builder, op->process, (enum source_clock)pending->clock, span,
 					calls_start(&builder->calls, placing->call), &placing->span))
@@ -219,15 +220,15 @@ static void join_one(struct builder *builder, const struct pending_gpu *pending,
 	op->end_ns = placing->span.end_ns;
 	op->call = placing->call;
 	op->next = NONE;
-	op->device = device_table_find(&known(builder)->devices, op->process, op->device);
-	node_corr = op->graph_node ? graphs_node_corr(&known(builder)->graphs, epoch, op->graph_node) : 0;
+	op->device = device_table_find(&known_facts(builder)->devices, op->process, op->device);
+	node_corr = op->graph_node ? graphs_node_corr(&known_facts(builder)->graphs, epoch, op->graph_node) : 0;
 	op->captured_by = node_corr ? calls_place(&builder->calls, epoch, node_corr) : NONE;
 	if (op->graph && op->graph_node && op->call != NONE && !builder->first)
 		graphs_add_operation(&builder->graphs, epoch, op->call, op->graph, op->graph_node);
-	device_table_set_stream(&known(builder)->devices, epoch, op);
+	device_table_set_stream(&known_facts(builder)->devices, epoch, op);
 }
 
-static void sort(struct model_gpu *ops, size_t count)
+static void sort_operations(struct model_gpu *ops, size_t count)
 {
 	order_by_time(ops, count, sizeof(*ops), offsetof(struct model_gpu, start_ns));
 }
@@ -268,7 +269,7 @@ static size_t place_pending(struct builder *builder, uint64_t until_ns, struct p
 		const struct pending_gpu *pending = &gpu->pending.items[i];
 		struct placing *placing = &placings[i];
 
-		if (!place(builder, pending, placing))
+		if (!place_operation(builder, pending, placing))
 			continue;
 		if (placing->call != NONE || !pending->op.corr || !placing->span.end_ns ||
 		    (placing->span.start_ns < until_ns && !in_doubt))
@@ -349,7 +350,7 @@ static uint32_t order_part(const struct builder *builder, struct model_gpu *ops,
 	size_t untimed = 0, kept = 0, in_part;
 	struct model_gpu *later;
 
-	sort(ops, count);
+	sort_operations(ops, count);
 	while (untimed < count && !ops[untimed].start_ns)
 		untimed++;
 	in_part = untimed + order_count_before(ops + untimed, count - untimed, sizeof(*ops),

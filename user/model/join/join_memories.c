@@ -40,7 +40,8 @@ bool join_memory(struct builder *builder, const struct pending_memory *pending, 
 				      .call = calls_place(&builder->calls, pending->program.epoch, from->corr),
 				      .other = NONE,
 				      .process = process,
-				      .device = device_table_find(&known(builder)->devices, process, from->device),
+				      .device =
+					      device_table_find(&known_facts(builder)->devices, process, from->device),
 				      .corr = from->corr,
 				      .kind = gpu_known_memory(from->kind),
 				      .released = from->operation == GPT_AGENT_MEMORY_RELEASED};
@@ -55,7 +56,7 @@ bool join_memory(struct builder *builder, const struct pending_memory *pending, 
 }
 
 /* live: (process + 1, address) to index + 1; 0: not live */
-static void pair(struct builder *builder, struct lookup *live, uint32_t index)
+static void pair_with_owner(struct builder *builder, struct lookup *live, uint32_t index)
 {
 	struct model_memory *memory = &builder->memories.items[index];
 	uint32_t *owner = lookup_put(live, memory->process + 1, memory->address, 0);
@@ -80,5 +81,5 @@ void pair_memories(struct builder *builder, uint64_t until_ns)
 		qsort(builder->memories.items + from, builder->memories.count - from,
 		      sizeof(builder->memories.items[0]), compare_times);
 	for (uint32_t i = from; i < builder->memories.count && builder->memories.items[i].time_ns < until_ns; i++)
-		pair(builder, &builder->parts.allocations, i);
+		pair_with_owner(builder, &builder->parts.allocations, i);
 }

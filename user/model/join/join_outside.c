@@ -37,7 +37,7 @@ static void add_collected(const struct collected *collected, struct corr_range *
 struct corr_range *corr_ranges(const struct builder *builder)
 {
 	/* deferred work may be of a process that pass 2 has not come to yet */
-	size_t count = known(builder)->processes.list.count;
+	size_t count = known_facts(builder)->processes.list.count;
 	struct corr_range *ranges = xcalloc(count, sizeof(*ranges));
 
 	if (builder->first) {
@@ -67,10 +67,10 @@ bool corr_is_after(const struct corr_range *range, uint32_t corr)
 
 bool lies_outside(const struct builder *builder, uint32_t call, struct clock_span span)
 {
-	const struct model *model = known(builder)->model;
+	const struct model *model = known_facts(builder)->model;
 
 	return call == NONE &&
-	       (span.end_ns < model->start_ns || (known(builder)->ended && span.start_ns >= model->end_ns));
+	       (span.end_ns < model->start_ns || (known_facts(builder)->ended && span.start_ns >= model->end_ns));
 }
 
 enum event_place place_event(struct builder *builder, uint32_t process, enum source_clock clock,
@@ -88,8 +88,8 @@ enum event_place place_event(struct builder *builder, uint32_t process, enum sou
 /* Launched after the trace ended, by its correlation id, even if on the GPU's clock it began just before the end. */
 static bool is_launched_after(const struct builder *builder, const struct corr_range *range, const struct model_gpu *op)
 {
-	return op->corr && corr_is_after(range, op->corr) && known(builder)->ended &&
-	       op->end_ns >= known(builder)->model->end_ns;
+	return op->corr && corr_is_after(range, op->corr) && known_facts(builder)->ended &&
+	       op->end_ns >= known_facts(builder)->model->end_ns;
 }
 
 /*
@@ -98,7 +98,7 @@ static bool is_launched_after(const struct builder *builder, const struct corr_r
  */
 static bool is_outside(const struct builder *builder, const struct corr_range *range, const struct model_gpu *op)
 {
-	if (op->foreign || model_is_foreign(known(builder)->model))
+	if (op->foreign || model_is_foreign(known_facts(builder)->model))
 		return false;
 	if (!op->end_ns)
 		return op->corr && corr_is_after(range, op->corr);
@@ -109,8 +109,8 @@ static bool is_outside(const struct builder *builder, const struct corr_range *r
 /* Whether it was launched before the trace.  No work is older than a process whose start was seen. */
 static bool is_older(const struct builder *builder, const struct corr_range *range, const struct model_gpu *op)
 {
-	uint64_t start_ns = known(builder)->processes.list.items[op->process].start_ns;
-	uint32_t earlier = known(builder)->processes.states.items[op->process].earlier_corr;
+	uint64_t start_ns = known_facts(builder)->processes.list.items[op->process].start_ns;
+	uint32_t earlier = known_facts(builder)->processes.states.items[op->process].earlier_corr;
 	/*
 	 * threads can be delayed between id and call: one may have reported a higher id before the trace than another
 	 * in it

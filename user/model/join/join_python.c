@@ -32,7 +32,7 @@ bool builder_begin_gc(struct builder *builder, const struct python_moment *at, i
 	return begin_pyevent(builder, at, span);
 }
 
-static uint32_t intern(struct string_pool *strings, const struct python_text *text)
+static uint32_t intern_python_text(struct string_pool *strings, const struct python_text *text)
 {
 	if (!text->size)
 		return string_intern(strings, "?", 1);
@@ -42,7 +42,7 @@ static uint32_t intern(struct string_pool *strings, const struct python_text *te
 
 bool builder_begin_import(struct builder *builder, const struct python_moment *at, const struct python_text *name)
 {
-	struct model_span span = {.kind = MODEL_SPAN_IMPORT, .name = intern(&builder->strings, name)};
+	struct model_span span = {.kind = MODEL_SPAN_IMPORT, .name = intern_python_text(&builder->strings, name)};
 
 	return begin_pyevent(builder, at, span);
 }

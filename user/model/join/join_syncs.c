@@ -79,9 +79,9 @@ static void find_devices(struct builder *builder)
 
 static uint32_t device_of(const struct builder *builder, uint32_t process, uint32_t context)
 {
-	const uint32_t *device = lookup_get(&known(builder)->collected.contexts, process + 1, context);
+	const uint32_t *device = lookup_get(&known_facts(builder)->collected.contexts, process + 1, context);
 
-	return device ? *device : device_table_of_context(&known(builder)->devices, process, context);
+	return device ? *device : device_table_of_context(&known_facts(builder)->devices, process, context);
 }
 
 static struct model_sync sync_of(struct builder *builder, const struct pending_sync *pending)

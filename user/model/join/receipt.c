@@ -180,11 +180,11 @@ void receipt_add_losses(const struct builder *builder, struct model *model)
 	struct model_receipt *receipt = &model_source(model)->receipt;
 
 	receipt->ranges_lost = builder->ranges.lost;
-	receipt->ops_lost = ops_lost(&known(builder)->ops);
-	receipt->op_inputs_lost = op_inputs_lost(&known(builder)->ops);
-	receipt->torch_memory_lost = torch_memory_lost(&known(builder)->torch_memory);
-	receipt->late_steps = known(builder)->late_steps;
-	receipt->steps_lost = known(builder)->steps_lost;
+	receipt->ops_lost = ops_lost(&known_facts(builder)->ops);
+	receipt->op_inputs_lost = op_inputs_lost(&known_facts(builder)->ops);
+	receipt->torch_memory_lost = torch_memory_lost(&known_facts(builder)->torch_memory);
+	receipt->late_steps = known_facts(builder)->late_steps;
+	receipt->steps_lost = known_facts(builder)->steps_lost;
 	receipt->python_unpaired = builder->pyevents.lost + builder->functions.lost;
 	receipt->clock_error_ns = builder->clock.error_ns;
 	receipt->clock_steps = wall_clock_steps(&builder->clock);

@@ -219,7 +219,7 @@ void receipt_fill(struct builder *builder);
 /* ---- two passes -------------------------------------------------------------------------------------------------- */
 
 /* The builder that holds facts about the whole trace: clocks, devices, end times. */
-static inline struct builder *known(const struct builder *builder)
+static inline struct builder *known_facts(const struct builder *builder)
 {
 	return builder->first ? builder->first : (struct builder *)builder;
 }

@@ -20,7 +20,7 @@ void collected_free(struct collected *collected)
 /* ---- late or not ------------------------------------------------------------------------------------------------- */
 
 /* The approximate time on CLOCK_MONOTONIC: the wall clock may have been set since the recording began. */
-static uint64_t about(const struct builder *builder, enum source_clock clock, uint64_t time_ns)
+static uint64_t approximate_time(const struct builder *builder, enum source_clock clock, uint64_t time_ns)
 {
 	if (clock == SOURCE_CLOCK_MONOTONIC)
 		return time_ns;
@@ -46,7 +46,7 @@ static bool is_late(const struct builder *builder, uint64_t about_ns)
 enum disposition disposition_of(struct builder *builder, struct process_image program, uint32_t corr,
 				enum source_clock clock, uint64_t start_ns)
 {
-	uint64_t about_ns = start_ns ? about(builder, clock, start_ns) : 0;
+	uint64_t about_ns = start_ns ? approximate_time(builder, clock, start_ns) : 0;
 	bool begins = start_ns && has_place(builder, about_ns), event;
 
 	if (builder->pass == PASS_ONLY)
@@ -106,7 +106,7 @@ static uint64_t begin_of(const struct builder *builder, const struct deferred_ev
 		PENDING_EVENTS(CASE)
 #undef CASE
 	}
-	return start_ns ? about(builder, clock, start_ns) : 0;
+	return start_ns ? approximate_time(builder, clock, start_ns) : 0;
 }
 
 void defer(struct builder *builder, const struct deferred_event *event)
@@ -219,7 +219,7 @@ void collect_activity(struct builder *builder, const struct pending_api_activity
 {
 	const struct gpt_agent_api_activity *record = &activity->record;
 	struct process_image program = activity->program;
-	uint64_t about_ns = about(builder, activity->clock, record->start_wall_ns);
+	uint64_t about_ns = approximate_time(builder, activity->clock, record->start_wall_ns);
 
 	if (builder->pass == PASS_ONLY)
 		return;
@@ -230,7 +230,7 @@ void collect_activity(struct builder *builder, const struct pending_api_activity
 		return;
 	builder->collected.any_corr = true;
 	api_activities_note_range(&builder->api_activities, program.process, record->corr,
-				  about(builder, activity->clock, record->end_wall_ns));
+				  approximate_time(builder, activity->clock, record->end_wall_ns));
 }
 
 /* ---- the GPU ----------------------------------------------------------------------------------------------------- */

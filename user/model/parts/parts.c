@@ -177,7 +177,7 @@ static uint64_t first_awaited(const struct builder *builder, uint32_t chunk, uin
 	return until_ns;
 }
 
-static uint64_t less(uint64_t time_ns, uint64_t by_ns)
+static uint64_t subtract_ns(uint64_t time_ns, uint64_t by_ns)
 {
 	return time_ns > by_ns ? time_ns - by_ns : 0;
 }
@@ -187,12 +187,13 @@ static uint64_t complete_until(const struct builder *builder, uint32_t chunk)
 {
 	bool activities = builder->first->api_activities.ranges.count;
 
-	return less(lateness_begins(&builder->first->lateness, chunk), activities ? SLACK_OF_ACTIVITIES_NS : SLACK_NS);
+	return subtract_ns(lateness_begins(&builder->first->lateness, chunk),
+			   activities ? SLACK_OF_ACTIVITIES_NS : SLACK_NS);
 }
 
 /* ---- a part ------------------------------------------------------------------------------------------------------ */
 
-static void move(const uint32_t *places, uint32_t *call)
+static void move_index(const uint32_t *places, uint32_t *call)
 {
 	if (*call != NONE)
 		*call = places[*call];
@@ -214,7 +215,7 @@ static void order_calls(struct builder *builder)
 	recordings_move(&builder->parts.recordings, places);
 #define MOVE(one, many, member, ...)                                                                                   \
 	for (uint32_t i = 0; i < model->one##_count; i++)                                                              \
-		move(places, &model->many[i].member);
+		move_index(places, &model->many[i].member);
 	MODEL_REFERENCES_TO_CALLS(MOVE)
 #undef MOVE
 	free(builder->calls.places);

@@ -6,7 +6,7 @@ static struct rolling_trace *of_trace(struct trace *trace)
 	return (struct rolling_trace *)((char *)trace - offsetof(struct rolling_trace, trace));
 }
 
-static const struct model *pass(struct rolling_trace *rolling)
+static const struct model *pass_part(struct rolling_trace *rolling)
 {
 	const struct model *part;
 
@@ -27,7 +27,7 @@ static const struct model *first_of_span(struct trace *trace)
 		rolling->trace.error = rolling->inner->error;
 	}
 	while (part && part->more && part->until_ns <= rolling->from_ns)
-		part = pass(rolling);
+		part = pass_part(rolling);
 	return part;
 }
 
@@ -35,7 +35,7 @@ static const struct model *next_of_span(struct trace *trace)
 {
 	struct rolling_trace *rolling = of_trace(trace);
 
-	return rolling->inner->part->more ? pass(rolling) : NULL;
+	return rolling->inner->part->more ? pass_part(rolling) : NULL;
 }
 
 void rolling_trace_open(struct rolling_trace *rolling, struct trace *inner)

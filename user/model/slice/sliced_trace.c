@@ -7,7 +7,7 @@
 /* ---- own arrays ------------------------------------------------------------------------------------------------- */
 
 /* Copies an array of the part into reused memory. */
-static void *own(size_t *room, void *copy, const void *source, size_t bytes)
+static void *own_copy(size_t *room, void *copy, const void *source, size_t bytes)
 {
 	if (!copy || *room < bytes) {
 		free(copy);
@@ -65,8 +65,8 @@ static void take_part(struct sliced_trace *sliced, const struct model *inner)
 
 	sliced->part = *inner;
 #define TAKE(one, many, ...)                                                                                           \
-	sliced->part.many =                                                                                            \
-		own(&sliced->many##_room, copy.many, inner->many, (size_t)inner->one##_count * sizeof(*inner->many));
+	sliced->part.many = own_copy(&sliced->many##_room, copy.many, inner->many,                                     \
+				     (size_t)inner->one##_count * sizeof(*inner->many));
 	OWN_ARRAYS(TAKE)
 #undef TAKE
 	take_tables(sliced, inner);
@@ -75,8 +75,8 @@ static void take_part(struct sliced_trace *sliced, const struct model *inner)
 /* ---- spans ------------------------------------------------------------------------------------------------------ */
 
 /* Cuts a thread's spans and writes those that stay to `to`; returns their number. */
-static uint32_t cut(const struct sliced_trace *sliced, uint32_t process, struct model_span *from, uint32_t spans,
-		    struct model_span *to)
+static uint32_t cut_thread_spans(const struct sliced_trace *sliced, uint32_t process, struct model_span *from,
+				 uint32_t spans, struct model_span *to)
 {
 	struct slice own = slice_of_process(&sliced->slice, process);
 	uint32_t kept = 0;
@@ -122,12 +122,12 @@ static void cut_spans(struct sliced_trace *sliced, const struct model *inner)
 		thread->first_range = part->range_count;
 		thread->first_pycall = part->pycall_count;
 		thread->first_pyspan = part->pyspan_count;
-		thread->ranges = cut(sliced, was->process, part->ranges + was->first_range, has ? was->ranges : 0,
-				     part->ranges + part->range_count);
-		thread->pycalls = cut(sliced, was->process, part->pycalls + was->first_pycall, has ? was->pycalls : 0,
-				      part->pycalls + part->pycall_count);
-		thread->pyspans = cut(sliced, was->process, inner->pyspans + was->first_pyspan, has ? was->pyspans : 0,
-				      part->pyspans + part->pyspan_count);
+		thread->ranges = cut_thread_spans(sliced, was->process, part->ranges + was->first_range,
+						  has ? was->ranges : 0, part->ranges + part->range_count);
+		thread->pycalls = cut_thread_spans(sliced, was->process, part->pycalls + was->first_pycall,
+						   has ? was->pycalls : 0, part->pycalls + part->pycall_count);
+		thread->pyspans = cut_thread_spans(sliced, was->process, inner->pyspans + was->first_pyspan,
+						   has ? was->pyspans : 0, part->pyspans + part->pyspan_count);
 		thread->first_op = part->op_count;
 		thread->ops = cut_ops(sliced, was->process, part->ops + was->first_op, has ? was->ops : 0,
 				      part->ops + part->op_count);
@@ -174,7 +174,7 @@ static void mark_unread(const struct sliced_trace *sliced, struct model *part)
 			part->gpu[i].before = 1;
 }
 
-static void number(struct sliced_trace *sliced)
+static void number_events(struct sliced_trace *sliced)
 {
 	struct model *part = &sliced->part;
 
@@ -286,7 +286,7 @@ static const struct model *make_part(struct sliced_trace *sliced, const struct m
 	part->totals = inner->totals ? &sliced->totals : NULL;
 	part->continued = !sliced->is_first;
 	part->more = !sliced->is_last;
-	number(sliced);
+	number_events(sliced);
 	number_calls(sliced);
 	sliced->is_first = false;
 	return part;

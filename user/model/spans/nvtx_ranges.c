@@ -94,8 +94,8 @@ static bool go_on(uint64_t *latest_ns, uint64_t time_ns)
 	return in_order;
 }
 
-static uint32_t add(struct ranges *ranges, const struct range_owner *owner, const struct new_range *range,
-		    enum model_span_kind kind)
+static uint32_t add_range(struct ranges *ranges, const struct range_owner *owner, const struct new_range *range,
+			  enum model_span_kind kind)
 {
 	struct model_span span;
 
@@ -108,7 +108,7 @@ bool ranges_mark(struct ranges *ranges, struct process_image program, const stru
 {
 	struct range_owner owner = {.program = program, .tid = range->tid};
 
-	add(ranges, &owner, range, MODEL_SPAN_MARK);
+	add_range(ranges, &owner, range, MODEL_SPAN_MARK);
 	return true;
 }
 
@@ -142,7 +142,7 @@ bool ranges_pop(struct ranges *ranges, struct process_image program, const struc
 bool ranges_start(struct ranges *ranges, struct process_image program, const struct new_range *range)
 {
 	struct range_owner owner = {.program = program, .tid = range->tid};
-	uint32_t added = add(ranges, &owner, range, MODEL_SPAN_STARTED);
+	uint32_t added = add_range(ranges, &owner, range, MODEL_SPAN_STARTED);
 
 	*lookup_put(&ranges->by_id, program.epoch, range->id, added) = added;
 	return true;
@@ -205,7 +205,7 @@ void ranges_process_execs(struct ranges *ranges, uint32_t pid, uint64_t time_ns)
 	array_push(&ranges->execs, time_ns);
 }
 
-static int compare(const void *left, const void *right, void *list)
+static int compare_ranges(const void *left, const void *right, void *list)
 {
 	const struct order_key *a = left, *b = right;
 	const struct model_span *of_a = (const struct model_span *)list + a->index;
@@ -220,7 +220,7 @@ static int compare(const void *left, const void *right, void *list)
 	return (a->index > b->index) - (a->index < b->index);
 }
 
-static void sort(struct ranges *ranges)
+static void sort_ranges(struct ranges *ranges)
 {
 	size_t count = ranges->spans.list.count;
 	struct order_key *keys = xmalloc(count * sizeof(*keys));
@@ -228,7 +228,7 @@ static void sort(struct ranges *ranges)
 	for (size_t i = 0; i < count; i++)
 		keys[i] = (struct order_key){.index = (uint32_t)i};
 	if (count)
-		qsort_r(keys, count, sizeof(*keys), compare, ranges->spans.list.items);
+		qsort_r(keys, count, sizeof(*keys), compare_ranges, ranges->spans.list.items);
 	order_apply(keys, count, ranges->spans.list.items, sizeof(ranges->spans.list.items[0]));
 	free(keys);
 	for (size_t i = 0; i < count; i++) {
@@ -292,5 +292,5 @@ void ranges_finish(struct ranges *ranges, uint64_t start_ns, uint64_t end_ns)
 		ranges->spans.list.items[kept++] = range;
 	}
 	ranges->spans.list.count = kept;
-	sort(ranges);
+	sort_ranges(ranges);
 }

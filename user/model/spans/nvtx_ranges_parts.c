@@ -69,7 +69,7 @@ static bool is_latest(const struct range_passes *passes, const struct range_owne
 	       passes->latest.tid == owner->tid;
 }
 
-static void remember(struct range_passes *passes, const struct range_owner *owner, uint32_t thread)
+static void remember_owner(struct range_passes *passes, const struct range_owner *owner, uint32_t thread)
 {
 	passes->latest = *owner;
 	passes->latest_thread = thread;
@@ -86,7 +86,7 @@ void ranges_collect_begin(struct ranges *ranges, const struct range_owner *owner
 		found = *lookup_put(&passes->by_owner, owner->program.epoch, owner->tid, count);
 		if (found == count)
 			array_push(&passes->threads, ((struct range_thread){.owner = *owner}));
-		remember(passes, owner, found);
+		remember_owner(passes, owner, found);
 	}
 	passes->threads.items[passes->latest_thread].begins++;
 }
@@ -125,7 +125,7 @@ static const struct range_thread *known_thread(struct ranges *ranges, const stru
 		found = lookup_get(&first->by_owner, owner->program.epoch, owner->tid);
 		if (!found)
 			return NULL;
-		remember(&ranges->passes, owner, *found);
+		remember_owner(&ranges->passes, owner, *found);
 	}
 	return &first->threads.items[ranges->passes.latest_thread];
 }
@@ -149,7 +149,7 @@ void ranges_know_begin(struct ranges *ranges, const struct range_owner *owner, s
 	if (!loss)
 		return;
 	span->lost = span->start_ns >= loss->from_ns;
-	span->end_ns = earlier(span->end_ns, loss->from_ns);
+	span->end_ns = earlier_time(span->end_ns, loss->from_ns);
 }
 
 /* Enclosing ranges come first. */

@@ -37,7 +37,7 @@ uint64_t spans_last_depth(struct spans *spans, uint32_t track)
 	return spans_next_depth(spans, track) + 1;
 }
 
-static struct open_span *innermost(struct span_track *track)
+static struct open_span *innermost_span(struct span_track *track)
 {
 	return track->open.count ? &track->open.items[track->open.count - 1] : NULL;
 }
@@ -47,7 +47,7 @@ static bool is_read_twice(const struct spans *spans)
 	return spans->collecting || spans->known;
 }
 
-static void lose(struct spans *spans, struct span_track *track, const struct open_span *open)
+static void lose_span(struct spans *spans, struct span_track *track, const struct open_span *open)
 {
 	if (open->at == SPAN_NOWHERE)
 		return;
@@ -65,8 +65,8 @@ static void lose_below(struct spans *spans, struct span_track *track, uint64_t d
 {
 	struct open_span *open;
 
-	while ((open = innermost(track)) && open->depth < depth) {
-		lose(spans, track, open);
+	while ((open = innermost_span(track)) && open->depth < depth) {
+		lose_span(spans, track, open);
 		track->open.count--;
 	}
 }
@@ -111,7 +111,7 @@ bool spans_begin(struct spans *spans, uint32_t track_index, uint64_t depth, cons
 	return true;
 }
 
-static void end(struct spans *spans, const struct open_span *open, uint64_t time_ns)
+static void end_span(struct spans *spans, const struct open_span *open, uint64_t time_ns)
 {
 	struct model_span *span;
 
@@ -137,10 +137,10 @@ void spans_end(struct spans *spans, uint32_t track_index, uint64_t depth, enum m
 	const struct open_span *open;
 
 	lose_below(spans, track, depth);
-	open = innermost(track);
+	open = innermost_span(track);
 	if (!open || open->depth != depth || !is_of_kind(spans, open, kind))
 		return;
-	end(spans, open, time_ns);
+	end_span(spans, open, time_ns);
 	track->open.count--;
 }
 

@@ -50,7 +50,7 @@ enum span_fate spans_next_fate(const struct spans *spans)
 }
 
 /* Adds a span to the list and returns its index. */
-static uint64_t keep(struct spans *spans, const struct model_span *span, bool lasts)
+static uint64_t keep_span(struct spans *spans, const struct model_span *span, bool lasts)
 {
 	struct model_span *kept = array_push(&spans->list, *span);
 	bool moment = span->kind == MODEL_SPAN_MARK;
@@ -60,7 +60,7 @@ static uint64_t keep(struct spans *spans, const struct model_span *span, bool la
 	if (moment)
 		kept->end_ns = kept->start_ns;
 	else if (lasts)
-		kept->end_ns = later(kept->start_ns, kept->end_ns);
+		kept->end_ns = later_time(kept->start_ns, kept->end_ns);
 	return spans->list.count - 1;
 }
 
@@ -75,7 +75,7 @@ static uint64_t begin_next(struct spans *spans, const struct model_span *span)
 	if (span->lost || spans->list.count >= NONE - 1)
 		return SPAN_NOWHERE;
 	/* the end of a lasting span is already known */
-	begin = keep(spans, span, fate == SPAN_LASTS);
+	begin = keep_span(spans, span, fate == SPAN_LASTS);
 	return fate == SPAN_LASTS ? SPAN_NOWHERE : begin;
 }
 
@@ -113,7 +113,7 @@ uint32_t spans_add_twice(struct spans *spans, const struct model_span *span)
 /* Sets the end: not before the start, and not after its upper bound. */
 void spans_end_again(struct model_span *span, uint64_t time_ns)
 {
-	time_ns = later(span->start_ns, time_ns);
+	time_ns = later_time(span->start_ns, time_ns);
 	if (time_ns >= span->end_ns && span->end_ns != UINT64_MAX)
 		return;
 	span->end_ns = time_ns;
@@ -149,7 +149,7 @@ struct taking {
 	size_t threads;
 };
 
-static bool belongs(const struct taking *taking, const struct model_span *span)
+static bool belongs_to_part(const struct taking *taking, const struct model_span *span)
 {
 	return !span->lost && span->thread < taking->threads && (taking->last || span->start_ns < taking->until_ns);
 }
@@ -161,7 +161,7 @@ static void find_places(struct spans *spans, const struct taking *taking)
 	free(spans->places);
 	spans->places = xcalloc(taking->threads + 1, sizeof(*spans->places));
 	for (size_t i = 0; i < spans->list.count; i++)
-		if (belongs(taking, &spans->list.items[i]))
+		if (belongs_to_part(taking, &spans->list.items[i]))
 			spans->places[spans->list.items[i].thread].count++;
 	for (size_t t = 0; t < taking->threads; t++) {
 		spans->places[t].first = count;
@@ -200,19 +200,19 @@ static bool hand_over(struct spans *spans, const struct taking *taking, struct m
 	return over;
 }
 
-static void move(const uint32_t *moved, uint64_t *at)
+static void move_place(const uint32_t *moved, uint64_t *at)
 {
 	if (*at != SPAN_NOWHERE)
 		*at = moved[*at] != NONE ? moved[*at] : SPAN_NOWHERE;
 }
 
-static void follow(struct spans *spans, const uint32_t *moved)
+static void follow_moved(struct spans *spans, const uint32_t *moved)
 {
 	for (size_t i = 0; i < spans->tracks.count; i++)
 		for (size_t k = 0; k < spans->tracks.items[i].open.count; k++)
-			move(moved, &spans->tracks.items[i].open.items[k].at);
+			move_place(moved, &spans->tracks.items[i].open.items[k].at);
 	for (size_t i = 0; i < spans->loose.count; i++)
-		move(moved, &spans->loose.items[i].at);
+		move_place(moved, &spans->loose.items[i].at);
 }
 
 void spans_take_part(struct spans *spans, uint64_t until_ns, bool last, size_t threads)
@@ -225,7 +225,7 @@ void spans_take_part(struct spans *spans, uint64_t until_ns, bool last, size_t t
 	spans->handed_over = 0;
 	for (size_t i = 0; i < spans->list.count; i++) {
 		struct model_span *span = &spans->list.items[i];
-		bool goes = belongs(&taking, span) ? hand_over(spans, &taking, span) : span->lost || last;
+		bool goes = belongs_to_part(&taking, span) ? hand_over(spans, &taking, span) : span->lost || last;
 
 		moved[i] = goes ? NONE : kept;
 		if (goes)
@@ -234,7 +234,7 @@ void spans_take_part(struct spans *spans, uint64_t until_ns, bool last, size_t t
 		spans->list.items[kept++] = *span;
 	}
 	spans->list.count = kept;
-	follow(spans, moved);
+	follow_moved(spans, moved);
 	free(moved);
 }
 

@@ -119,7 +119,7 @@ static void end_pass(struct step_backwards *all, const struct model *model, stru
 	pass->end_ns = 0;
 }
 
-static void take(struct step_backwards *all, const struct model *model, const struct backward_mark *mark)
+static void take_mark(struct step_backwards *all, const struct model *model, const struct backward_mark *mark)
 {
 	struct backward_pass *pass = &all->passes.items[mark->process];
 
@@ -147,7 +147,7 @@ void step_backwards_end_part(struct step_backwards *all, const struct model *mod
 		keys[i] = (struct order_key){.time_ns = all->marks.items[i].start_ns, .index = (uint32_t)i};
 	order_sort(keys, all->marks.count);
 	for (size_t i = 0; i < all->marks.count; i++)
-		take(all, model, &all->marks.items[keys[i].index]);
+		take_mark(all, model, &all->marks.items[keys[i].index]);
 	all->marks.count = 0;
 	free(keys);
 }

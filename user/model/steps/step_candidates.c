@@ -33,7 +33,7 @@ struct step_candidate *step_candidate_at(struct step_candidates *all, enum step_
 	return &all->list.items[entry->more - 1];
 }
 
-static void keep(struct step_candidates *all, struct step_candidate *candidate, struct step step)
+static void keep_step(struct step_candidates *all, struct step_candidate *candidate, struct step step)
 {
 	candidate->seen++;
 	if (all->kept == STEPS_MAX)
@@ -43,7 +43,7 @@ static void keep(struct step_candidates *all, struct step_candidate *candidate, 
 }
 
 /* The latest step, NULL: none, or it was not kept. */
-static struct step *latest(struct step_candidate *candidate)
+static struct step *latest_step(struct step_candidate *candidate)
 {
 	return candidate->list.count && candidate->list.count == candidate->seen
 		       ? &candidate->list.items[candidate->list.count - 1]
@@ -53,29 +53,29 @@ static struct step *latest(struct step_candidate *candidate)
 void step_is(struct step_candidates *all, struct step_candidate *candidate, struct step step)
 {
 	candidate->last_end_ns = step.end_ns;
-	keep(all, candidate, step);
+	keep_step(all, candidate, step);
 }
 
 void step_ends(struct step_candidates *all, struct step_candidate *candidate, uint64_t time_ns)
 {
-	keep(all, candidate,
-	     (struct step){.start_ns = candidate->last_end_ns, .end_ns = time_ns, .number = candidate->seen});
+	keep_step(all, candidate,
+		  (struct step){.start_ns = candidate->last_end_ns, .end_ns = time_ns, .number = candidate->seen});
 	candidate->last_end_ns = time_ns;
 }
 
 void step_begins(struct step_candidates *all, struct step_candidate *candidate, uint64_t start_ns, uint64_t end_ns)
 {
-	struct step *before = latest(candidate);
+	struct step *before = latest_step(candidate);
 
 	if (before)
 		before->end_ns = start_ns;
-	keep(all, candidate, (struct step){.start_ns = start_ns, .end_ns = end_ns, .number = candidate->seen});
+	keep_step(all, candidate, (struct step){.start_ns = start_ns, .end_ns = end_ns, .number = candidate->seen});
 	candidate->last_end_ns = end_ns;
 }
 
 void step_lasts(struct step_candidate *candidate, uint64_t end_ns)
 {
-	struct step *step = latest(candidate);
+	struct step *step = latest_step(candidate);
 
 	if (step)
 		step->end_ns = end_ns;
@@ -83,7 +83,7 @@ void step_lasts(struct step_candidate *candidate, uint64_t end_ns)
 }
 
 /* If boundaries are ends, a single one does not show how long a step takes. */
-static uint64_t least(enum step_source source)
+static uint64_t least_steps(enum step_source source)
 {
 	return source == STEP_OPTIMIZER || source == STEP_BACKWARD ? 2 : 1;
 }
@@ -93,7 +93,7 @@ void step_candidates_choose(const struct step_candidates *all, enum step_source 
 	for (size_t i = 0; i < all->list.count; i++) {
 		struct step_candidate *candidate = &all->list.items[i], **chosen = &best[candidate->process];
 
-		if (candidate->source != source || candidate->seen < least(source))
+		if (candidate->source != source || candidate->seen < least_steps(source))
 			continue;
 		if (!*chosen || ((*chosen)->source == source && candidate->seen > (*chosen)->seen))
 			*chosen = candidate;

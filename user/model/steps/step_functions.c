@@ -22,7 +22,7 @@ static bool ends_after(const char *text, const char *in, char after)
 }
 
 /* The length of the path without that end; 0: it ends differently. */
-static size_t without(const char *path, size_t length, const char *end)
+static size_t length_without(const char *path, size_t length, const char *end)
 {
 	size_t cut = strlen(end);
 
@@ -32,7 +32,7 @@ static size_t without(const char *path, size_t length, const char *end)
 /* Whether the file is of the module, whose dotted name has that length: core.py and core/__init__.py are "core". */
 static bool is_module(const char *file, const char *module, size_t length)
 {
-	size_t plain = without(file, strlen(file), ".py"), package = without(file, plain, "/__init__");
+	size_t plain = length_without(file, strlen(file), ".py"), package = length_without(file, plain, "/__init__");
 	size_t rest = package ? package : plain;
 
 	if (!length || rest < length || (rest > length && file[rest - length - 1] != '/'))
@@ -86,7 +86,7 @@ static unsigned least_of(unsigned a, unsigned b, unsigned c)
 }
 
 /* The number of letters to insert, delete or replace, ignoring case; UINT32_MAX: a name is too long. */
-static unsigned edits(const char *left, const char *right)
+static unsigned count_edits(const char *left, const char *right)
 {
 	unsigned row[NAME_MAX_COMPARED + 1];
 	size_t width = strlen(right);
@@ -119,7 +119,7 @@ static bool is_similar(const struct step_request *request, const struct model_co
 		return is_of_file(code, request->file);
 	if (!*seen || !code->described)
 		return false;
-	return edits(seen, wanted) <= strlen(wanted) / 3 || (strlen(wanted) > 2 && strstr(seen, wanted)) ||
+	return count_edits(seen, wanted) <= strlen(wanted) / 3 || (strlen(wanted) > 2 && strstr(seen, wanted)) ||
 	       (strlen(seen) > 2 && strstr(wanted, seen));
 }
 

@@ -58,7 +58,7 @@ bool step_profiler_number(const char *name, uint64_t *number)
 /* If ops nest deeper than this, it is not known whether steps nest with them. */
 #define OPEN_MAX 1024u
 
-static void enter(struct step_marks *all, const struct model_op *op)
+static void enter_op(struct step_marks *all, const struct model_op *op)
 {
 	struct open_ops *open = &all->open.items[op->thread];
 
@@ -152,7 +152,7 @@ static void add_ops(struct step_marks *all, const struct model *part)
 		if (op->continued || op->overlaps)
 			continue;
 		step_candidates_saw(all->candidates, part->threads[op->thread].process, op->start_ns);
-		enter(all, op);
+		enter_op(all, op);
 		if (op->scope == GPT_AGENT_OP_USER_SCOPE && op->name != NONE)
 			add_named_op(all, part, op);
 		else if (backward)

@@ -28,7 +28,8 @@ static void end_step(struct process_steps *steps_of, uint64_t time_ns)
 	steps_of->is_open = false;
 }
 
-static void add(struct process_steps *steps_of, const struct model *model, const struct model_reported_step *step)
+static void add_report(struct process_steps *steps_of, const struct model *model,
+		       const struct model_reported_step *step)
 {
 	struct step_track *track = &steps_of->track;
 	size_t count = track->list.count;
@@ -48,7 +49,7 @@ static void add(struct process_steps *steps_of, const struct model *model, const
 	steps_of->is_open = true;
 }
 
-static void take(struct steps *steps, struct process_steps *steps_of, const struct model *model, uint32_t process)
+static void take_track(struct steps *steps, struct process_steps *steps_of, const struct model *model, uint32_t process)
 {
 	end_step(steps_of, model->end_ns);
 	steps->seen = steps_of->seen > steps->seen ? steps_of->seen : steps->seen;
@@ -68,8 +69,8 @@ void steps_of_schedule(struct steps *steps, const struct model *model)
 	steps->schedule_first = model->schedule.first;
 	steps->captured = model->schedule.is_capture;
 	for (uint32_t i = 0; i < model->reported_step_count; i++)
-		add(&steps_of[model->reported_steps[i].process], model, &model->reported_steps[i]);
+		add_report(&steps_of[model->reported_steps[i].process], model, &model->reported_steps[i]);
 	for (uint32_t i = 0; i < model->process_count; i++)
-		take(steps, &steps_of[i], model, i);
+		take_track(steps, &steps_of[i], model, i);
 	free(steps_of);
 }

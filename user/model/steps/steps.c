@@ -57,8 +57,8 @@ static struct step_track take_track(struct step_candidates *all, struct step_can
 	return track;
 }
 
-static void choose(struct steps *steps, struct step_candidates *all, const struct step_request *request,
-		   const struct model *last)
+static void choose_candidates(struct steps *steps, struct step_candidates *all, const struct step_request *request,
+			      const struct model *last)
 {
 	struct step_candidate **best = xcalloc(last->process_count, sizeof(*best));
 
@@ -104,7 +104,7 @@ int steps_find(struct steps *steps, struct trace *trace, const struct step_reque
 	}
 	if (!trace->error) {
 		step_backwards_finish(&backwards, last);
-		choose(steps, &candidates, request, last);
+		choose_candidates(steps, &candidates, request, last);
 		if (request->source == STEP_FUNCTION)
 			step_functions_find(steps, request, last);
 		name_by_line(steps, request);

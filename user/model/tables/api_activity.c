@@ -190,7 +190,8 @@ static struct api_activity_thread *thread_of(struct api_activities *table, const
 	return &table->thread_states.items[*index];
 }
 
-static void give(struct api_activities *table, const struct api_activity *activity, uint32_t index, bool outermost)
+static void give_times(struct api_activities *table, const struct api_activity *activity, uint32_t index,
+		       bool outermost)
 {
 	struct model_call *call = &table->calls->list.items[index];
 
@@ -220,7 +221,7 @@ static void join_timeline(struct joining *joining, struct timeline *line)
 
 		if (activity->start_ns < end_ns) {
 			if (outer != NONE && activity->end_ns <= end_ns)
-				give(joining->table, activity, outer, false);
+				give_times(joining->table, activity, outer, false);
 			continue;
 		}
 		captures_note(&joining->captures, activity);
@@ -229,7 +230,7 @@ static void join_timeline(struct joining *joining, struct timeline *line)
 		outer = at < line->seen_count ? line->seen[at].call : NONE;
 		if (outer == NONE)
 			continue;
-		give(joining->table, activity, outer, true);
+		give_times(joining->table, activity, outer, true);
 		line->used = at + 1;
 	}
 	thread->end_ns = end_ns;

@@ -56,7 +56,7 @@ static struct forward_thread *make_thread(struct forward_ops *ops, uint32_t epoc
 	return array_push(&ops->threads, thread);
 }
 
-static bool grow(struct forward_ops *ops, struct forward_thread *thread)
+static bool grow_thread(struct forward_ops *ops, struct forward_thread *thread)
 {
 	uint32_t count = thread->mask + 1;
 	struct forward_thread larger = {.mask = 2 * count - 1};
@@ -87,7 +87,7 @@ void forward_ops_note(struct forward_ops *ops, uint32_t epoch, const struct mode
 	if (!thread)
 		return;
 	entry = entry_of(thread, op->sequence);
-	while (entry->stack != NONE && entry->sequence != op->sequence && grow(ops, thread))
+	while (entry->stack != NONE && entry->sequence != op->sequence && grow_thread(ops, thread))
 		entry = entry_of(thread, op->sequence);
 	*entry = (struct forward_entry){.sequence = op->sequence, .stack = op->stack};
 }

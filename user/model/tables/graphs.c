@@ -64,7 +64,7 @@ uint32_t graphs_node_corr(const struct graphs *graphs, uint32_t epoch, uint64_t 
 }
 
 /* The index of an executable graph in node_counts. */
-static uint32_t executable(struct graphs *graphs, uint32_t epoch, uint32_t graph)
+static uint32_t index_of_executable(struct graphs *graphs, uint32_t epoch, uint32_t graph)
 {
 	uint32_t index = *lookup_put(&graphs->executables, epoch, graph, (uint32_t)graphs->node_counts.count);
 
@@ -85,7 +85,7 @@ static uint32_t note_node(struct graphs *graphs, uint32_t executable, uint64_t g
 
 void graphs_collect(struct graphs *graphs, uint32_t epoch, uint32_t graph, uint64_t node)
 {
-	note_node(graphs, executable(graphs, epoch, graph), node);
+	note_node(graphs, index_of_executable(graphs, epoch, graph), node);
 }
 
 /* How many nodes of an executable graph have run; 0: not known. */
@@ -98,7 +98,7 @@ static uint32_t graphs_node_count(const struct graphs *graphs, uint32_t epoch, u
 
 void graphs_add_operation(struct graphs *graphs, uint32_t epoch, uint32_t call, uint32_t graph, uint64_t graph_node)
 {
-	struct graph_launch launch = {.call = call, .graph = executable(graphs, epoch, graph)};
+	struct graph_launch launch = {.call = call, .graph = index_of_executable(graphs, epoch, graph)};
 	uint32_t node = note_node(graphs, launch.graph, graph_node), index;
 	size_t before;
 

@@ -100,7 +100,7 @@ static uint32_t make_room(struct model_thread *threads, size_t thread_count)
 	return place;
 }
 
-static void put(struct model_op *ordered, struct model_thread *thread, const struct model_op *op)
+static void put_op(struct model_op *ordered, struct model_thread *thread, const struct model_op *op)
 {
 	ordered[thread->first_op + thread->ops++] = *op;
 }
@@ -121,13 +121,13 @@ void op_order_take(struct ops *ops, const struct ops *known, struct model_thread
 	count = make_room(threads, thread_count);
 	ordered = xmalloc(count * sizeof(*ordered));
 	for (size_t i = 0; i < ops->list.count; i++)
-		put(ordered, &threads[ops->list.items[i].thread], &ops->list.items[i]);
+		put_op(ordered, &threads[ops->list.items[i].thread], &ops->list.items[i]);
 	for (size_t i = 0; i < begun.count; i++) {
 		struct pending_op *pending = &ops->pending.items[begun.keys[i].index];
 
 		number_op(ops, pending);
 		if (pending->op.thread != NONE)
-			put(ordered, &threads[pending->op.thread], &pending->op);
+			put_op(ordered, &threads[pending->op.thread], &pending->op);
 	}
 	drop_begun(ops, &begun, until_ns);
 	free(begun.keys);

@@ -207,17 +207,17 @@ static void end_open(const struct ops *known, struct model_op *op, uint64_t end_
 {
 	const struct model_thread *thread = &known->processes->threads.items[op->thread];
 	uint64_t exit_ns = known->processes->list.items[thread->process].exit_ns;
-	uint64_t last_ns = exit_ns ? earlier(exit_ns, end_ns) : end_ns;
+	uint64_t last_ns = exit_ns ? earlier_time(exit_ns, end_ns) : end_ns;
 
 	for (size_t i = 0; i < known->stops.count; i++)
 		if (known->stops.items[i].process == thread->process && known->stops.items[i].time_ns >= op->end_ns)
-			last_ns = earlier(last_ns, known->stops.items[i].time_ns);
+			last_ns = earlier_time(last_ns, known->stops.items[i].time_ns);
 	if (!ops_lost(known) && last_ns > op->end_ns)
 		op->end_ns = last_ns;
 }
 
 /* An op that begins in another one and ends after it overlaps. */
-static void enter(struct ops *ops, struct op_nesting *nesting, uint32_t index)
+static void enter_op(struct ops *ops, struct op_nesting *nesting, uint32_t index)
 {
 	struct model_op *op = &ops->list.items[index];
 
@@ -252,7 +252,7 @@ void ops_join(struct ops *ops, const struct ops *known, struct model_thread *thr
 				end_open(known, op, end_ns);
 			if (kept != i)
 				ops->list.items[kept] = *op;
-			enter(ops, &nesting, kept++);
+			enter_op(ops, &nesting, kept++);
 		}
 		threads[t].ops = kept - threads[t].first_op;
 	}

@@ -68,7 +68,7 @@ static uint32_t add_process(struct process_table *processes, uint32_t pid)
 	return index;
 }
 
-static struct model_process *latest(struct process_table *processes, uint32_t pid)
+static struct model_process *latest_process(struct process_table *processes, uint32_t pid)
 {
 	uint32_t *index = lookup_get(&processes->by_pid, 1, pid);
 
@@ -123,7 +123,7 @@ uint32_t process_table_find_thread(struct process_table *processes, uint32_t pro
 	return index;
 }
 
-static const char *keep(struct process_table *processes, struct text text)
+static const char *keep_text(struct process_table *processes, struct text text)
 {
 	return string_keep(processes->strings, text.bytes, text.size);
 }
@@ -143,7 +143,7 @@ static bool is_same(const struct model_process *process, uint64_t start_ns)
 /* The process with this pid that started at start_ns; an earlier one with the pid has ended by then. */
 static struct model_process *find_started(struct process_table *processes, uint32_t pid, uint64_t start_ns)
 {
-	struct model_process *process = latest(processes, pid);
+	struct model_process *process = latest_process(processes, pid);
 
 	if (process && !is_same(process, start_ns)) {
 		if (!process->exit_ns)
@@ -152,7 +152,7 @@ static struct model_process *find_started(struct process_table *processes, uint3
 	}
 	if (!process) {
 		add_process(processes, pid);
-		process = latest(processes, pid);
+		process = latest_process(processes, pid);
 	}
 	if (!process->start_ns)
 		process->start_ns = start_ns;
@@ -170,7 +170,7 @@ void process_table_add_thread(struct process_table *processes, const struct new_
 		if (event->own_tid)
 			*lookup_put(&processes->by_own_tid, process + 1, event->own_tid, thread) = thread;
 	}
-	processes->threads.items[thread].name = keep(processes, event->name);
+	processes->threads.items[thread].name = keep_text(processes, event->name);
 }
 
 bool process_table_has_own_tid(const struct process_table *processes, uint32_t process, uint32_t own_tid)
@@ -180,7 +180,7 @@ bool process_table_has_own_tid(const struct process_table *processes, uint32_t p
 
 void process_table_add_fork(struct process_table *processes, const struct new_fork *event)
 {
-	struct model_process *before = latest(processes, event->pid), *child;
+	struct model_process *before = latest_process(processes, event->pid), *child;
 	const struct model_process *parent;
 
 	/* An earlier process with this pid that also began with a fork has ended, however recently. */
@@ -191,10 +191,10 @@ void process_table_add_fork(struct process_table *processes, const struct new_fo
 	}
 	child = find_started(processes, event->pid, event->time_ns);
 	processes->states.items[child - processes->list.items].forked = true;
-	parent = latest(processes, event->parent);
+	parent = latest_process(processes, event->parent);
 	child->parent = event->parent;
 	if (!*child->name)
-		child->name = keep(processes, event->name);
+		child->name = keep_text(processes, event->name);
 	/* a forked process is a copy of its parent until it is described */
 	if (parent && parent != child && !processes->states.items[child - processes->list.items].described_ns) {
 		child->exe = parent->exe;
@@ -224,7 +224,7 @@ void process_table_add_exec(struct process_table *processes, uint32_t pid, uint6
 		process->exe = process->cmdline = process->python_path = string_keep(processes->strings, "", 0);
 		process->rank = process->local_rank = -1;
 		process->python = 0;
-		process->name = keep(processes, name);
+		process->name = keep_text(processes, name);
 	}
 	state->epoch_before = state->epoch;
 	state->epoch = ++processes->last_epoch;
@@ -233,7 +233,7 @@ void process_table_add_exec(struct process_table *processes, uint32_t pid, uint6
 
 void process_table_add_exit(struct process_table *processes, uint32_t pid, uint64_t time_ns, uint32_t signal)
 {
-	struct model_process *process = latest(processes, pid);
+	struct model_process *process = latest_process(processes, pid);
 
 	if (!process || (process->start_ns && process->start_ns > time_ns))
 		return;
@@ -244,7 +244,7 @@ void process_table_add_exit(struct process_table *processes, uint32_t pid, uint6
 static void set_text(struct process_table *processes, const char **field, struct text text)
 {
 	if (text.size)
-		*field = keep(processes, text);
+		*field = keep_text(processes, text);
 }
 
 /* Sets a number of at most so many digits; any other text is not known. */
@@ -296,8 +296,8 @@ void process_table_describe(struct process_table *processes, const struct new_de
 	struct process_state *state;
 
 	process_table_find(processes, event->pid);
-	process =
-		event->start_ns ? find_started(processes, event->pid, event->start_ns) : latest(processes, event->pid);
+	process = event->start_ns ? find_started(processes, event->pid, event->start_ns)
+				  : latest_process(processes, event->pid);
 	state = &processes->states.items[process - processes->list.items];
 	/* It may be from before the current program: another description follows, if the process lives. */
 	if (event->time_ns < state->exec_ns)

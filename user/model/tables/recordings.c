@@ -51,7 +51,7 @@ static int compare_recordings(const struct recording *a, const struct recording 
 	       least_first(a->time_ns, b->time_ns);
 }
 
-static int compare(const void *left, const void *right, void *list)
+static int compare_indices(const void *left, const void *right, void *list)
 {
 	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
 	int order = compare_recordings((struct recording *)list + a, (struct recording *)list + b);
@@ -62,7 +62,7 @@ static int compare(const void *left, const void *right, void *list)
 void recordings_order(struct recordings *recordings)
 {
 	if (recordings->by_event.count)
-		qsort_r(recordings->by_event.items, recordings->by_event.count, sizeof(uint32_t), compare,
+		qsort_r(recordings->by_event.items, recordings->by_event.count, sizeof(uint32_t), compare_indices,
 			recordings->list.items);
 }
 

@@ -125,7 +125,7 @@ void stacks_add_symbol(struct stacks *stacks, uint32_t epoch, uint64_t ip, struc
 	*lookup_put(&stacks->symbols, epoch, ip, name) = name;
 }
 
-static uint32_t find(const struct lookup *lookup, uint32_t epoch, uint64_t id)
+static uint32_t find_index(const struct lookup *lookup, uint32_t epoch, uint64_t id)
 {
 	uint32_t *index = id ? lookup_get(lookup, epoch, id) : NULL;
 
@@ -141,12 +141,12 @@ uint32_t stacks_find(struct stacks *stacks, uint32_t epoch, uint64_t id)
 
 bool stacks_is_unreadable(const struct stacks *stacks, uint32_t epoch, uint64_t id)
 {
-	return find(&stacks->by_id, epoch, id) == UNREADABLE;
+	return find_index(&stacks->by_id, epoch, id) == UNREADABLE;
 }
 
 uint32_t stacks_find_native(const struct stacks *stacks, uint32_t epoch, uint64_t id)
 {
-	return find(&stacks->native_by_id, epoch, id);
+	return find_index(&stacks->native_by_id, epoch, id);
 }
 
 /* A string of `from`, interned in `stacks`. */

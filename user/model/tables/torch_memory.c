@@ -140,7 +140,8 @@ static bool take_back(struct torch_memory *memory, uint32_t device, struct model
 }
 
 /* Completes an event from earlier ones; false: the event is useless. */
-static bool complete(struct torch_memory *memory, uint32_t epoch, struct model_torch_memory *event, bool has_totals)
+static bool complete_event(struct torch_memory *memory, uint32_t epoch, struct model_torch_memory *event,
+			   bool has_totals)
 {
 	uint32_t device = find_device(memory, epoch, event, has_totals);
 
@@ -200,7 +201,7 @@ static void join_one(struct torch_memory *memory, const struct pending_torch_mem
 		if (event.stack == NONE)
 			event.stack = innermost_stack(sweep->ops, nesting);
 	}
-	if (complete(memory, pending->program.epoch, &event, from->has_totals))
+	if (complete_event(memory, pending->program.epoch, &event, from->has_totals))
 		array_push(&memory->list, event);
 }
 

@@ -51,7 +51,7 @@ static int compare_samples(const void *left, const void *right)
 }
 
 /* The difference of hostile numbers, without overflow: half the range is more than any clocks differ. */
-static uint64_t distance(int64_t a, int64_t b)
+static uint64_t distance_between(int64_t a, int64_t b)
 {
 	return a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a;
 }
@@ -65,7 +65,7 @@ static bool is_step(const struct wall_clock_segment *segment, const struct clock
 {
 	uint64_t noise = add_saturated(add_saturated(segment->error_ns, sample->error_ns), STEP_NS);
 
-	return distance(segment->offset_ns, sample->offset_ns) > noise;
+	return distance_between(segment->offset_ns, sample->offset_ns) > noise;
 }
 
 static struct wall_clock_segment segment_of(const struct clock_sample *sample)
@@ -77,7 +77,7 @@ static struct wall_clock_segment segment_of(const struct clock_sample *sample)
 }
 
 /* Leaves of the segment's offsets those that the sample allows; all of them if it allows none. */
-static void narrow(struct wall_clock_segment *segment, const struct clock_sample *sample)
+static void narrow_offsets(struct wall_clock_segment *segment, const struct clock_sample *sample)
 {
 	__extension__ __int128 low = (__int128)segment->offset_ns - segment->error_ns;
 	__extension__ __int128 high = (__int128)segment->offset_ns + segment->error_ns;
@@ -88,7 +88,7 @@ static void narrow(struct wall_clock_segment *segment, const struct clock_sample
 	if (least > high || most < low) {
 		uint64_t gap_ns = (uint64_t)(least > high ? least - high : low - most);
 
-		segment->gap_ns = later(segment->gap_ns, gap_ns);
+		segment->gap_ns = later_time(segment->gap_ns, gap_ns);
 		return;
 	}
 	if (least > low)
@@ -117,7 +117,7 @@ static void prepare_track(struct wall_clock_track *track)
 		const struct clock_sample *sample = &track->samples.items[i];
 
 		if (!is_step(&segment, sample)) {
-			narrow(&segment, sample);
+			narrow_offsets(&segment, sample);
 			continue;
 		}
 		track->steps++;
@@ -201,6 +201,6 @@ int64_t wall_clock_offset(struct wall_clock *clock, uint32_t agent, uint64_t wal
 		if (is_better(&reading, &best))
 			best = reading;
 	}
-	clock->error_ns = later(clock->error_ns, add_saturated(best.segment->error_ns, best.segment->gap_ns));
+	clock->error_ns = later_time(clock->error_ns, add_saturated(best.segment->error_ns, best.segment->gap_ns));
 	return best.segment->offset_ns;
 }

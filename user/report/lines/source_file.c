@@ -56,7 +56,7 @@ static bool may_be_shown(const struct stat *stat)
 	return sudo_uid && *sudo_uid && strtoul(sudo_uid, NULL, 10) == stat->st_uid && stat->st_uid;
 }
 
-static char *refuse(int fd, int64_t started_ns)
+static char *refuse_file(int fd, int64_t started_ns)
 {
 	struct stat stat;
 
@@ -93,7 +93,7 @@ static char *open_file(const struct model_code *code, const struct model_process
 		*fd = open(code->file, OPEN_FLAGS);
 	if (*fd < 0)
 		return xasprintf("it cannot be read: %s", strerror(errno));
-	why = refuse(*fd, started_ns);
+	why = refuse_file(*fd, started_ns);
 	if (why) {
 		close(*fd);
 		*fd = -1;

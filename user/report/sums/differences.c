@@ -12,7 +12,7 @@
 #define WIDTH_DEFAULT 100u
 #define ROWS_DEFAULT 10u
 
-static struct number format(const char *how, double value)
+static struct number format_value(const char *how, double value)
 {
 	struct number number;
 
@@ -22,7 +22,7 @@ static struct number format(const char *how, double value)
 
 #define LEAST_SHOWN 0.05 /* less is 0.0 with one decimal */
 
-static struct number percent(const struct difference *difference)
+static struct number format_percent(const struct difference *difference)
 {
 	double value = difference_percent(difference);
 
@@ -32,7 +32,7 @@ static struct number percent(const struct difference *difference)
 		return (struct number){"gone"};
 	if (fabs(value) < LEAST_SHOWN)
 		return (struct number){"-"};
-	return format("%+.1f %%", value);
+	return format_value("%+.1f %%", value);
 }
 
 /* "1,234.5" with a sign where it is negative, or `plus` before it. */
@@ -83,7 +83,7 @@ static void add_shown(struct table *table, const struct difference *difference, 
 		table_add_number(table, (struct number){"-"});
 	else
 		table_add_number(table, tenths((difference->after - difference->before) / unit.ns, "+"));
-	table_add_number(table, percent(difference));
+	table_add_number(table, format_percent(difference));
 	table_add_number(table, noise_in(difference, unit.ns));
 }
 
@@ -125,7 +125,7 @@ static void add_difference(struct table *table, const char *name, const struct d
 }
 
 /* Whether growth is large enough for `gputrace why` to name it: all steps together added a hundredth of the peak. */
-static bool grows(const struct differences *all)
+static bool memory_grows(const struct differences *all)
 {
 	double least = most_of(&all->peak) / TORCH_MEMORY_GROWTH_LEAST;
 
@@ -175,7 +175,7 @@ static void put_step(struct report *report, const struct differences *all)
 	add_difference(&table, "launches", &all->launches, MEASURE_COUNT);
 	if (report->writer || most_of(&all->other_calls) > 0)
 		add_difference(&table, "copies and fills", &all->other_calls, MEASURE_COUNT);
-	if (all->has_memory && steps && (report->writer || grows(all)))
+	if (all->has_memory && steps && (report->writer || memory_grows(all)))
 		add_difference(&table, "GPU memory grows by", &all->growth, MEASURE_BYTES);
 	if (all->has_memory)
 		add_difference(&table, "GPU memory at most", &all->peak, MEASURE_BYTES);

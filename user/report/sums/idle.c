@@ -86,7 +86,7 @@ static void add_row(struct report *report, struct table *table, const struct idl
 }
 
 /* Explains the words in the rows. */
-static void explain(struct report *report, size_t shown)
+static void explain_rows(struct report *report, size_t shown)
 {
 	const struct idle_row *rows = report->all->idle.rows;
 	bool late = false, after = false, small = false, gpu = false, unsampled = false;
@@ -149,5 +149,5 @@ void report_idle(struct report *report)
 			rest += idle->rows[i].ns;
 	report_table(report, &table);
 	report_more(report, gaps - shown, "causes", number_in(rest, unit), unit.name);
-	explain(report, shown);
+	explain_rows(report, shown);
 }

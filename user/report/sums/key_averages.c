@@ -300,7 +300,7 @@ static void put_row(const struct page *page, const struct key_row *row)
 	fputc('\n', page->out);
 }
 
-static unsigned between(unsigned least, unsigned width, unsigned most)
+static unsigned limit_width(unsigned least, unsigned width, unsigned most)
 {
 	return width < least ? least : width > most ? most : width;
 }
@@ -345,12 +345,12 @@ static void find_widths(struct page *page)
 			free(text);
 		}
 	}
-	page->name_width = between(0, page->name_width, NAME_WIDTH_MAX);
+	page->name_width = limit_width(0, page->name_width, NAME_WIDTH_MAX);
 	if (page->options->by_shape)
-		page->shapes_width = between(SHAPES_LEAST, shapes, SHAPES_WIDTH_MAX);
+		page->shapes_width = limit_width(SHAPES_LEAST, shapes, SHAPES_WIDTH_MAX);
 	page->flops_power = find_flops_power(keys);
 	if (page->options->stack_frames)
-		page->source_width = between(SOURCE_LEAST, source, SOURCE_WIDTH_MAX);
+		page->source_width = limit_width(SOURCE_LEAST, source, SOURCE_WIDTH_MAX);
 }
 
 static void put_table(struct page *page)

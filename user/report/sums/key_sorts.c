@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static double average(uint64_t ns, uint64_t count)
+static double average_ns(uint64_t ns, uint64_t count)
 {
 	return count ? (double)ns / (double)count : 0;
 }
 
 static double cpu_average(const struct key_row *row)
 {
-	return average(row->cpu_ns, row->count);
+	return average_ns(row->cpu_ns, row->count);
 }
 
 static double cpu_total(const struct key_row *row)
@@ -27,7 +27,7 @@ static double cpu_self(const struct key_row *row)
 
 static double gpu_average(const struct key_row *row)
 {
-	return average(row->gpu_ns, row->count);
+	return average_ns(row->gpu_ns, row->count);
 }
 
 static double gpu_total(const struct key_row *row)
@@ -40,7 +40,7 @@ static double gpu_self(const struct key_row *row)
 	return (double)row->gpu_self_ns;
 }
 
-static double count(const struct key_row *row)
+static double count_of(const struct key_row *row)
 {
 	return (double)row->count;
 }
@@ -65,7 +65,7 @@ static double gpu_memory_self(const struct key_row *row)
 	return (double)(int64_t)row->memory_self.gpu;
 }
 
-static double flops(const struct key_row *row)
+static double flops_of(const struct key_row *row)
 {
 	return (double)row->flops;
 }
@@ -80,14 +80,14 @@ static const struct key_sort sorts[] = {
 	{"device_time", gpu_average},
 	{"device_time_total", gpu_total},
 	{"self_device_time_total", gpu_self},
-	{"count", count},
+	{"count", count_of},
 	{"cpu_memory_usage", cpu_memory},
 	{"self_cpu_memory_usage", cpu_memory_self},
 	{"cuda_memory_usage", gpu_memory},
 	{"self_cuda_memory_usage", gpu_memory_self},
 	{"device_memory_usage", gpu_memory},
 	{"self_device_memory_usage", gpu_memory_self},
-	{"flops", flops},
+	{"flops", flops_of},
 };
 
 #define SORTS (sizeof(sorts) / sizeof(sorts[0]))
@@ -126,7 +126,7 @@ static int by_value(const void *left, const void *right)
 	return (a->place > b->place) - (a->place < b->place);
 }
 
-static double nothing(const struct key_row *row)
+static double no_value(const struct key_row *row)
 {
 	return 0;
 }
@@ -150,7 +150,7 @@ static void sort_rows(struct key_averages *keys, double (*first)(const struct ke
 
 void key_rows_sort(struct key_averages *keys, const struct key_sort *sort)
 {
-	sort_rows(keys, sort->value, nothing);
+	sort_rows(keys, sort->value, no_value);
 }
 
 void key_rows_sort_as_usual(struct key_averages *keys)

@@ -94,7 +94,7 @@ static void add_process(struct report *report, struct table *table, struct time_
 }
 
 /* Explains what is not known, as the table of idle time does. */
-static void explain(struct report *report)
+static void explain_unknown(struct report *report)
 {
 	const struct idle_steps *steps = &report->all->idle.steps;
 	bool late = false, unsampled = false;
@@ -141,5 +141,5 @@ void report_step_idle(struct report *report)
 	add_slot(report, &table, unit,
 		 &(struct place){.what = "outside", .label = "of no steps above", .process = NONE}, 0);
 	report_table(report, &table);
-	explain(report);
+	explain_unknown(report);
 }

@@ -95,7 +95,7 @@ static void end_table(struct table_writer *writer)
 	}
 }
 
-static void end(struct table_writer *writer)
+static void end_tables(struct table_writer *writer)
 {
 	if (writer->kept_notes.count) {
 		put_title(writer, "notes", "Notes");
@@ -116,5 +116,5 @@ const struct table_format table_format_csv = {
 	.begin_table = begin_table,
 	.put_row = put_row,
 	.end_table = end_table,
-	.end = end,
+	.end = end_tables,
 };

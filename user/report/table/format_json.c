@@ -7,7 +7,7 @@
 #include "base/safe_text.h"
 #include "report/table/table_writer.h"
 
-static void begin(struct table_writer *writer)
+static void begin_tables(struct table_writer *writer)
 {
 	fprintf(writer->out, "{\"schema\": \"%s\", \"version\": %d, \"generator\": ", TABLES_SCHEMA,
 		TABLES_SCHEMA_VERSION);
@@ -80,7 +80,7 @@ static void end_table(struct table_writer *writer)
 	fputs("]}", writer->out);
 }
 
-static void end(struct table_writer *writer)
+static void end_tables(struct table_writer *writer)
 {
 	fputs("\n]}\n", writer->out);
 }
@@ -88,9 +88,9 @@ static void end(struct table_writer *writer)
 const struct table_format table_format_json = {
 	.name = "json",
 	.rows = UINT_MAX,
-	.begin = begin,
+	.begin = begin_tables,
 	.begin_table = begin_table,
 	.put_row = put_row,
 	.end_table = end_table,
-	.end = end,
+	.end = end_tables,
 };

@@ -40,7 +40,7 @@ static void put_code(FILE *out, const char *text)
 }
 
 /* Truncates as a page does, to one line; the caller frees it. */
-static char *cut(const char *text, enum text_truncate truncate)
+static char *cut_text(const char *text, enum text_truncate truncate)
 {
 	char *cut = NULL;
 	size_t size;
@@ -94,7 +94,7 @@ static void put_row(struct table_writer *writer, const struct cell *cells)
 
 		if (!column_is_shown(column))
 			continue;
-		text = cut(cells[i].text ? cells[i].text : "", column->truncate);
+		text = cut_text(cells[i].text ? cells[i].text : "", column->truncate);
 		fputc(' ', writer->out);
 		if (column->is_name)
 			put_code(writer->out, text);

@@ -30,7 +30,7 @@ static bool in_name(char c)
 	return isalnum((unsigned char)c) || c == '_' || c == '$';
 }
 
-static bool skip(struct reading *reading, const char *text)
+static bool skip_text(struct reading *reading, const char *text)
 {
 	size_t length = strlen(text);
 
@@ -40,7 +40,7 @@ static bool skip(struct reading *reading, const char *text)
 	return true;
 }
 
-static void keep(struct reading *reading)
+static void keep_character(struct reading *reading)
 {
 	reading->label[reading->length++] = *reading->at++;
 }
@@ -119,9 +119,9 @@ static void read_arguments(struct reading *reading, unsigned depth)
 	do {
 		size_t begin = reading->length, name;
 
-		keep(reading); /* '<' or ',' */
+		keep_character(reading); /* '<' or ',' */
 		if (begin > open && any && *reading->at == ' ')
-			keep(reading);
+			keep_character(reading);
 		else if (begin > open && !any)
 			reading->length = begin;
 		name = reading->length;
@@ -135,7 +135,7 @@ static void read_arguments(struct reading *reading, unsigned depth)
 	if (*reading->at != '>')
 		reading->failed = true;
 	else
-		keep(reading);
+		keep_character(reading);
 	if (!any)
 		reading->length = open;
 }
@@ -161,13 +161,13 @@ static void read_parentheses(struct reading *reading, size_t begin, unsigned dep
 {
 	static const char call[] = "::operator";
 
-	if (skip(reading, "(anonymous namespace)")) {
-		skip(reading, "::");
+	if (skip_text(reading, "(anonymous namespace)")) {
+		skip_text(reading, "::");
 		return;
 	}
 	if (!depth && kept_ends(reading, begin, " ")) {
 		while (*reading->at)
-			keep(reading);
+			keep_character(reading);
 		return;
 	}
 	skip_brackets(reading, '(', ')');
@@ -175,7 +175,7 @@ static void read_parentheses(struct reading *reading, size_t begin, unsigned dep
 		skip_brackets(reading, '(', ')');
 	if (kept_ends(reading, begin, call))
 		reading->length -= strlen(call);
-	skip(reading, " const");
+	skip_text(reading, " const");
 }
 
 /* "::": drops the name space before it within arguments; a lambda after it has no name to keep. */
@@ -188,8 +188,8 @@ static void read_scope(struct reading *reading, size_t begin, unsigned depth)
 		while (reading->length > begin && in_name(reading->label[reading->length - 1]))
 			reading->length--;
 	if (!is_space && !is_lambda) {
-		keep(reading);
-		keep(reading);
+		keep_character(reading);
+		keep_character(reading);
 	} else {
 		reading->at += 2;
 	}
@@ -203,12 +203,12 @@ static void read_tag(struct reading *reading)
 	const char *end = strchr(reading->at, ']');
 
 	if (!end || strncmp(reading->at, "[abi:", 5) != 0) {
-		keep(reading);
+		keep_character(reading);
 	} else if ((size_t)(end - reading->at) >= TAG_LONG) {
 		reading->at = end + 1;
 	} else {
 		while (reading->at <= end)
-			keep(reading);
+			keep_character(reading);
 	}
 }
 
@@ -240,15 +240,16 @@ static void read_name(struct reading *reading, unsigned depth)
 		else if (c == ' ' && (reading->at[1] == '>' || reading->length == begin))
 			reading->at++;
 		else
-			keep(reading);
+			keep_character(reading);
 	}
 }
 
 static bool read_whole(struct reading *reading, const char *name, bool brief)
 {
 	*reading = (struct reading){.at = name, .label = reading->label, .brief = brief};
-	skip(reading, "void ");
-	while (skip(reading, "at::native::") || skip(reading, "at::cuda::") || skip(reading, "(anonymous namespace)::"))
+	skip_text(reading, "void ");
+	while (skip_text(reading, "at::native::") || skip_text(reading, "at::cuda::") ||
+	       skip_text(reading, "(anonymous namespace)::"))
 		continue;
 	read_name(reading, 0);
 	reading->label[reading->length] = '\0';

@@ -18,7 +18,7 @@ static const char *text_of(const struct cell *cell)
 	return cell->text ? cell->text : "";
 }
 
-static void measure(const struct table *table, unsigned widths[])
+static void measure_columns(const struct table *table, unsigned widths[])
 {
 	for (unsigned c = 0; c < table->count; c++)
 		widths[c] = text_width(table->columns[c].title);
@@ -45,7 +45,7 @@ static void measure_least(const struct table *table, unsigned least[])
 }
 
 /* Takes one character at a time from the widest name column, until the table fits the page. */
-static void shrink(const struct table *table, unsigned widths[], unsigned width)
+static void shrink_columns(const struct table *table, unsigned widths[], unsigned width)
 {
 	unsigned least[TABLE_COLUMNS_MAX];
 
@@ -113,7 +113,7 @@ unsigned table_least(const struct table *table)
 {
 	unsigned widths[TABLE_COLUMNS_MAX], least[TABLE_COLUMNS_MAX], sum = 0;
 
-	measure(table, widths);
+	measure_columns(table, widths);
 	measure_least(table, least);
 	for (unsigned c = 0; c < table->count; c++)
 		if (is_shown(table, c))
@@ -129,8 +129,8 @@ void table_put(const struct table *table, FILE *out, const struct table_look *lo
 
 	for (unsigned c = 0; c < table->count; c++)
 		texts[c] = table->columns[c].title;
-	measure(table, widths);
-	shrink(table, widths, look->truncates || look->width > WHOLE_WIDTH ? look->width : WHOLE_WIDTH);
+	measure_columns(table, widths);
+	shrink_columns(table, widths, look->truncates || look->width > WHOLE_WIDTH ? look->width : WHOLE_WIDTH);
 	fputs(look->color ? "\033[2m" : "", out);
 	put_row(table, out, widths, texts, look->truncates);
 	fputs(look->color ? "\033[0m\n" : "\n", out);

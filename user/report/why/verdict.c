@@ -21,7 +21,7 @@
 #define EXPOSED_SHARE 20u /* exposed communication is named from one part in this many of the time */
 #define OTHER_SHARE 10u	  /* a second cause is named from one part in this many of a loss */
 
-static void add(struct verdict *verdict, char *line)
+static void add_line(struct verdict *verdict, char *line)
 {
 	if (verdict->count < VERDICT_LINES)
 		verdict->lines[verdict->count++] = line;
@@ -41,7 +41,7 @@ static void add_wrapped(struct verdict *verdict, char *text, unsigned width, siz
 		fclose(out);
 		rest = wrapped;
 		while (most-- && (line = strsep(&rest, "\n")) && *line)
-			add(verdict, xstrdup(line));
+			add_line(verdict, xstrdup(line));
 	}
 	free(wrapped);
 	free(text);
@@ -191,9 +191,9 @@ static void add_memory(struct verdict *verdict, const struct analyses *all, unsi
 	char *growing = report_torch_growing(all), *held = report_torch_growing_held(all, width - INDENT_HELD);
 
 	if (growing)
-		add(verdict, growing);
+		add_line(verdict, growing);
 	if (held)
-		add(verdict, xasprintf("%*s%s", (int)INDENT_HELD, "", held));
+		add_line(verdict, xasprintf("%*s%s", (int)INDENT_HELD, "", held));
 	free(held);
 }
 
@@ -242,7 +242,7 @@ static void add_owners(struct verdict *verdict, const struct analyses *all, unsi
 		free(text);
 		text = owners_text(all, sums, (enum line_brevity)brevity);
 	}
-	add(verdict, xjoin(xstrdup(title), "", text));
+	add_line(verdict, xjoin(xstrdup(title), "", text));
 }
 
 /* ---- the next command -------------------------------------------------------------------------------------------- */
@@ -308,8 +308,8 @@ static void add_next(struct verdict *verdict, const struct analyses *all, const 
 
 	if (finding && lacks_samples(all, finding)) {
 		command = command_with_samples(all, finding);
-		add(verdict,
-		    xasprintf("Next: %s%s", command, has_caution ? "" : " (what ran meanwhile is not in this trace)"));
+		add_line(verdict, xasprintf("Next: %s%s", command,
+					    has_caution ? "" : " (what ran meanwhile is not in this trace)"));
 	} else {
 		if (finding && why_is_culprit(finding->loss->cause, finding->line))
 			command = command_for_line(all, finding->line->line);
@@ -317,7 +317,7 @@ static void add_next(struct verdict *verdict, const struct analyses *all, const 
 			command = xstrdup("gputrace why FILE");
 		else
 			command = command_for_line(all, owner->user_line == NONE ? owner->line : owner->user_line);
-		add(verdict, xasprintf("Next: %s%s", command, kept));
+		add_line(verdict, xasprintf("Next: %s%s", command, kept));
 	}
 	free(command);
 }
@@ -359,22 +359,22 @@ static void add_answer(struct verdict *verdict, const struct analyses *all, unsi
 	has_exposed = names_exposed(&exposed, all, &findings, shown, most);
 	if (has_exposed && shown == most)
 		shown--; /* it takes the place of a smaller loss */
-	add(verdict, busy_text(all, width, shown));
+	add_line(verdict, busy_text(all, width, shown));
 	if (!shown && !has_exposed)
-		add(verdict, why_nothing(all));
+		add_line(verdict, why_nothing(all));
 	for (size_t i = 0; i < shown; i++) {
 		verdict->loss[verdict->count] = i + 1;
-		add(verdict, fitting_loss(all, &findings.all.items[i], i + 1, width));
-		add(verdict, try_text(all, &findings.all.items[i], width));
+		add_line(verdict, fitting_loss(all, &findings.all.items[i], i + 1, width));
+		add_line(verdict, try_text(all, &findings.all.items[i], width));
 	}
 	if (has_exposed)
-		add(verdict, exposed_text(all, &exposed));
+		add_line(verdict, exposed_text(all, &exposed));
 	caution = shown < most ? why_caution(all, 0) : NULL;
 	if (caution)
 		add_wrapped(verdict, xstrdup(caution), width, has_exposed && shown + 1 >= most ? 1 : CAUTION_LINES);
 	add_memory(verdict, all, width);
 	add_owners(verdict, all, width);
-	add(verdict, report_joined(all));
+	add_line(verdict, report_joined(all));
 	add_next(verdict, all, shown ? &findings.all.items[0] : NULL, caution);
 	free(caution);
 	why_findings_free(&findings);
@@ -392,7 +392,7 @@ void verdict_make(struct verdict *verdict, const struct analyses *all, unsigned 
 	add_wrapped(verdict, unknown, width, VERDICT_LINES - 2 - (all->torch_memory.growing_count ? MEMORY_LINES : 0));
 	add_memory(verdict, all, width);
 	add_owners(verdict, all, width);
-	add(verdict, report_joined(all));
+	add_line(verdict, report_joined(all));
 }
 
 /* "1. 65.9 %, Python: util.py:11 busy <- train.py:31", as much of a loss as fits. */
@@ -426,7 +426,7 @@ static void add_truncated(struct verdict *verdict, char *text, unsigned width, e
 	text_put(out, text, width, how);
 	fclose(out);
 	free(text);
-	add(verdict, fitting);
+	add_line(verdict, fitting);
 }
 
 static void add_brief_loss(struct verdict *verdict, const struct analyses *all, const struct why_finding *finding,

@@ -13,7 +13,7 @@ static char *data_words(const struct model *model, const struct idle_row *row)
 	return xasprintf("in %s", mark ? mark + 1 : "DataLoader.__next__");
 }
 
-static char *before(const char *what, char *label)
+static char *text_before(const char *what, char *label)
 {
 	char *text = xasprintf("before the %s at %s", what, label);
 
@@ -25,7 +25,7 @@ static char *data_place(const struct analyses *all, const struct why_line *line,
 {
 	if (why_seen_by(line->extra) == WHY_SEEN_BY_STACKS)
 		return label;
-	return before(why_seen_by(line->extra) == WHY_SEEN_BY_FRAMES ? "DataLoader's call" : "launch", label);
+	return text_before(why_seen_by(line->extra) == WHY_SEEN_BY_FRAMES ? "DataLoader's call" : "launch", label);
 }
 
 static const char *loader_of(const char *name)
@@ -108,7 +108,7 @@ static char *gc_words(const struct model *model, const struct idle_row *row)
 static char *place_or_next_launch(const struct analyses *all, const struct why_line *line, char *label,
 				  enum line_brevity brevity)
 {
-	return line->extra == 0 ? label : before("launch", label);
+	return line->extra == 0 ? label : text_before("launch", label);
 }
 
 /* Largest first, each module once. */

@@ -286,7 +286,7 @@ static int examine_image(struct candidate *candidate, bool named, struct python_
 	return examine_runtime(candidate, runtime + candidate->bias, row, out, why);
 }
 
-static int examine(struct candidate *candidate, bool named, struct python_info *out, const struct reason *why)
+static int examine_candidate(struct candidate *candidate, bool named, struct python_info *out, const struct reason *why)
 {
 	int fd = mapping_open(candidate->pid, candidate->mapping), err;
 
@@ -368,13 +368,13 @@ int python_find(pid_t pid, const struct mappings *mappings, struct python_info *
 		struct candidate candidate = {.pid = pid, .mappings = mappings, .mapping = &mappings->list.items[i]};
 
 		if (library_kind_of_name(candidate.mapping->path) == LIBRARY_PYTHON && is_first_of_file(mappings, i))
-			result = more_useful(examine(&candidate, true, out, &reason), result);
+			result = more_useful(examine_candidate(&candidate, true, out, &reason), result);
 	}
 	/* Also when a library was refused: an extension may have pulled it into a static interpreter. */
 	if (result && executable && library_kind_of_name(executable->path) != LIBRARY_PYTHON) {
 		struct candidate candidate = {.pid = pid, .mappings = mappings, .mapping = executable};
 
-		result = more_useful(examine(&candidate, false, out, &reason), result);
+		result = more_useful(examine_candidate(&candidate, false, out, &reason), result);
 	}
 	if (result == 0 && why_size)
 		why[0] = '\0';
@@ -387,7 +387,7 @@ int python_find_in(pid_t pid, const struct mappings *mappings, const struct mapp
 	struct candidate candidate = {.pid = pid, .mappings = mappings, .mapping = mapping};
 	char its_why[256] = "";
 	struct python_info found = {};
-	int result = examine(&candidate, false, &found, &(struct reason){its_why, sizeof(its_why)});
+	int result = examine_candidate(&candidate, false, &found, &(struct reason){its_why, sizeof(its_why)});
 
 	if (before != -ENOENT && result) {
 		python_info_free(&found);

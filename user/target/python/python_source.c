@@ -44,7 +44,7 @@ static bool add_line(const struct python_reader *reader, uint64_t object, text_b
 }
 
 /* The tuple (size, time, lines, name) of a file in one interpreter's linecache.cache, 0: none. */
-static uint64_t cached(const struct python_reader *reader, uint64_t interpreter, const char *path)
+static uint64_t cached_lines(const struct python_reader *reader, uint64_t interpreter, const char *path)
 {
 	return python_dict_get(reader, python_module_global(reader, interpreter, "linecache", "cache"), path);
 }
@@ -77,7 +77,7 @@ char *python_source(pid_t pid, const struct gpt_python *python, const char *path
 	text_buffer text = {0};
 
 	for (unsigned i = 0; interpreter && !entry && i < INTERPRETERS_MAX; i++) {
-		entry = cached(&reader, interpreter, path);
+		entry = cached_lines(&reader, interpreter, path);
 		interpreter = python_read_word(&reader, interpreter + layout->interp_next);
 	}
 	if (!entry || python_read_word(&reader, entry + layout->var_size) != 4)

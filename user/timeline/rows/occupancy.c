@@ -16,7 +16,7 @@ static uint64_t round_up(uint64_t value, uint64_t granule)
 	return (value + granule - 1) / granule * granule;
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
+static uint64_t least_of(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
@@ -48,10 +48,10 @@ static uint64_t resident_blocks(const struct model_device *device, const struct 
 	uint64_t blocks = device->max_threads_per_multiprocessor / device->warp_size / warps;
 
 	if (device->max_blocks_per_multiprocessor)
-		blocks = least(blocks, device->max_blocks_per_multiprocessor);
-	blocks = least(blocks, blocks_by_registers(device, warps, kernel->registers));
-	return least(blocks,
-		     blocks_by_shared(device, (uint64_t)kernel->static_shared_bytes + kernel->dynamic_shared_bytes));
+		blocks = least_of(blocks, device->max_blocks_per_multiprocessor);
+	blocks = least_of(blocks, blocks_by_registers(device, warps, kernel->registers));
+	return least_of(blocks,
+			blocks_by_shared(device, (uint64_t)kernel->static_shared_bytes + kernel->dynamic_shared_bytes));
 }
 
 static const struct model_device *device_of(const struct model *model, uint32_t id)

@@ -5,7 +5,7 @@
 
 #define KEPT (1u << 20)
 
-static void forget(struct op_links_met *met)
+static void forget_links(struct op_links_met *met)
 {
 	lookup_free(&met->forward);
 	array_free(&met->list);
@@ -14,15 +14,15 @@ static void forget(struct op_links_met *met)
 
 void op_links_free(struct op_links *links)
 {
-	forget(&links->now);
-	forget(&links->before);
+	forget_links(&links->now);
+	forget_links(&links->before);
 }
 
 void op_links_begin_part(struct op_links *links)
 {
 	if (links->now.list.count < KEPT)
 		return;
-	forget(&links->before);
+	forget_links(&links->before);
 	links->before = links->now;
 	memset(&links->now, 0, sizeof(links->now));
 }
@@ -56,7 +56,7 @@ void op_links_note(struct op_links *links, const struct model *model, const stru
 		met->list.items[*known] = begin;
 }
 
-static bool take(struct op_links_met *met, uint32_t space, uint64_t key, struct op_link_begin *forward)
+static bool take_link(struct op_links_met *met, uint32_t space, uint64_t key, struct op_link_begin *forward)
 {
 	uint32_t *known = lookup_get(&met->forward, space, key);
 
@@ -75,5 +75,5 @@ bool op_links_take(struct op_links *links, const struct model *model, const stru
 
 	if (op->scope != GPT_AGENT_OP_BACKWARD_FUNCTION || op->sequence < 0 || !op->forward_thread)
 		return false;
-	return take(&links->now, space, key, forward) || take(&links->before, space, key, forward);
+	return take_link(&links->now, space, key, forward) || take_link(&links->before, space, key, forward);
 }
