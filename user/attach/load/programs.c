@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -31,6 +32,9 @@ _Static_assert(offsetof(struct gputrace_bpf__bss, ring_pass) == offsetof(struct 
 	       "and the number of the pass over the ring");
 
 #define VERIFIER_LOG (1u << 20)
+/* The verifier gives up while a signal waits for the thread, or a freezer does (bpf_check: signal_pending). */
+#define ATTEMPTS 20u
+#define AGAIN_NS 50000000L
 
 static char last_words[1024]; /* libbpf's first warning, for the reason in `why` */
 
@@ -232,19 +236,13 @@ struct gputrace_bpf *programs_open(bool old)
 	return NULL;
 }
 
-int programs_load(struct programs *programs, const struct gpt_config *config, size_t ring_bytes, char *why,
-		  size_t why_size)
+/* All or none: on failure nothing is left, and why says what is missing. */
+static int open_and_load(struct programs *programs, const struct gpt_config *config, size_t ring_bytes, bool old,
+			 char *why, size_t why_size)
 {
-	struct rlimit unlimited = {RLIM_INFINITY, RLIM_INFINITY};
-	int cpus, error;
-	bool old;
+	int cpus = libbpf_num_possible_cpus(), error;
 
-	setrlimit(RLIMIT_MEMLOCK, &unlimited); /* needed before Linux 5.11 */
-	libbpf_set_print(keep_words);
-	cpus = libbpf_num_possible_cpus();
-	old = features_need_old_programs(feature_probe(FEATURE_BPF_LOOP), feature_probe(FEATURE_ATTACH_COOKIE));
-	if (old)
-		msg_debug("no bpf_loop or no probe cookies in this kernel: the programs for older ones are used");
+	last_words[0] = '\0';
 	programs->bpf = programs_open(old);
 	if (!programs->bpf) {
 		error = -errno;
@@ -261,8 +259,30 @@ int programs_load(struct programs *programs, const struct gpt_config *config, si
 	if (error) {
 		explain_error(error, why, why_size);
 		programs_unload(programs);
-		return error;
 	}
+	return error;
+}
+
+int programs_load(struct programs *programs, const struct gpt_config *config, size_t ring_bytes, char *why,
+		  size_t why_size)
+{
+	const struct timespec pause = {.tv_nsec = AGAIN_NS};
+	struct rlimit unlimited = {RLIM_INFINITY, RLIM_INFINITY};
+	int error = -EAGAIN;
+	bool old;
+
+	setrlimit(RLIMIT_MEMLOCK, &unlimited); /* needed before Linux 5.11 */
+	libbpf_set_print(keep_words);
+	old = features_need_old_programs(feature_probe(FEATURE_BPF_LOOP), feature_probe(FEATURE_ATTACH_COOKIE));
+	if (old)
+		msg_debug("no bpf_loop or no probe cookies in this kernel: the programs for older ones are used");
+	for (unsigned i = 0; i < ATTEMPTS && error == -EAGAIN; i++) {
+		if (i)
+			nanosleep(&pause, NULL);
+		error = open_and_load(programs, config, ring_bytes, old, why, why_size);
+	}
+	if (error)
+		return error;
 	programs->multi = links_have_multi(bpf_program__fd(programs->bpf->progs.empty), ATTACH_TRACE_UPROBE_MULTI);
 	programs->apart = programs->multi && links_have_processes(bpf_program__fd(programs->bpf->progs.empty));
 	programs->sites = old ? bpf_object__find_map_fd_by_name(programs->bpf->obj, "sites") : -1;
