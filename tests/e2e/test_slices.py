@@ -222,6 +222,18 @@ def test_a_gpu_has_its_own_work(tmp_path):
             len([op for op in mine if op["kind"] == "kernel"])
 
 
+def test_a_recording_may_show_one_gpu_alone(tmp_path):
+    """Its log has all."""
+    program = tracing.on_simgpu(tmp_path / "gpu.json", machine.any_python(), machine.PROGRAMS / "two_gpus.py")
+    run = (*tracing.outputs(tmp_path, "trace.json"), "--", *program)
+    tracing.gputrace(tmp_path, "--gpu", "1", *run, env={"SIMGPU_DEVICES": 2}).must_be(0)
+    mine = [op for op in simulated.work(simulated.load(tmp_path / "gpu.json")) if op["device"] == 1]
+    assert len(mine) > 3 and traced_operations(reading.trace_of(tmp_path / "trace.json")) == operations(mine)
+    done = tracing.gputrace(tmp_path, "--gpu", "7", *run, env={"SIMGPU_DEVICES": 2}).must_be(125)
+    assert "--gpu 7: is not in what was recorded; it has GPU 0, GPU 1" in done.stderr
+    assert "a log cannot be cut" in tracing.gputrace(tmp_path, "--gpu", "1", "-o", "a.gpt", "--", "true").must_be(2).stderr
+
+
 # ---- what is missing -----------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("options, said", [
