@@ -64,15 +64,15 @@ static void notice_exec(struct attach *attach, const struct gpt_process_event *e
 
 /* ---- processes held for their probes ---------------------------------------------------------------------------- */
 
-/* Counts the files of that name whose calls are seen. */
-static unsigned count_probed(const struct attach *attach, const char *name)
+/* Counts the files of that name whose calls are seen in the process. */
+static unsigned count_probed(const struct attach *attach, const char *name, pid_t pid)
 {
 	unsigned count = 0;
 
 	for (size_t i = 0; i < attach->files.list.count; i++) {
 		const struct probed_file *file = attach->files.list.items[i];
 
-		count += file->call_links.fds.count != 0 && !strcmp(path_base(file->path), name);
+		count += !strcmp(path_base(file->path), name) && file_is_probed_in(&attach->files, file, pid);
 	}
 	return count;
 }
@@ -99,12 +99,12 @@ static void note_late(struct followed *process, uint64_t until_ns)
 void attach_examine_mapped(struct attach *attach, struct followed *process)
 {
 	const char *name = process->mapped.name;
-	unsigned before = count_probed(attach, name), now;
+	unsigned before = count_probed(attach, name, process->pid), now;
 	bool over = processes_examine(&attach->processes, process) != 0;
 
 	if (process->mapped_state == STOP_IN_TIME || !process->mapped.time_ns || process->mapped.probed)
 		return;
-	now = count_probed(attach, name);
+	now = count_probed(attach, name, process->pid);
 	if (now > before || (process->mapped_state != STOP_NONE &&
 			     (now || (over && library_kind_has_calls(library_kind_of_name(name))))))
 		note_late(process, monotonic_ns());

@@ -121,15 +121,16 @@ static int wait_started(struct stopper *stopper)
 /* fork(): its child uses malloc and threads, so no lock of the C library may stay taken there. */
 static int start_process(struct stopper *stopper, int requests_map)
 {
+	pid_t process;
+
 	stopper->owner = getpid();
-	stopper->process = fork();
-	if (!stopper->process)
+	process = fork();
+	if (!process)
 		stopper_serve(stopper, requests_map);
-	if (stopper->process < 0) {
-		stopper->process = 0;
+	if (process < 0)
 		return -errno;
-	}
-	inject_know_stopper(stopper->process);
+	stopper->process = process; /* the memory is shared: only gputrace writes that */
+	inject_know_stopper(process);
 	return wait_started(stopper);
 }
 

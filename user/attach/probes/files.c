@@ -406,15 +406,25 @@ static bool is_full(const struct probed_file *file)
 					   : file->pids_added >= FILE_PROCESSES_MAX;
 }
 
+static bool has_process(const struct probed_file *file, pid_t pid)
+{
+	for (size_t i = 0; i < file->pids.count; i++)
+		if (file->pids.items[i] == pid)
+			return true;
+	return false;
+}
+
+bool file_is_probed_in(const struct files *files, const struct probed_file *file, pid_t pid)
+{
+	return file->call_links.fds.count && (!is_apart(files, file) || has_process(file, pid));
+}
+
 void file_add_process(struct files *files, struct probed_file *file, pid_t pid)
 {
 	int error = 0;
 
-	if (!is_apart(files, file) || file->fd < 0)
+	if (!is_apart(files, file) || file->fd < 0 || has_process(file, pid))
 		return;
-	for (size_t i = 0; i < file->pids.count; i++)
-		if (file->pids.items[i] == pid)
-			return;
 	/*
 	 * The kernel identifies a process by its first thread's memory: it does not find a process whose first thread
 	 * has ended.

@@ -194,6 +194,8 @@ int file_attach_uprobes(struct files *files, struct probed_file *file, struct li
 
 /* A followed process maps the file or will: the file's probes are attached there from now on. */
 void file_add_process(struct files *files, struct probed_file *file, pid_t pid);
+/* Whether the file's calls are seen in the process. */
+bool file_is_probed_in(const struct files *files, const struct probed_file *file, pid_t pid);
 /* The process has ended, or is no longer traced. */
 void files_remove_process(struct files *files, pid_t pid);
 
