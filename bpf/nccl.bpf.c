@@ -83,21 +83,6 @@ static __always_inline void read_ranks(struct gpt_nccl_group *call, __u32 file)
 
 /* ---- calls ------------------------------------------------------------------------------------------------------ */
 
-/* The other rank of a send or receive. */
-static __always_inline void read_pair(struct gpt_nccl_group *call, __u64 other)
-{
-	__u64 bit = other < 64 ? 1ull << other : 0;
-
-	if (call->function != GPT_NCCL_SEND && call->function != GPT_NCCL_RECV)
-		return;
-	call->pairs = 1;
-	call->more_pairs = !bit;
-	if (call->function == GPT_NCCL_SEND)
-		call->sends = bit;
-	else
-		call->receives = bit;
-}
-
 static __always_inline void read_call(struct gpt_nccl_group *call, struct pt_regs *ctx, __u32 args, __u64 sp)
 {
 	__u64 a2 = PT_REGS_PARM2(ctx), a3 = PT_REGS_PARM3(ctx), a4 = PT_REGS_PARM4(ctx), a5 = PT_REGS_PARM5(ctx),
@@ -115,7 +100,6 @@ static __always_inline void read_call(struct gpt_nccl_group *call, struct pt_reg
 		call->count = a2;
 		call->dtype = a3;
 		call->comm = a5;
-		read_pair(call, (__u32)a4);
 		break;
 	case GPT_NCCL_ARGS_TWO_BUFFERS:
 		call->comm = a5;
@@ -146,10 +130,6 @@ static __always_inline void add_to_group(struct gpt_nccl_group *group, const str
 		return;
 	}
 	group->calls++;
-	group->pairs += call->pairs;
-	group->more_pairs += call->more_pairs;
-	group->sends |= call->sends;
-	group->receives |= call->receives;
 	if (group->function != call->function)
 		group->function = GPT_NCCL_SEVERAL;
 	if (group->dtype != call->dtype)
@@ -164,6 +144,24 @@ static __always_inline void add_to_group(struct gpt_nccl_group *group, const str
 		group->count = -1;
 	else
 		group->count += call->count;
+}
+
+/* Adds a send or receive, whose other rank is the fourth argument (nccl.h). */
+static __always_inline void add_pair(struct gpt_nccl_thread *nccl, struct pt_regs *ctx, __s32 function)
+{
+	__u32 other = PT_REGS_PARM4(ctx);
+	__u64 bit = other < 64 ? 1ull << other : 0;
+
+	if (!nccl->group.calls)
+		nccl->pairs = (struct gpt_nccl_pairs){};
+	if (function != GPT_NCCL_SEND && function != GPT_NCCL_RECV)
+		return;
+	nccl->pairs.pairs++;
+	nccl->pairs.more_pairs += !bit;
+	if (function == GPT_NCCL_SEND)
+		nccl->pairs.sends |= bit;
+	else
+		nccl->pairs.receives |= bit;
 }
 
 /* Until the function returns, the thread's launches belong to the group. */
@@ -194,6 +192,7 @@ static __always_inline void nccl_operation(struct pt_regs *ctx, struct gpt_threa
 	if (!nccl->depth)
 		nccl->group.calls = 0;
 	enter_group(thread, sp); /* also in a group, to recognize the NCCL functions that this one calls */
+	add_pair(nccl, ctx, call.function);
 	add_to_group(&nccl->group, &call);
 }
 

@@ -51,10 +51,10 @@ static __noinline int nccl_launch(struct gpt_thread_state *thread, __u64 sp, __u
 	record->ranks = nccl->group.ranks;
 	record->function = nccl->group.function;
 	record->dtype = nccl->group.dtype;
-	record->sends = nccl->group.sends;
-	record->receives = nccl->group.receives;
-	record->pairs = nccl->group.pairs;
-	record->more_pairs = nccl->group.more_pairs;
+	record->sends = nccl->pairs.sends;
+	record->receives = nccl->pairs.receives;
+	record->pairs = nccl->pairs.pairs;
+	record->more_pairs = nccl->pairs.more_pairs;
 	__builtin_memset(record->pad, 0, sizeof(record->pad));
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 	return 0;

@@ -171,10 +171,14 @@ struct gpt_nccl_group {
 	__u32 calls;
 	__s32 rank, ranks;
 	__s32 function, dtype;
-	__u32 pairs;
-	__u64 sends, receives;
-	__u32 more_pairs;
 	__u32 pad;
+};
+
+/* The sends and receives of a group; apart from it, as a program's stack has no room for both. */
+struct gpt_nccl_pairs {
+	__u64 sends, receives; /* 1 << other rank, below 64 */
+	__u32 pairs;	       /* how many */
+	__u32 more_pairs;      /* of these with rank 64 or above */
 };
 
 struct gpt_nccl_thread {
@@ -185,6 +189,7 @@ struct gpt_nccl_thread {
 	__u32 depth; /* of open groups */
 	__u32 pad;
 	struct gpt_nccl_group group;
+	struct gpt_nccl_pairs pairs; /* of the group */
 };
 
 struct gpt_nccl_comm_key {
