@@ -192,28 +192,28 @@ static int rank_of(const struct process_place *place, bool unified)
  */
 void process_place_parse(const char *text, struct process_place *out)
 {
-	int best = -1;
+	struct component best = {"", 0};
+	int most = -1;
 
-	begin_place(out);
 	for (const char *end; *text; text = end + (*end == '\n')) {
-		struct process_place other;
-		const char *path;
+		struct component path;
+		struct process_place place;
 		int rank;
 
 		end = text + strcspn(text, "\n");
-		path = memchr(text, '/', (size_t)(end - text));
-		if (!path)
+		path.at = memchr(text, '/', (size_t)(end - text));
+		if (!path.at)
 			continue;
-		parse_line(&other, (struct component){path, (size_t)(end - path)});
-		rank = rank_of(&other, !strncmp(text, "0::", 3));
-		if (rank > best) {
-			process_place_free(out);
-			*out = other;
-			best = rank;
-		} else {
-			process_place_free(&other);
+		path.size = (size_t)(end - path.at);
+		parse_line(&place, path);
+		rank = rank_of(&place, !strncmp(text, "0::", 3));
+		process_place_free(&place);
+		if (rank > most) {
+			best = path;
+			most = rank;
 		}
 	}
+	parse_line(out, best);
 }
 
 int process_place_read(pid_t pid, struct process_place *out)
