@@ -169,7 +169,7 @@ def test_what_another_tracer_holds_is_not_held_and_the_receipt_says_so(tmp_path,
 def stopper_stopped(pid):
     """gputrace's process that stops threads does not run: as when the kernel lets others go first."""
     (stopper,) = [child for child in map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
-                  if Path(f"/proc/{child}/comm").read_text().strip() == "gputrace-holder"]
+                  if Path(f"/proc/{child}/comm").read_text().strip() == "gputrace-stop"]
     with whole_process_stopped(stopper):
         yield
 

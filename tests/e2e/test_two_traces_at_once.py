@@ -317,6 +317,7 @@ def state_of(pid):
     return {"switches": own_switches(pid), "maps": maps, "code": code_in_memory(pid), "counters": counters}
 
 
+@pytest.mark.alone  # another run's trace of the whole machine changes what this process has mapped
 @pytest.mark.parametrize("options", ((), ("--ops", "--memory"), ("--agent", "off"), ("--way", "agent")), ids=" ".join)
 def test_a_process_that_only_another_trace_wants_is_left_alone(tmp_path, options):
     """No probe, no stop, no mapping, no wake-up, no request to its agent: from the start of the trace to its end."""
