@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Benchmarks of the cost of tracing; included by the top Makefile.
 #
-#   bench            all of them but scale, view, ops, foreign, merge, blame, default, dump, gate and ways, one after the other; fails when one misses the project's numbers
+#   bench            all of them but scale, view, ops, foreign, merge, blame, default, newcomers, dump, gate and ways, one after the other; fails when one misses the project's numbers
 #   bench-probe      a launch probe with its Python stack against an empty uprobe (root)
 #   bench-calls      a Python call under --python-calls against a bare one (root)
 #   bench-rate       nothing lost at the highest rate; the collector's CPU; attach and detach (root)
@@ -13,6 +13,7 @@
 #   bench-foreign    CPU and memory of a report of a Kineto trace and of databases of nsys and nvprof, made here (two minutes)
 #   bench-blame      the cost of --cpu and --off-cpu for a program, and for a context switch (root)
 #   bench-default    the cost of recording what runs and what waits by default, of training and of switching (root, PyTorch)
+#   bench-newcomers  what a trace costs that waits for a container beside 5,000 processes and 50 execs a second (root, a minute)
 #   bench-merge      time, CPU and memory of gputrace merge of two logs of 10 million launches, made here (minutes, 7 GB of disk)
 #   bench-dump       time of `gputrace dump` of 200, 1,600 and 10,002 threads, and a program's longest pause meanwhile (root)
 #   bench-gate       how often `gputrace diff --fail-above 5` fails, of equal runs and of runs with 10 % more (root, 10 minutes)
@@ -39,7 +40,7 @@ $(BENCH)/hammer.so: tools/bench/hammer.c $(BUILD)/flags
 	$(say) LINK $@
 	$(Q)$(CC) $(BASE_CFLAGS) -O2 -g -shared -fPIC -o $@ $<
 
-.PHONY: bench benches bench-probe bench-calls bench-rate bench-inject bench-model bench-log bench-export bench-scale bench-view bench-ops bench-foreign bench-merge bench-blame bench-default bench-dump bench-gate bench-ways
+.PHONY: bench benches bench-probe bench-calls bench-rate bench-inject bench-model bench-log bench-export bench-scale bench-view bench-ops bench-foreign bench-merge bench-blame bench-default bench-newcomers bench-dump bench-gate bench-ways
 benches: $(BENCHES) $(BENCH)/hammer.so
 
 bench-ways: all simgpu
@@ -50,5 +51,5 @@ bench:
 	@$(MAKE) --no-print-directory all benches simgpu
 	@BUILD=$(BUILD) tools/bench/run
 
-bench-probe bench-calls bench-rate bench-inject bench-model bench-log bench-export bench-scale bench-view bench-ops bench-foreign bench-merge bench-blame bench-default bench-dump bench-gate: bench-%: all benches simgpu
+bench-probe bench-calls bench-rate bench-inject bench-model bench-log bench-export bench-scale bench-view bench-ops bench-foreign bench-merge bench-blame bench-default bench-newcomers bench-dump bench-gate: bench-%: all benches simgpu
 	@BUILD=$(BUILD) tools/bench/run $*
