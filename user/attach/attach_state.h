@@ -66,8 +66,8 @@ struct attach {
 };
 
 /*
- * Follows a process that nobody named and that has CUDA loaded, if it is one to be traced (newcomers.c); NULL: it is
- * not, or it cannot be followed.
+ * Follows a process that the user has not named and that has CUDA loaded, if it is one to be traced (newcomers.c);
+ * NULL: it is not, or it cannot be followed.
  */
 struct followed *attach_newcomer(struct attach *attach, pid_t pid);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Finds processes that nobody named: all of the machine that have CUDA loaded (ATTACH_ALL), or those of them that fit a
- * selection (ATTACH_SELECTED).  A process with CUDA that does not fit may do so later, as its name, its user or its
- * cgroup changes, so it is looked at again.
+ * Finds processes that the user has not named: all of the machine that have CUDA loaded (ATTACH_ALL), or those of them
+ * that fit a selection (ATTACH_SELECTED).  A process with CUDA that does not fit may do so later, as its name, its user
+ * or its cgroup changes, so it is looked at again.
  */
 #include <unistd.h>
 
@@ -40,23 +40,24 @@ static bool fits(const struct attach *attach, pid_t pid)
 	return attach->options.scope == ATTACH_ALL || selection_fits_process(attach->options.selection, pid);
 }
 
-static bool was_passed(const struct attach *attach, pid_t pid)
+static struct passed_process *find_passed(struct attach *attach, pid_t pid)
 {
 	for (size_t i = 0; i < attach->passed.count; i++)
 		if (attach->passed.items[i].pid == pid)
-			return true;
-	return false;
+			return &attach->passed.items[i];
+	return NULL;
 }
 
-/* Keeps a process that has CUDA and does not fit. */
+/* Keeps a process that has CUDA and does not fit, also in place of an earlier one with its pid. */
 static void pass_over(struct attach *attach, pid_t pid)
 {
-	struct passed_process passed = {.pid = pid};
+	struct passed_process passed = {.pid = pid}, *known = find_passed(attach, pid);
 
-	if (attach->options.scope != ATTACH_SELECTED || was_passed(attach, pid) ||
-	    process_start_ticks(pid, &passed.start_ticks))
+	if (attach->options.scope != ATTACH_SELECTED || process_start_ticks(pid, &passed.start_ticks))
 		return;
-	if (attach->passed.count < PASSED_MAX)
+	if (known)
+		*known = passed;
+	else if (attach->passed.count < PASSED_MAX)
 		array_push(&attach->passed, passed);
 	else if (!attach->passed_lost++)
 		emit_note(attach->emit, attach->emit_context, 0,
@@ -81,7 +82,7 @@ static int add_if_of_interest(pid_t pid, void *context)
 	struct attach *attach = context;
 	struct followed *process;
 
-	if (pid == getpid() || processes_find(&attach->processes, pid) || was_passed(attach, pid) || !maps_cuda(pid))
+	if (pid == getpid() || processes_find(&attach->processes, pid) || !maps_cuda(pid))
 		return 0;
 	process = attach_newcomer(attach, pid);
 	if (process)
