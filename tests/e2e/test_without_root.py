@@ -196,6 +196,8 @@ def command_line(pid):
     (["--native", "--", "true"], "missing; sudo gives none here, as NoNewPrivs is set: run it as root, outside of this container; without that the agent alone records: it excludes --native"),
     ([], "run it as root, outside of this container; without that the agent alone records: a COMMAND, or processes of yours that are named (-p PID)"),
     (["--way", "agent"], "--way agent: a COMMAND, or processes of yours that are named (-p PID) or chosen (-p gpu, --container ...), not the whole machine"),
+    (["--way", "agent", "--user", "root"], "--way agent: without root only your own processes can be recorded: run it as root for those of user 0"),
+    (["--way", "agent", "--user", "0,1"], "--user: by the agent alone processes of one user are recorded: name one of them"),
     (["--way", "agent", "--native", "--", "true"], "--way agent: it excludes --native"),
     (["--way", "agent", "--cpu", "--", "true"], "--way agent: it excludes --cpu and --frequency"),
     (["--way", "agent", "--off-cpu", "--", "true"], "--way agent: it excludes --off-cpu"),
@@ -251,7 +253,7 @@ print("cuInit", ctypes.CDLL(f"{sys.argv[1]}/libcuda.so.1").cuInit(0))
 
 
 def test_a_command_with_capabilities_of_its_file_is_said_to_take_no_agent(desk):
-    """The dynamic loader hides the environment from nobody, and the agent does as secure_getenv(3) says."""
+    """The agent reads the environment as secure_getenv(3) does, which gives nothing in such a program."""
     python = desk / "python3"
     shutil.copy(os.path.realpath("/usr/bin/python3"), python)
     python.chmod(0o755)

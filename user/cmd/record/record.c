@@ -118,6 +118,24 @@ static const char *needs_bpf(const struct options *options)
 	return options->python_calls ? "it excludes --python-calls" : NULL;
 }
 
+/* The user of --user, whose processes are recorded by the agents alone. */
+static int find_owner_of_targets(struct recording *recording, const char *why)
+{
+	const struct selection *targets = &recording->options->targets;
+
+	if (targets->values[SELECTION_USER].count > 1) {
+		msg_error("--user: by the agent alone processes of one user are recorded: name one of them");
+		return -EINVAL;
+	}
+	if (targets->values[SELECTION_USER].count)
+		recording->owner = (uid_t)strtoul(targets->values[SELECTION_USER].items[0], NULL, 10);
+	if (!geteuid() || recording->owner == geteuid())
+		return 0;
+	msg_error("%s%swithout root only your own processes can be recorded: run it as root for those of user %u",
+		  why ? why : "", why ? "; " : "--way agent: ", recording->owner);
+	return -EPERM;
+}
+
 /* The agents alone record processes of one user, without root only the caller's own.  why: BPF is not permitted, or
  * NULL. */
 static int find_owner(struct recording *recording, const char *why)
@@ -125,11 +143,9 @@ static int find_owner(struct recording *recording, const char *why)
 	const struct pid_list *pids = &recording->options->pids;
 	struct process_owner of;
 
-	const struct selection *targets = &recording->options->targets;
-
 	recording->owner = recording->caller ? recording->caller->uid : geteuid();
-	if (targets->values[SELECTION_USER].count == 1)
-		recording->owner = (uid_t)strtoul(targets->values[SELECTION_USER].items[0], NULL, 10);
+	if (options_select(recording->options))
+		return find_owner_of_targets(recording, why);
 	for (size_t i = 0; i < pids->list.count; i++) {
 		pid_t pid = pids->list.items[i];
 
