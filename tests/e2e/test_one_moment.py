@@ -75,7 +75,7 @@ def assert_is_recorded(spans, found, start, end):
 
 
 class PtraceCalls:
-    """When threads were stopped and let go: the times of calls of ptrace(2), by CLOCK_MONOTONIC."""
+    """When threads were stopped and resumed: the times of calls of ptrace(2), by CLOCK_MONOTONIC."""
 
     def __init__(self):
         self.folder = Path(f"/sys/kernel/tracing/instances/gputrace-test-{os.getpid()}")

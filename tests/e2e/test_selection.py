@@ -45,6 +45,14 @@ def move(pid, cgroup):
     (cgroup / "cgroup.procs").write_text(str(pid))
 
 
+def work(target, folder):
+    """Does some work, of which FOLDER/program.json says what it was."""
+    target.ask("forget")
+    target.ask("steps 5")
+    target.ask("finish")
+    target.ask(f"truth {folder}/program.json")
+
+
 class Two:
     """Two programs with CUDA, of which one is in a container; and a tracer of what fits."""
 
@@ -69,10 +77,7 @@ class Two:
 
     def work(self):
         for target, folder in zip((self.inside, self.outside), self.folders):
-            target.ask("forget")
-            target.ask("steps 5")
-            target.ask("finish")
-            target.ask(f"truth {folder}/program.json")
+            work(target, folder)
 
     def trace(self, *options):
         """Works while it is traced; no agent comes to the second program."""
@@ -146,10 +151,7 @@ def test_one_that_comes_later_is_traced(tmp_path, job):
         target.wait_line("ready")
         target.ask("steps 1")
         tracer.wait_logged(logfile.says_ready)
-        target.ask("forget")
-        target.ask("steps 5")
-        target.ask("finish")
-        target.ask(f"truth {tmp_path}/program.json")
+        work(target, tmp_path)
         tracer.interrupt().must_be(0)
     lines = reading.trace_line_ns(reading.trace_of(tmp_path / "trace.json"))
     for line, ns in reading.truth_line_ns(reading.program(tmp_path / "program.json")).items():
@@ -164,10 +166,7 @@ def test_one_that_comes_to_fit_is_traced_from_then_on(tmp_path, job):
             move(target.pid, job)
             tracing.wait_agent(target.pid)
             tracer.wait_logged(logfile.says_ready)
-            target.ask("forget")
-            target.ask("steps 5")
-            target.ask("finish")
-            target.ask(f"truth {tmp_path}/program.json")
+            work(target, tmp_path)
             tracer.interrupt().must_be(0)
     trace = reading.trace_of(tmp_path / "trace.json")
     assert reading.trace_line_ns(trace) == reading.truth_line_ns(reading.program(tmp_path / "program.json"))
