@@ -437,8 +437,8 @@ static int set_up(struct run *run)
 
 	clock_sample(&clock);
 	start_prepare(&run->start, &run->options->start, clock.mono_ns, clock.wall_offset_ns);
-	if (has_moment && run->options->waits)
-		run->options->waits(run->options->context, &run->start);
+	if (has_moment && run->options->say_waits)
+		run->options->say_waits(run->options->context, &run->start);
 	if (has_moment)
 		err = let_command_run(run);
 	if (err)

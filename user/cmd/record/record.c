@@ -383,7 +383,7 @@ static int run_it(struct recording *recording)
 		.start = recording->start,
 		.begin = on_begin,
 		.started = on_started,
-		.waits = recording_say_waits,
+		.say_waits = recording_say_waits,
 		.command_ended = recording->command.pid ? on_command_ended : NULL,
 		.command_pid = recording->command.pid,
 		.command_name = recording->command.pid ? recording->options->command[0] : NULL,
