@@ -163,13 +163,14 @@ int attach_open(const struct attach_options *options, attach_emit emit, void *co
 	if (!error)
 		error = guard_start();
 	if (error) {
-		snprintf(why, why_size, "cannot start a process: %s", error_text(error));
+		snprintf(why, why_size, "cannot start a process: %s", start_error_text(error));
 		goto fail;
 	}
 	if (config.stop_at_new_files)
 		error = stopper_start(bpf_map__fd(attach->programs.bpf->maps.stop_requests), &attach->stopper);
 	if (error) {
-		snprintf(why, why_size, "cannot start the thread that holds what is started: %s", error_text(error));
+		snprintf(why, why_size, "cannot start the thread that holds what is started: %s",
+			 start_error_text(error));
 		goto fail;
 	}
 	error = attach_lifecycle(attach, why, why_size);

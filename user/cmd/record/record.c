@@ -270,7 +270,7 @@ static int open_log(struct recording *recording)
 	early_cycles_start(&recording->early, recording->options, recording->file.fd);
 	err = top_process_start(&recording->top, recording->options, recording->file.fd);
 	if (err)
-		msg_error("the screen cannot be started: %s", error_text(err));
+		msg_error("the screen cannot be started: %s", start_error_text(err));
 	return err;
 }
 
@@ -292,7 +292,7 @@ static int start_command(struct recording *recording)
 		return 0;
 	err = command_start(&options, &recording->command);
 	if (err)
-		msg_error("%s: cannot be started: %s", options.argv[0], error_text(err));
+		msg_error("%s: cannot be started: %s", options.argv[0], start_error_text(err));
 	return err;
 }
 

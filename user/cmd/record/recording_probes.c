@@ -131,7 +131,8 @@ int recording_attach(struct recording *recording)
 	err = drain_start(attach_shares(recording->attach), attach_ring_fd(recording->attach), recording->log,
 			  attach_wants, &recording->drain);
 	if (err)
-		snprintf(recording->why, sizeof(recording->why), "the ring buffer cannot be read: %s", error_text(err));
+		snprintf(recording->why, sizeof(recording->why), "the ring buffer cannot be read: %s",
+			 start_error_text(err));
 	if (!err) {
 		drain_count_passes(recording->drain, attach_ring_passes(recording->attach));
 		drain_accept(recording->drain, &asked);
