@@ -3,7 +3,7 @@
  * Why GPUs were idle: the time that was lost, each nanosecond of it charged to one cause.  Lost is
  *  - time in which a GPU idled between two of its operations (idle.h), and
  *  - time in which it only copied between host and device, and
- *  - time in which others kept it waiting (why_shared.h): another process's work, the last rank of a collective.
+ *  - time in which others kept it waiting (why_sharing.h): another process's work, the last rank of a collective.
  * Time before a GPU's first operation and after its last does not count.  If the trace has steps of training, only
  * these count: what happens until the first one, and in it, happens once.
  *
@@ -16,7 +16,7 @@
 #include "analyze/events/lines.h"
 #include "analyze/why/culprits.h"
 #include "analyze/why/idle.h"
-#include "analyze/why/why_shared.h"
+#include "analyze/why/why_sharing.h"
 
 /* A line of a loss, and the evidence for it. */
 struct why_line {
