@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Charges time of copies once a later operation has begun; the gaps are the account's (idle.c). */
+/* Charges time of copies once a later operation has begun; the gaps are the account's (idle_gaps.c). */
 #include "analyze/why/why_internal.h"
 #include "base/distance.h"
 
