@@ -145,6 +145,22 @@ static void put_clocks(struct report *report, const struct ranks *ranks)
 
 /* ---- ranks ------------------------------------------------------------------------------------------------------- */
 
+static void add_onset(struct table *table, const struct ranks *ranks, const struct rank_onset *onset)
+{
+	const struct number no_text = {""};
+
+	if (!onset->is_known) {
+		for (unsigned i = 0; i < 5; i++)
+			table_add_unknown(table, "");
+		return;
+	}
+	table_add_integer(table, no_text, onset->from_ns - ranks->compared_from_ns);
+	table_add_value(table, no_text, onset->more_ns);
+	table_add_value(table, no_text, onset->error_ns);
+	table_add_integer(table, no_text, onset->before);
+	table_add_integer(table, no_text, onset->late_before);
+}
+
 static void add_row(struct table *table, const struct ranks *ranks, const struct rank_row *row)
 {
 	const struct rank_log *log = &ranks->logs.items[row->log];
@@ -160,6 +176,7 @@ static void add_row(struct table *table, const struct ranks *ranks, const struct
 	table_add_id(table, row->of->pid);
 	table_add(table, log->name);
 	table_add_integer(table, (struct number){""}, row->of->repeated + row->of->left_out + row->of->unnumbered);
+	add_onset(table, ranks, &row->onset);
 }
 
 /* Says why a log has no rank. */
@@ -220,6 +237,11 @@ static void put_ranks(struct report *report, const struct ranks *ranks)
 		COLUMN_NUMBER("pid", "pid", UNIT_ID),
 		COLUMN_DATA("log", UNIT_TEXT),
 		COLUMN_DATA("not_compared", UNIT_COUNT),
+		COLUMN_DATA("later_after_ns", UNIT_NS),
+		COLUMN_DATA("later_by_ns", UNIT_NS_AVG),
+		COLUMN_DATA("later_error_ns", UNIT_NS_AVG),
+		COLUMN_DATA("compared_before", UNIT_COUNT),
+		COLUMN_DATA("late_before", UNIT_COUNT),
 		COLUMN_END,
 	};
 	uint64_t left_out = 0, unnumbered = 0, by_step = 0;
