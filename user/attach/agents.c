@@ -91,6 +91,10 @@ static void report_unentered(const struct agents *agents, struct followed *proce
 		return;
 	process->unentered = true;
 	agents->processes->unentered++;
+	if (process->named && !agents->processes->unentered_named) {
+		agents->processes->unentered_named = process->pid;
+		snprintf(agents->processes->unentered_why, sizeof(agents->processes->unentered_why), "%s", why);
+	}
 }
 
 static void give_up(struct agents *agents, struct followed *process, int error, const char *why)

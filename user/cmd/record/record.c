@@ -462,7 +462,7 @@ int record_command(const struct options *options)
 		.command = {.go = -1, .failed = -1},
 	};
 	enum exit_code code = EXIT_FAILED;
-	bool refused;
+	bool refused, unentered;
 	int status;
 
 	/* Else a file at its greatest size kills gputrace without a word. */
@@ -486,6 +486,7 @@ int record_command(const struct options *options)
 	if (run_it(&recording))
 		goto cleanup;
 	refused = recording_lacks_python_calls(&recording, true);
+	unentered = recording_lacks_process(&recording);
 	/* Removes all probes before the outputs are made. */
 	drain_close(recording.drain);
 	recording.drain = NULL;
@@ -504,6 +505,8 @@ int record_command(const struct options *options)
 	code = options->subcommand == SUBCOMMAND_TOP ? recording_result(&recording) : recording_deliver(&recording);
 	if (refused)
 		code = EXIT_FAILED;
+	else if (unentered && code == EXIT_GOOD)
+		code = EXIT_INCOMPLETE;
 cleanup:
 	close_all(&recording);
 	stay_with_command(&recording);

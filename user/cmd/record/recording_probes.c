@@ -169,6 +169,17 @@ bool recording_lacks_python_calls(struct recording *recording, bool over)
 	return true;
 }
 
+bool recording_lacks_process(const struct recording *recording)
+{
+	const char *why;
+	pid_t pid = attach_unentered(recording->attach, &why);
+
+	if (pid)
+		msg_warn("pid %d: the agent could not be let in, and without root nothing else records its calls: %s",
+			 (int)pid, why);
+	return pid != 0;
+}
+
 void recording_say_target(const struct recording *recording)
 {
 	char *target = session_target(recording->options);
