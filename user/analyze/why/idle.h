@@ -219,6 +219,7 @@ uint32_t idle_caller_of_place(struct idle *idle, uint32_t place);
 	X(IDLE, begin, begin_idle(all, event))                                                                         \
 	X(IDLE, part, begin_part_of_idle(all, event->part))                                                            \
 	X(IDLE, call, idle_add_call(&all->idle, event))                                                                \
+	X(IDLE, crossing, idle_add_gpu(&all->idle, &event->gpu))                                                       \
 	X(IDLE, gpu, idle_add_gpu(&all->idle, event))                                                                  \
 	X(IDLE, jit, idle_add_jit(&all->idle, event))                                                                  \
 	X(IDLE, span, idle_add_span(&all->idle, event))                                                                \

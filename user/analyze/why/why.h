@@ -102,6 +102,7 @@ struct why_line why_line_of_charge(struct why *why, struct lines *lines, const s
 #define ANALYSIS_WHY(X)                                                                                                \
 	X(WHY, begin, begin_why(all, event))                                                                           \
 	X(WHY, part, begin_part_of_why(all, event->part))                                                              \
+	X(WHY, crossing, why_add_gpu(&all->why, &event->gpu))                                                          \
 	X(WHY, gpu, why_add_gpu(&all->why, event))                                                                     \
 	X(WHY, finish, why_finish(&all->why, event->lines))                                                            \
 	X(WHY, free, free_why(all))
