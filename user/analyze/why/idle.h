@@ -70,7 +70,9 @@ struct idle_charge {
 	bool after;	       /* idle_row.after */
 	enum why_cause inner;  /* what the culprit did; the cause itself if no other thread is in between */
 	uint32_t culprit; /* model.threads: the thread whose time it is; NONE: the launching thread, or not known */
-	uint32_t via;	  /* caller_place: where the launching thread waited for the culprit, NONE */
+	/* caller_place: where the launching thread waited for the culprit; of time after a call, what it ran then; NONE
+	 */
+	uint32_t via;
 	uint32_t launch_place; /* caller_place, NONE */
 	uint32_t process;      /* model.processes: the process whose GPU work came late */
 	uint32_t block;	       /* block of steps, STEP_BLOCK_NONE */

@@ -32,6 +32,8 @@ struct why_line {
 	uint32_t process; /* model.processes: the line's */
 	uint64_t ns, count;
 	uint64_t after_ns;	    /* of ns: time after the calls (idle_row.after) */
+	uint32_t ran_line;	    /* the line that ran or slept for most of after_ns, as far as it is known */
+	uint64_t ran_ns;	    /* how long; 0: not known */
 	uint64_t calls, calls_ns;   /* SYNC, ALLOC, CALL, COPY: all such calls of the line, and the time in them */
 	uint64_t failed;	    /* ALLOC: calls for which there was no memory */
 	uint64_t reads, read_bytes; /* SYNC: copies from the GPU by the line */
