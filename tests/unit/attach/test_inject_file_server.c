@@ -342,7 +342,7 @@ static void a_target_of_no_user_or_without_proc_gets_none(void **state)
 	file_server_stop(&request->file_server);
 	assert_not_served(request, be_of_no_user, -EINVAL, "its user's rights cannot be taken on: Invalid argument");
 	assert_not_served(request, cover_proc, -ENOTSUP,
-			"it has no /proc of its own pid namespace, through which the agent would come");
+			  "it has no /proc of its own pid namespace, through which the agent would come");
 }
 
 static void what_is_opened_read_only_cannot_be_opened_for_writing(void **state)

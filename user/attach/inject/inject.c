@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The steps of an injection: checks the process, serves the file, chooses the thread, makes the call, checks the result.
+ * The steps of an injection: checks the process, serves the file, chooses the thread, makes the call, checks the
+ * result.
  */
 #include "attach/inject/inject.h"
 
