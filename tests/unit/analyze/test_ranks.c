@@ -491,6 +491,84 @@ static void two_recordings_of_the_same_moment_are_two(void **state)
 	ranks_free(&ranks);
 }
 
+/* A process whose program was started with this RANK; starts_ns: when. */
+static void put_ranked(struct log_builder *log, uint32_t pid, uint32_t parent, uint64_t start_ns, uint16_t python,
+		       const char *rank)
+{
+	char text[64];
+	size_t bytes = log_join(text, sizeof(text), 6, (const char *[]){"python3", "", "", "", rank, ""});
+	struct gpt_process record = {.time_ns = 600 * MS,
+				     .start_ns = start_ns,
+				     .pid = pid,
+				     .parent = parent,
+				     .python = python,
+				     .bytes = (uint32_t)bytes};
+
+	log_put(log, GPT_PROCESS, &record, sizeof(record), text, bytes);
+}
+
+/* A shell with a RANK starts a program that only uses the CPU; its child comes first in the log. */
+static void add_cpu_rank(struct ranks *ranks, const struct rank *of, bool has_op)
+{
+	const char *rank = of->number ? "1" : "0";
+	struct log_builder log = {0};
+	struct analyses all;
+	struct trace *trace;
+	const char *why;
+	int fd;
+
+	log_begin(&log, rank_shows(of, 500 * MS) + of->number, rank_wall_of(of));
+	rank_put_session(&log, of);
+	put_ranked(&log, RANK_PID + 2, RANK_PID + 1, 30, 0x30c, rank);
+	put_ranked(&log, RANK_PID, 1, 10, 0, rank);
+	put_ranked(&log, RANK_PID + 1, RANK_PID, 20, 0x30c, rank);
+	if (has_op) {
+		log_batch(&log, RANK_PID + 1, RANK_PID + 1, 900 * MS);
+		log_agent_op_name(&log, 7, "gloo:all_reduce");
+		log_agent_op(&log, &(struct gpt_agent_op){.start_ns = 700 * MS,
+							  .end_ns = 800 * MS,
+							  .tid = RANK_PID + 1,
+							  .name = 7,
+							  .sequence = -1});
+	}
+	log_end(&log, 1100 * MS);
+	fd = log_fd(&log);
+	log_free(&log);
+	assert_int_equal(gpt_trace_open(fd, NULL, NULL, &trace, &why), 0);
+	assert_int_equal(analyze(&all, trace, ANALYSES(ANALYZE_ARRIVALS, ANALYZE_BREAKDOWN), NULL), 0);
+	ranks_add_log(ranks, names[ranks->logs.count], all.model, &all.arrivals);
+	analyses_free(&all);
+	gpt_trace_close(trace);
+	close(fd);
+}
+
+static void ranks_that_only_use_the_cpu_are_known_by_their_environment(void **state)
+{
+	const struct rank first = RANK(0, "boot-a"), second = RANK(1, "boot-a");
+
+	for (unsigned has_op = 0; has_op < 2; has_op++) {
+		struct ranks ranks = {0};
+		char *page;
+
+		add_cpu_rank(&ranks, &first, has_op);
+		add_cpu_rank(&ranks, &second, has_op);
+		align_ranks(&ranks);
+		assert_int_equal(ranks.rows.count, 2);
+		for (size_t i = 0; i < 2; i++) {
+			assert_int_equal(ranks.rows.items[i].of->rank, i);
+			assert_int_equal(ranks.rows.items[i].of->pid, RANK_PID + 1);
+		}
+		page = page_of(&ranks);
+		assert_null(strstr(page, "no rank is known"));
+		assert_non_null(
+			strstr(page, "known by RANK alone, and compared with none: 2 ranks, the first is rank 0"));
+		assert_int_equal(!!strstr(page, "its collectives went over gloo or MPI, which have no GPU times"),
+				 has_op);
+		free(page);
+		ranks_free(&ranks);
+	}
+}
+
 static void pairs_that_are_far_off_do_not_move_the_line(void **state)
 {
 	struct clock_pair pairs[200];
@@ -545,6 +623,7 @@ int main(void)
 		cmocka_unit_test(by_wall_clock_they_stay_where_that_puts_them),
 		cmocka_unit_test(how_far_apart_they_began_is_known_by_their_clocks),
 		cmocka_unit_test(two_recordings_of_the_same_moment_are_two),
+		cmocka_unit_test(ranks_that_only_use_the_cpu_are_known_by_their_environment),
 		cmocka_unit_test(pairs_that_are_far_off_do_not_move_the_line),
 		cmocka_unit_test(clocks_without_sense_make_some_line),
 	};

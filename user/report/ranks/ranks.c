@@ -194,11 +194,35 @@ static void put_unknown(struct report *report, const struct ranks *ranks)
 				    why[ranks->logs.items[i].arrivals.lack]);
 }
 
+/* Says why ranks that only their environment names are compared with no other. */
+static void put_silent(struct report *report, const struct ranks *ranks)
+{
+	static const char *const why[] = {
+		[ARRIVALS_NO_OPS] = "its collectives are recorded with --ops",
+		[ARRIVALS_ON_CPU] = "its collectives went over gloo or MPI, which have no GPU times",
+		[ARRIVALS_NO_COLLECTIVE] = "no collective of it with GPU times was recorded",
+	};
+	const struct rank_row *first = NULL;
+	uint64_t silent = 0;
+
+	for (size_t i = 0; i < ranks->rows.count; i++)
+		if (ranks->rows.items[i].of->by_environment) {
+			first = first ?: &ranks->rows.items[i];
+			silent++;
+		}
+	if (first)
+		report_line(report,
+			    "  known by RANK alone, and compared with none: %s %s, the first is rank %" PRId64 ": %s",
+			    number_count(silent).text, silent == 1 ? "rank" : "ranks", first->of->rank,
+			    why[ranks->logs.items[first->log].arrivals.lack]);
+}
+
 static void put_missing(struct report *report, const struct ranks *ranks)
 {
 	int64_t next = 0, missing = 0, first = -1;
 
 	put_unknown(report, ranks);
+	put_silent(report, ranks);
 	for (size_t i = 0; i < ranks->rows.count; i++) {
 		int64_t rank = ranks->rows.items[i].of->rank;
 
