@@ -263,3 +263,21 @@ def test_ranks_of_torchrun_are_recorded_from_one_moment(tmp_path):
         assert end - start == 1_000_000_000
         assert_is_recorded(said["steps"], found, start, end)
     assert re.search(r"the recordings began \d[\d.]* (ns|us) apart and ended \d[\d.]* \w+ apart, by the one clock", merged), merged
+
+
+@pytest.mark.torch
+def test_a_schedule_from_one_moment_records_the_same_steps_of_each_rank(tmp_path):
+    """No rank begins a step near the moment; each has made thousands before."""
+    moment = int(time.time()) + JOB_WAIT_S
+    ranks_said, _ = run_job(tmp_path, moment, moment + 4, "--step", "range:iteration", "--schedule", "wait=5,active=3,repeat=1",
+                            pause=["pause"])
+    recorded = []
+    for rank, said in enumerate(ranks_said):
+        assert_began_at(moment, tmp_path / f"rank-{rank}.gpt")
+        start, _, found = reductions_of(tmp_path / f"rank-{rank}.gpt")
+        starts = [before for before, _ in said["steps"]]
+        first = bisect.bisect(starts, start)  # of those that begin after the moment
+        assert first > 20
+        assert [bisect.bisect(starts, time) - 1 for time in found] == [first + 5, first + 6, first + 7]
+        recorded.append(first)
+    assert len(set(recorded)) == 1
