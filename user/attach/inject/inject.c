@@ -24,6 +24,7 @@
 #include "attach/inject/seccomp_trial.h"
 #include "attach/inject/stop.h"
 #include "attach/inject/waiting.h"
+#include "base/monotonic.h"
 #include "target/halt.h"
 #include "target/library.h"
 
@@ -72,13 +73,21 @@ static int find_other(pid_t pid, void *context)
 	return other->pid != 0;
 }
 
+#define OTHER_KEPT_NS 10000000000ULL /* a refused process is tried again and again: not each time all are read */
+
 /* Says who that may be, where a process of that name is seen. */
 static int refuse_at_work(struct injection *injection)
 {
-	struct other_gputrace other = {0};
+	static struct other_gputrace other;
+	static uint64_t found_ns;
+	uint64_t now_ns = monotonic_ns();
 	char why[sizeof(injection->result->why)];
 
-	process_each(find_other, &other);
+	if (!found_ns || now_ns - found_ns > OTHER_KEPT_NS) {
+		other = (struct other_gputrace){0};
+		process_each(find_other, &other);
+		found_ns = now_ns;
+	}
 	snprintf(why, sizeof(why), "%s", at_work);
 	if (other.pid)
 		snprintf(why, sizeof(why), "%s (gputrace runs as pid %d, of user %u)", at_work, (int)other.pid,
