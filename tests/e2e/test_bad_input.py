@@ -363,7 +363,7 @@ def test_too_little_memory_is_named_with_its_limit_or_is_enough(tmp_path, way, m
 
 
 def with_processes(most):
-    """For preexec_fn: a user who has no process yet, and may have so many processes and threads, ulimit -u."""
+    """For preexec_fn: a user without processes, whose limit of processes and threads (ulimit -u) is that number."""
     def become():
         resource.setrlimit(resource.RLIMIT_NPROC, (most, most))
         os.setgroups([])

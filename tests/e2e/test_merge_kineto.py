@@ -69,7 +69,7 @@ def test_what_the_ranks_gpus_did_stands_side_by_side(tmp_path):
 
 
 def merged(folder, *logs, processors):
-    """What merge says if it may use so many processors: with one it reads one log after the other, else two at once."""
+    """What merge says on that number of processors: with one it reads one log after the other, else two at once."""
     allowed = sorted(os.sched_getaffinity(0))[:processors]
     command = ["taskset", "-c", ",".join(map(str, allowed)), machine.GPUTRACE, "merge", "--unaligned", *logs, "--format", "json"]
     done = tracing.command(folder, *command)

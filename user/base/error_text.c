@@ -43,8 +43,7 @@ const char *start_error_text(int error)
 	if (!getrlimit(RLIMIT_NPROC, &limit) && limit.rlim_cur != RLIM_INFINITY)
 		snprintf(text, sizeof(text),
 			 "no more processes and threads are allowed: the limit is %llu for a user (ulimit -u), or "
-			 "pids.max "
-			 "of the cgroup: raise it",
+			 "pids.max of the cgroup: raise it",
 			 (unsigned long long)limit.rlim_cur);
 	else
 		snprintf(text, sizeof(text),

@@ -25,9 +25,9 @@ struct rank_onset {
 	bool is_known;			  /* false: it is about as late all the time */
 	uint64_t from_ns;		  /* its first collective after the change */
 	uint64_t before, after;		  /* its collectives */
-	uint64_t late_before, late_after; /* to so many of them it came last */
-	double more_ns;			  /* by so much the mean lateness grew, */
-	double error_ns;		  /* known to this (99 %) */
+	uint64_t late_before, late_after; /* those of them to which it came last */
+	double more_ns;			  /* growth of the mean lateness */
+	double error_ns;		  /* half its interval of 99 % */
 };
 
 /* Sorts the list by time. */

@@ -96,7 +96,7 @@ static void add_late(struct ranks *ranks, struct tally *rows, const struct arriv
 	row->pause_to = arrival->pause_to;
 }
 
-/* Compares the arrivals at one collective: sorted by time, at least two.  latenesses: by ranks.rows. */
+/* Compares the arrivals at one collective: sorted by time, at least two.  latenesses: one list a rank. */
 static void compare_arrivals(struct ranks *ranks, struct tally *rows, struct lateness_list *latenesses,
 			     const struct arrival *list, size_t count)
 {

@@ -70,8 +70,7 @@ struct idle_charge {
 	bool after;	       /* idle_row.after */
 	enum why_cause inner;  /* what the culprit did; the cause itself if no other thread is in between */
 	uint32_t culprit; /* model.threads: the thread whose time it is; NONE: the launching thread, or not known */
-	/* caller_place: where the launching thread waited for the culprit; of time after a call, what it ran then; NONE
-	 */
+	/* caller_place: where the launching thread waited for the culprit; after a call, what it ran then; NONE */
 	uint32_t via;
 	uint32_t launch_place; /* caller_place, NONE */
 	uint32_t process;      /* model.processes: the process whose GPU work came late */
