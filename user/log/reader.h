@@ -24,6 +24,7 @@
 #include "log/decode_ahead.h"
 #include "log/index_read.h"
 #include "log/restriction.h"
+#include "log/returned.h"
 #include "log/source.h"
 
 /*
@@ -54,6 +55,9 @@ struct log_reader {
 
 	const struct log_segment *segment; /* whose records are being returned, NULL: none */
 	size_t at, end;			   /* in its records */
+	size_t own;			   /* before it are repeated ones, of which only new ones are returned */
+	bool has_gap;			   /* not all segments before it were returned */
+	struct returned returned;	   /* since the last gap */
 	uint64_t given, most;		   /* bytes of records of all segments: returned so far; the limit */
 	int64_t sequence;		   /* of the last segment that was returned, -1: none */
 };
