@@ -11,8 +11,7 @@
  *	err = log_reader_again(&reader);	then the same records once more
  *	log_reader_close(&reader);
  */
-#ifndef GPUTRACE_LOG_READER_H
-#define GPUTRACE_LOG_READER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -84,5 +83,3 @@ bool log_reader_can_again(const struct log_reader *reader);
 void log_reader_restrict(struct log_reader *reader, const struct log_restriction *restriction);
 /* Returns no more than `bytes` bytes of records; the default is LOG_BYTES_MAX; UINT64_MAX: no limit. */
 void log_reader_bound(struct log_reader *reader, uint64_t bytes);
-
-#endif
