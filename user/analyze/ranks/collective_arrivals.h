@@ -21,9 +21,10 @@
 struct collective_arrival {
 	uint64_t key;		       /* the same on every rank */
 	uint64_t arrived_ns, ended_ns; /* on the trace's own clock */
-	uint64_t paused_ns; /* longest time without a CUDA call of the process, since its previous collective */
-	uint32_t name;	    /* arrivals.texts: "allreduce, group 0" */
-	uint32_t line;	    /* arrivals.texts: the line that launched it */
+	uint64_t launched_ns; /* start of the call that launched it, in the process's step that it belongs to */
+	uint64_t paused_ns;   /* longest time without a CUDA call of the process, since its previous collective */
+	uint32_t name;	      /* arrivals.texts: "allreduce, group 0" */
+	uint32_t line;	      /* arrivals.texts: the line that launched it */
 	uint32_t pause_from, pause_to; /* arrivals.texts: lines of the calls before and after that time, NONE */
 };
 

@@ -2,11 +2,13 @@
 #include "report/ranks/ranks.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/page/page.h"
+#include "report/ranks/job.h"
 #include "report/ranks/rank_verdict.h"
 #include "report/ranks/split.h"
 
@@ -414,22 +416,32 @@ static void put_late(struct report *report, const struct ranks *ranks)
 		report_line(report, "  ... and %s more places", number_count(ranks->late.count - shown).text);
 }
 
-int report_write_ranks(FILE *out, const struct ranks *ranks, const struct collective_split *split,
-		       const struct report_options *options)
+static void put_job(struct report *report, void *context)
 {
+	const struct report_job *job = context;
+
+	report_rank_verdict(report, job);
+	put_clocks(report, job->ranks);
+	put_ranks(report, job->ranks);
+	put_breakdown(report, job->ranks);
+	put_late(report, job->ranks);
+	report_job_tables(report, job);
+	report_collective_split(report, job->ranks, job->split);
+}
+
+int report_write_ranks(FILE *out, const struct report_job *job, const struct report_options *options)
+{
+	struct report_job shown = *job;
 	struct report report = {.out = out,
 				.options = options,
 				.width = options->width ? options->width : WIDTH_DEFAULT,
 				.truncates = options->truncates,
-				.rows = options->rows ? options->rows : ROWS_DEFAULT,
-				.color = options->color};
+				.rows = options->table	? UINT_MAX
+					: options->rows ? options->rows
+							: ROWS_DEFAULT,
+				.color = options->color,
+				.table_of = "merge FILES"};
 
-	report_begin(&report);
-	report_rank_verdict(&report, ranks);
-	put_clocks(&report, ranks);
-	put_ranks(&report, ranks);
-	put_breakdown(&report, ranks);
-	put_late(&report, ranks);
-	report_collective_split(&report, ranks, split);
-	return report_end(&report);
+	shown.is_whole |= options->table != NULL;
+	return report_write_page(&report, put_job, &shown);
 }
