@@ -59,29 +59,6 @@ void ranks_add_breakdown(struct ranks *ranks, const struct breakdown *breakdown,
 	log->timed_ns = timed_ns;
 }
 
-void ranks_add_work(struct ranks *ranks, struct analyses *all, const struct steps *steps)
-{
-	struct rank_log *log = &ranks->logs.items[ranks->logs.count - 1];
-
-	for (size_t i = 0; i < log->arrivals.ranks.list.count; i++) {
-		struct rank_work work;
-
-		rank_work_make(&work, all, steps, log->arrivals.ranks.list.items[i].process,
-			       log->arrivals.ranks.list.count == 1);
-		array_push(&log->work, work);
-	}
-}
-
-const struct rank_work *rank_work_of(const struct ranks *ranks, const struct rank_row *row)
-{
-	const struct rank_log *log = &ranks->logs.items[row->log];
-
-	for (size_t i = 0; i < log->work.count; i++)
-		if (log->work.items[i].process == row->of->process)
-			return &log->work.items[i];
-	return NULL;
-}
-
 struct breakdown_sums rank_breakdown(const struct ranks *ranks, const struct rank_row *row, uint32_t *gpus)
 {
 	const struct rank_log *log = &ranks->logs.items[row->log];

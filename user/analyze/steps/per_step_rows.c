@@ -208,7 +208,7 @@ static void make_lines(struct per_step_rows *rows, struct analyses *all, const s
 	take_rows(rows, &drafts, false);
 }
 
-/* ---- kernels and ops --------------------------------------------------------------------------------------------- */
+/* ---- kernels, ops, losses and waits ------------------------------------------------------------------------------ */
 
 static char *family_of(const struct model *model, uint32_t packed)
 {
@@ -220,85 +220,77 @@ static char *family_of(const struct model *model, uint32_t packed)
 	return xstrdup(gpu_name(model, &op, buffer, sizeof(buffer)));
 }
 
-static void make_kernels(struct per_step_rows *rows, struct analyses *all, const struct step_blocks *blocks)
+/* A row that has only a name, which it takes over. */
+static void name_draft(struct draft *draft, char *name)
+{
+	draft->name = name;
+	draft->key = xstrdup(name);
+	draft->place = xstrdup("");
+}
+
+static struct draft *kernel_draft(struct drafts *drafts, const uint32_t *part)
+{
+	bool is_new;
+	struct draft *draft = draft_at(drafts, (struct tally_key){{part[1]}}, &is_new);
+
+	if (is_new)
+		name_draft(draft, family_of(drafts->all->model, part[1]));
+	return draft;
+}
+
+static struct draft *op_draft(struct drafts *drafts, const uint32_t *part)
+{
+	bool is_new;
+	struct draft *draft = draft_at(drafts, (struct tally_key){{part[0], part[1]}}, &is_new);
+
+	if (is_new)
+		name_draft(draft, xstrdup(drafts->all->model->strings[part[0]]));
+	return draft;
+}
+
+static struct draft *loss_draft(struct drafts *drafts, const uint32_t *part)
+{
+	uint32_t line = part[0] == NONE ? NONE : line_of(&drafts->all->lines, part[0]);
+
+	return caller_draft(drafts, part[0], line, part[1], part[2]);
+}
+
+static struct draft *wait_draft(struct drafts *drafts, const uint32_t *part)
+{
+	return line_draft(drafts, part[0], 0, part[1]);
+}
+
+/* Rows of sums, in whose keys part `block` is the block. */
+static void make_rows(struct per_step_rows *rows, struct analyses *all, const struct step_blocks *blocks,
+		      const struct tally *sums, unsigned block,
+		      struct draft *(*draft_of)(struct drafts *drafts, const uint32_t *part))
 {
 	struct drafts drafts = {.all = all, .blocks = blocks};
 
-	for (size_t i = 0; i < all->per_step.gpu.timed.count; i++) {
-		const struct tally_entry *sum = &all->per_step.gpu.timed.entries[i];
+	for (size_t i = 0; i < sums->count; i++) {
+		const uint32_t *part = sums->entries[i].key.part;
 		struct draft *draft;
-		bool is_new;
 
-		draft = draft_at(&drafts, (struct tally_key){{sum->key.part[1]}}, &is_new);
-		if (is_new) {
-			draft->name = family_of(all->model, sum->key.part[1]);
-			draft->key = xstrdup(draft->name);
-			draft->place = xstrdup("");
-		}
-		draft->cost[sum->key.part[2]] += (double)sum->ns;
-		draft->count[sum->key.part[2]] += (double)sum->count;
+		if (!step_blocks_has(blocks, part[block]))
+			continue;
+		draft = draft_of(&drafts, part);
+		draft->cost[part[block]] += (double)sums->entries[i].ns;
+		draft->count[part[block]] += (double)sums->entries[i].count;
 	}
 	take_rows(rows, &drafts, false);
 }
-
-static void make_ops(struct per_step_rows *rows, struct analyses *all, const struct step_blocks *blocks)
-{
-	struct drafts drafts = {.all = all, .blocks = blocks};
-
-	for (size_t i = 0; i < all->per_step.ops.count; i++) {
-		const struct tally_entry *sum = &all->per_step.ops.entries[i];
-		struct draft *draft;
-		bool is_new;
-
-		draft = draft_at(&drafts, (struct tally_key){{sum->key.part[0], sum->key.part[1]}}, &is_new);
-		if (is_new) {
-			draft->name = xstrdup(all->model->strings[sum->key.part[0]]);
-			draft->key = xstrdup(draft->name);
-			draft->place = xstrdup("");
-		}
-		draft->cost[sum->key.part[2]] += (double)sum->ns;
-		draft->count[sum->key.part[2]] += (double)sum->count;
-	}
-	take_rows(rows, &drafts, false);
-}
-
-/* ---- losses, waits, memory --------------------------------------------------------------------------------------- */
 
 static void make_losses(struct per_step_rows *rows, struct analyses *all, const struct step_blocks *blocks)
 {
-	struct drafts drafts = {.all = all, .blocks = blocks};
-
-	for (size_t i = 0; i < all->why.in_blocks.count; i++) {
-		const struct tally_entry *sum = &all->why.in_blocks.entries[i];
-		const uint32_t *part = sum->key.part;
-		uint32_t line = part[0] == NONE ? NONE : line_of(&all->lines, part[0]);
-		struct draft *draft;
-
-		if (!step_blocks_has(blocks, part[3]))
-			continue;
-		draft = caller_draft(&drafts, part[0], line, part[1], part[2]);
-		draft->cost[part[3]] += (double)sum->ns;
-		draft->count[part[3]] += (double)sum->count;
-	}
-	take_rows(rows, &drafts, false);
+	make_rows(rows, all, blocks, &all->why.in_blocks, 3, loss_draft);
 }
 
 static void make_waits(struct per_step_rows *rows, struct analyses *all, const struct step_blocks *blocks)
 {
-	struct drafts drafts = {.all = all, .blocks = blocks};
-
-	for (size_t i = 0; i < all->per_step.waits.count; i++) {
-		const struct tally_entry *sum = &all->per_step.waits.entries[i];
-		struct draft *draft;
-
-		if (!step_blocks_has(blocks, sum->key.part[2]))
-			continue;
-		draft = line_draft(&drafts, sum->key.part[0], 0, sum->key.part[1]);
-		draft->cost[sum->key.part[2]] += (double)sum->ns;
-		draft->count[sum->key.part[2]] += (double)sum->count;
-	}
-	take_rows(rows, &drafts, false);
+	make_rows(rows, all, blocks, &all->per_step.waits, 2, wait_draft);
 }
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 static struct draft *holder_draft(struct drafts *drafts, size_t holder)
 {
@@ -493,8 +485,8 @@ void per_step_tables_make(struct per_step_tables *tables, struct analyses *all)
 	make_values(tables, all, blocks);
 	estimate_memory(tables, all);
 	make_lines(&tables->lines, all, blocks);
-	make_kernels(&tables->kernels, all, blocks);
-	make_ops(&tables->ops, all, blocks);
+	make_rows(&tables->kernels, all, blocks, &all->per_step.gpu.timed, 2, kernel_draft);
+	make_rows(&tables->ops, all, blocks, &all->per_step.ops, 2, op_draft);
 	make_stacks(&tables->stacks, all, blocks);
 	make_losses(&tables->losses, all, blocks);
 	make_waits(&tables->waits, all, blocks);

@@ -6,15 +6,10 @@
 
 #include "base/order.h"
 #include "report/ranks/job.h"
+#include "report/ranks/rank_cells.h"
 
 #define PAUSE_SHARE 2u	  /* a pause explains lateness from one part in this many of it on */
 #define EXPOSED_SHARE 20u /* exposed communication is named from one part in this many of a rank's time */
-
-char *rank_name(const struct rank_row *row)
-{
-	return row->of->rank < 0 ? xstrdup("a rank whose number is not known")
-				 : xasprintf("rank %" PRId64, row->of->rank);
-}
 
 static void put_latest(struct report *report, const struct ranks *ranks, const struct rank_row *row)
 {
