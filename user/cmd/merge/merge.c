@@ -264,12 +264,13 @@ static enum exit_code merge_ranks(const struct options *options, struct job *job
 	char *why = ranks_align(&job->ranks, options->unaligned);
 	int err, written;
 
+	if (!why)
+		why = ranks_compare(&job->ranks);
 	if (why) {
 		msg_error("%s", why);
 		free(why);
 		return EXIT_FAILED;
 	}
-	ranks_compare(&job->ranks);
 	collective_split_make(&job->split, &job->ranks, job->kernels.items);
 	rank_steps_make(&job->steps, &job->ranks);
 	rank_lines_make(&job->lines, &job->ranks);
