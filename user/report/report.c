@@ -35,13 +35,12 @@ static void put_verdict(struct report *report)
 /* For programs: what keeps the verdict from saying more.  On a page the verdict says it. */
 static void put_unknown(struct report *report, const char *id, const char *title)
 {
-	char *text = why_unknown(report->all);
+	AUTO_FREE char *text = why_unknown(report->all);
 
 	if (report->writer && text) {
 		report_title(report, id, title, NULL);
 		report_text(report, 2, text);
 	}
-	free(text);
 }
 
 /* No part of gputrace ran where another tool recorded. */
@@ -118,13 +117,12 @@ static void put_parts(struct report *report, void *none __attribute__((unused)))
 static void put_left(struct report *report, const struct sections_left *left)
 {
 	bool both = *left->no_room && *left->small;
-	char *text =
+	AUTO_FREE char *text =
 		xasprintf("Left out: %s%s%s%s. `gputrace %s --table NAME` shows one, --all all of them.", left->no_room,
 			  both ? "; " : "", *left->small ? "under 1 %: " : "", left->small, report->table_of);
 
 	fputc('\n', report->out);
 	report_text(report, 2, text);
-	free(text);
 }
 
 /* Puts a short page, or one table.  Returns -ENOENT if it has no table of that name. */
