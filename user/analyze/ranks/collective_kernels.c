@@ -275,7 +275,7 @@ static struct drafted draft_of(struct kernel_collector *collector, const struct 
 
 	if (event->attributed)
 		drafted.kernel.line =
-			tally_number(&collector->places, (struct tally_key){{event->attributed->stack, event->caller}});
+			tally_number(&collector->places, (struct tally_key){{event->stack, event->caller}});
 	return drafted;
 }
 
