@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/ranks/collective_causes.h"
 #include "base/msg.h"
 #include "report/page/parts.h"
 #include "report/ranks/split.h"
@@ -271,20 +270,14 @@ int report_write_of(FILE *out, struct analyses *all, const struct report_options
 
 int report_write(FILE *out, struct trace *trace, const struct report_options *options)
 {
-	struct collective_causes causes = {0};
 	struct analyses all;
 	int error = analyze_with(&all, trace, analyses_of_report,
 				 &(struct analyze_options){.attribution = &options->attribution,
 							   .if_of_use = true,
-							   .comm_names = options->comm_kernels,
-							   .take_gap = collective_causes_take,
-							   .gap_context = &causes});
+							   .comm_names = options->comm_kernels});
 
-	if (!error && all.has[ANALYZE_IDLE] && all.has[ANALYZE_COLLECTIVE_KERNELS])
-		collective_causes_apply(&causes, &all.idle, &all.lines, &all.collective_kernels);
 	if (!error)
 		error = report_write_of(out, &all, options);
-	collective_causes_free(&causes);
 	analyses_free(&all);
 	return error;
 }
