@@ -75,7 +75,7 @@ static void free_idle(struct analyses *all)
 static void begin_why(struct analyses *all, const struct begin_event *event)
 {
 	if (all->has[ANALYZE_WHY])
-		why_init(&all->why, event->first, &all->window, &all->idle);
+		why_init(&all->why, event->first, &all->window, &all->idle, all->comm_names);
 }
 
 static void begin_part_of_why(struct analyses *all, const struct model *part)

@@ -5,6 +5,7 @@
 
 #include "analyze/why/culprits.h"
 #include "analyze/why/why_internal.h"
+#include "analyze/why/why_named.h"
 #include "base/distance.h"
 #include "base/order.h"
 
@@ -30,6 +31,7 @@ static void settle_all(struct why *why)
 
 	for (size_t i = 0; i < why->devices.count; i++)
 		why_settle_copies(why, &why->devices.items[i]);
+	why_named_settle(why);
 	for (size_t i = 0; i < why->idle->devices.count; i++) {
 		const struct idle_device *device = &why->idle->devices.items[i];
 		uint64_t from_ns = later_time(device->first_ns, least_ns),

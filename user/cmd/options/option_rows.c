@@ -353,7 +353,7 @@ const struct option_row option_rows[] = {
 	 "rank, named by it; repeatable",
 	 MERGE, .parse = parse_merge_output},
 	{"comm-kernel", 0, "a regular expression", "REGEX",
-	 "kernels of these names (POSIX extended) exchange data between ranks, too; repeatable", MERGE | REPORT,
+	 "kernels of these names (POSIX extended) exchange data between ranks, too; repeatable", MERGE | REPORT | WHY,
 	 .parse = parse_comm_kernel},
 	{"unaligned", 0, NULL, NULL,
 	 "logs that have no collective in common with the others are put there by their\n"

@@ -250,10 +250,11 @@ int report_write_why_of(FILE *out, struct analyses *all, const struct report_opt
 int report_write_why(FILE *out, struct trace *trace, const struct report_options *options)
 {
 	struct analyses all;
-	int error = analyze(&all, trace,
-			    ANALYSES(ANALYZE_WHY, ANALYZE_UNTIMED, ANALYZE_THREADS, ANALYZE_UTILIZATION,
-				     ANALYZE_TORCH_MEMORY, ANALYZE_TORCH_HELD),
-			    &options->attribution);
+	int error = analyze_with(
+		&all, trace,
+		ANALYSES(ANALYZE_WHY, ANALYZE_UNTIMED, ANALYZE_THREADS, ANALYZE_UTILIZATION, ANALYZE_TORCH_MEMORY,
+			 ANALYZE_TORCH_HELD),
+		&(struct analyze_options){.attribution = &options->attribution, .comm_names = options->comm_kernels});
 
 	if (!error)
 		error = report_write_why_of(out, &all, options);
