@@ -299,7 +299,9 @@ static bool follows_last(struct log_reader *reader, const struct log_segment *se
 	bool was_passed_over = segment->passed_over >= 0;
 	int64_t before = was_passed_over ? segment->passed_over : reader->sequence;
 
-	if (segment->header.sequence != before + 1)
+	bool is_first_of_part = before < 0 && reader->header.flags & GPT_LOG_PART;
+
+	if (segment->header.sequence != before + 1 && !is_first_of_part)
 		reader->torn = true;
 	return !was_passed_over && segment->header.sequence == before + 1;
 }

@@ -126,6 +126,10 @@ const struct option_row option_rows[] = {
 	 "begin at that moment of the wall clock, on all hosts: 14:30:00, a date with its\n"
 	 "time and zone, @SECONDS; +5s: from now; /10s: at the next multiple (default: at once)",
 	 RECORD | WHY, .parse = parse_start_at},
+	{"flight-recorder", 0, "a time such as 30s", "TIME[,SIZE]",
+	 "keep only the last TIME, in at most SIZE of memory (default 500M), for as long as it\n"
+	 "takes; kill -USR1 writes it into a file of its own, and so does a crash; the end as ever",
+	 RECORD | WHY, .parse = parse_flight_recorder},
 	{"interval", 0, "a time such as 500ms", "TIME",
 	 "from one look to the next (default 500ms, without a terminal 2s); more where the\n"
 	 "looks would take over 2 % of a processor",

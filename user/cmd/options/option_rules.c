@@ -179,6 +179,18 @@ static int check_schedule_outputs(struct parse *parse)
 	return 0;
 }
 
+static int check_recorder(struct parse *parse)
+{
+	const struct options *options = parse->options;
+
+	if (!options->recorder_ns || !options->schedule.active)
+		return 0;
+	return option_fail(parse,
+			   "--flight-recorder: keeps the end of what happens, and %s says what is recorded: one of the "
+			   "two",
+			   schedule_option(options));
+}
+
 static int check_schedule(struct parse *parse)
 {
 	const struct options *options = parse->options;
@@ -269,6 +281,7 @@ static const char *recording_option(const struct options *options)
 		{"trace", options->has_activity_sets},
 		{"capture-range", options->captures},
 		{"schedule", options->schedule.active},
+		{"flight-recorder", options->recorder_ns},
 		{"shapes", options->shapes},
 		{"forward-lines", options->forward_lines},
 		{"memory", options->torch_memory},
@@ -482,7 +495,7 @@ int option_rules_check(struct parse *parse)
 			"--gpu-trace, --gpu-sum and --api-sum exclude --tree, --lines and --ops: each is instead "
 			"of the report");
 	if (check_activity(parse) || check_instead(parse) || check_slice(parse) || check_capture(parse) ||
-	    check_schedule(parse))
+	    check_schedule(parse) || check_recorder(parse))
 		return -EINVAL;
 	return check_outputs(parse);
 }

@@ -2,6 +2,7 @@
 #include "cmd/options/option_parser.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <gputrace/agent.h>
@@ -41,6 +42,30 @@ int parse_start_at(struct parse *parse, const char *value)
 		"--start-at %s: a moment on the wall clock is accepted, as 14:30:00, 2026-11-22T14:30:00+01:00 "
 		"or @1796049000, a time from now, as +5s, or the next whole multiple of 1 s or more, as /10s",
 		value);
+}
+
+#define RECORDER_NS_MIN 1000000000ull /* a segment of the log may be as long */
+#define RECORDER_NS_MAX (3600 * 1000000000ull)
+#define RECORDER_BYTES 500000000u
+#define RECORDER_BYTES_MIN 1000000u
+
+int parse_flight_recorder(struct parse *parse, const char *value)
+{
+	struct options *options = parse->options;
+	const char *comma = strchr(value, ',');
+	char *time = comma ? strndup(value, (size_t)(comma - value)) : strdup(value);
+	bool is_time = time && value_duration(time, &options->recorder_ns) == 0 &&
+		       options->recorder_ns >= RECORDER_NS_MIN && options->recorder_ns <= RECORDER_NS_MAX;
+
+	free(time);
+	options->recorder_bytes = RECORDER_BYTES;
+	if (is_time && (!comma || (value_size(comma + 1, &options->recorder_bytes) == 0 &&
+				   options->recorder_bytes >= RECORDER_BYTES_MIN)))
+		return 0;
+	return option_fail(parse,
+			   "--flight-recorder %s: how much of the end is kept is accepted, from 1s to 1h, and after a "
+			   "comma in how much memory, at least 1M, as in 30s or 30s,500M",
+			   value);
 }
 
 #define LABEL_BYTES_MAX 256
