@@ -123,12 +123,11 @@ void flight_free(struct flight *flight)
 
 /* ---- the recording -------------------------------------------------------------------------------------------- */
 
-void flight_begin(struct flight *flight, const struct history_counts *counts)
+void flight_begin(struct flight *flight, uint64_t start_ns)
 {
-	flight->began_ns = counts->at_ns;
+	flight->began_ns = start_ns;
 	for (unsigned i = 0; i < flight->asked_count; i++)
-		flight->asked[i].at_ns = counts->at_ns;
-	flight_note_counts(flight, counts);
+		flight->asked[i].at_ns = start_ns;
 }
 
 void flight_note_counts(struct flight *flight, const struct history_counts *counts)
@@ -179,15 +178,17 @@ static void describe_log(struct flight *flight, const struct recent_log *recent,
 static void prepare_log(struct flight *flight, const struct recent_log *recent, struct recent_writing *writing,
 			struct gpt_end *end, char note[NOTE_MAX])
 {
+	struct history_counts before;
 	uint64_t start_ns = end->time_ns > flight->options.span_ns ? end->time_ns - flight->options.span_ns : 0;
 
 	start_ns = start_ns > recent->since_ns ? start_ns : recent->since_ns;
 	writing->start_ns = start_ns > flight->began_ns ? start_ns : flight->began_ns;
 	if (end->time_ns < writing->start_ns)
 		end->time_ns = writing->start_ns;
-	writing->wall_offset_ns = history_before(flight->history, writing->start_ns).wall_offset_ns;
+	before = history_before(flight->history, writing->start_ns);
+	writing->wall_offset_ns = before.wall_offset_ns;
 	if (writing->start_ns > flight->began_ns)
-		history_subtract(flight->history, writing->start_ns, end);
+		history_subtract(&before, end);
 	note[0] = '\0';
 	describe_log(flight, recent, writing, end, note);
 	writing->note = *note ? note : NULL;

@@ -37,9 +37,8 @@ struct flight;
 struct flight *flight_new(struct log_writer *log, const struct flight_options *options);
 void flight_free(struct flight *flight); /* NULL is allowed */
 
-/* The recording began; what is counted from here on. */
-void flight_begin(struct flight *flight, const struct history_counts *counts);
-/* Once a second. */
+void flight_begin(struct flight *flight, uint64_t start_ns);
+/* What was counted: at the beginning, and once a second. */
 void flight_note_counts(struct flight *flight, const struct history_counts *counts);
 
 #define FLIGHT_WHY_MAX 96

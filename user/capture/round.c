@@ -196,11 +196,7 @@ static void every_second(struct run *run, uint64_t now_ns)
 	run->next_second_ns = now_ns + SECOND_NS;
 	if (!run->start_ns)
 		return;
-	if (run->flight) {
-		struct history_counts counts = run_count(run);
-
-		flight_note_counts(run->flight, &counts);
-	}
+	run_note_counts(run, now_ns);
 	attach_counters(run->attach, counters);
 	run->result->lost = run_count_lost(counters);
 	msg_progress("%.0f s, %.0f events/s, %llu events, %llu lost. Ctrl-C ends the trace.",

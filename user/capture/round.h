@@ -74,8 +74,8 @@ uint64_t run_own_cpu_ns(void);
  */
 struct gpt_end *run_make_end(const struct run *run, enum gpt_end_reason reason);
 
-/* What the flight recorder subtracts from that, at a later end. */
-struct history_counts run_count(const struct run *run);
+/* Notes what is subtracted from that at a later end. */
+void run_note_counts(struct run *run, uint64_t now_ns);
 
 /* One round: what has come, what is due, then a wait. */
 void run_round(struct run *run, void (*check)(struct run *run, uint64_t now_ns));

@@ -72,6 +72,8 @@ static void check_recording(struct run *run, uint64_t now_ns)
 {
 	check_cycles(run, now_ns);
 	check_flight(run, now_ns);
+	if (run->options->print)
+		run->options->print(run->options->context);
 }
 
 static void record_until_end(struct run *run)
@@ -114,12 +116,9 @@ static void begin_recording(struct run *run, uint64_t start_ns)
 	run->start_ns = start_ns;
 	run->next_second_ns = start_ns + SECOND_NS;
 	run->calls_at_second = drain_calls(run->drain);
-	if (run->flight) {
-		struct history_counts counts = run_count(run);
-
-		counts.at_ns = start_ns;
-		flight_begin(run->flight, &counts);
-	}
+	if (run->flight)
+		flight_begin(run->flight, start_ns);
+	run_note_counts(run, start_ns);
 	if (run->options->duration_ns && !run->options->search_begin)
 		drain_end(run->drain, start_ns + run->options->duration_ns);
 	err = attach_begin_steps(run->attach, why, sizeof(why));

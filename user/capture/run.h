@@ -15,6 +15,7 @@
 #include "attach/attach.h"
 #include "capture/drain.h"
 #include "capture/flight.h"
+#include "capture/history.h"
 #include "capture/start.h"
 #include "log/writer.h"
 
@@ -29,6 +30,9 @@ struct run_options {
 	 */
 	struct flight_options flight;
 	int log_fd;
+	struct history *history; /* gets what was counted, once a second; NULL: none */
+	/* Called in each round: prints what other threads said.  May be NULL. */
+	void (*print)(void *context);
 	struct start_request start;
 	/*
 	 * Lets the command run: at the instant at which recording begins, or before, if that has a moment of its own.

@@ -107,7 +107,8 @@ static void begin_with(uint64_t bytes)
 	writer = log_writer_open(-1);
 	log_writer_keep_recent(writer, SPAN_NS + FLIGHT_SPARE_NS, bytes);
 	flight = flight_new(writer, &options);
-	flight_begin(flight, &counts);
+	flight_begin(flight, counts.at_ns);
+	flight_note_counts(flight, &counts);
 }
 
 /* So many seconds pass, with ten calls and a loss in each. */
@@ -315,7 +316,8 @@ static void a_request_before_the_start_is_of_the_start(void **state)
 	flight_ask(flight, monotonic_ns(), "SIGUSR1");
 	seconds_ahead += 10;
 	counts.at_ns = monotonic_ns();
-	flight_begin(flight, &counts);
+	flight_begin(flight, counts.at_ns);
+	flight_note_counts(flight, &counts);
 	pass(2);
 	write_due();
 	assert_int_equal(written, 1);

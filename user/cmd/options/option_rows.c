@@ -130,6 +130,10 @@ const struct option_row option_rows[] = {
 	 "keep only the last TIME, in at most SIZE of memory (default 500M), for as long as it\n"
 	 "takes; kill -USR1 writes it into a file of its own, and so does a crash; the end as ever",
 	 RECORD | WHY, .parse = parse_flight_recorder},
+	{"rotate", 0, "a size such as 1G or a time such as 10m", "SIZE|TIME[,keep=N]",
+	 "write a new log (-o TRACE.gpt) whenever one has SIZE or is TIME long, and keep the\n"
+	 "last N; a full disk pauses it",
+	 RECORD, .parse = parse_rotate},
 	{"interval", 0, "a time such as 500ms", "TIME",
 	 "from one look to the next (default 500ms, without a terminal 2s); more where the\n"
 	 "looks would take over 2 % of a processor",

@@ -179,6 +179,27 @@ static int check_schedule_outputs(struct parse *parse)
 	return 0;
 }
 
+/* There is no log of all that a report or another output could be made of. */
+static int check_rotate(struct parse *parse)
+{
+	const struct options *options = parse->options;
+	struct format format;
+	const char *path;
+
+	if (!options_rotate(options))
+		return 0;
+	if (options->recorder_ns || options->schedule.active || options->start_at.text)
+		return option_fail(parse,
+				   "--rotate: keeps all there is: it excludes --flight-recorder, --start-at and %s",
+				   schedule_option(options));
+	path = options->outputs.list.count == 1 ? options->outputs.list.items[0] : NULL;
+	if (!path || !strcmp(path, "-") || !format_by_path(path, &format) || format.writer)
+		return option_fail(parse, "--rotate: makes logs and nothing else: it needs one output, -o TRACE.gpt");
+	if (options->report_format || options->lists || options->wants_tree || options->wants_lines)
+		return option_fail(parse, "--rotate: makes no report: gputrace report FILE.gpt makes one of each log");
+	return 0;
+}
+
 static int check_recorder(struct parse *parse)
 {
 	const struct options *options = parse->options;
@@ -495,7 +516,7 @@ int option_rules_check(struct parse *parse)
 			"--gpu-trace, --gpu-sum and --api-sum exclude --tree, --lines and --ops: each is instead "
 			"of the report");
 	if (check_activity(parse) || check_instead(parse) || check_slice(parse) || check_capture(parse) ||
-	    check_schedule(parse) || check_recorder(parse))
+	    check_schedule(parse) || check_recorder(parse) || check_rotate(parse))
 		return -EINVAL;
 	return check_outputs(parse);
 }

@@ -68,6 +68,43 @@ int parse_flight_recorder(struct parse *parse, const char *value)
 			   value);
 }
 
+#define ROTATE_NS_MIN (10 * 1000000000ull)
+#define ROTATE_BYTES_MIN 1000000u
+#define ROTATE_KEEP_MOST 100000u
+
+/* "10m" is a time, "10M" a size. */
+static bool take_rotation(const char *text, struct options *options)
+{
+	if (value_duration(text, &options->rotate.span_ns) == 0)
+		return options->rotate.span_ns >= ROTATE_NS_MIN;
+	return value_size(text, &options->rotate.bytes) == 0 && options->rotate.bytes >= ROTATE_BYTES_MIN;
+}
+
+int parse_rotate(struct parse *parse, const char *value)
+{
+	static const char keep[] = ",keep=";
+	struct options *options = parse->options;
+	const char *comma = strchr(value, ',');
+	char *first = strndup(value, comma ? (size_t)(comma - value) : strlen(value));
+	bool is_good;
+	uint64_t count = 0;
+
+	options->rotate.bytes = options->rotate.span_ns = 0;
+	is_good = first && take_rotation(first, options);
+	free(first);
+	if (is_good && comma)
+		is_good = !strncmp(comma, keep, strlen(keep)) &&
+			  value_count(comma + strlen(keep), ROTATE_KEEP_MOST, &count) == 0;
+	options->rotate.keep = (unsigned)count;
+	if (is_good)
+		return 0;
+	return option_fail(
+		parse,
+		"--rotate %s: when a file is over is accepted, as a size of 1M or more or a time of 10s or more, "
+		"and after a comma how many are kept, as in 1G, 10m or 10m,keep=5",
+		value);
+}
+
 #define LABEL_BYTES_MAX 256
 
 int parse_label(struct parse *parse, const char *value)
