@@ -64,7 +64,7 @@ AGENT_OBJ := $(AGENT_SRC:%.c=$(BUILD)/%.o)
 AGENT_CFLAGS := -Ibpf -fPIC -fvisibility=hidden -fno-stack-protector -U_FORTIFY_SOURCE -fcf-protection=none
 
 # Objects whose -MMD files are read at the end; the included makefiles add their own.
-OBJECTS := $(USER_OBJ) $(CUPTI_OBJ) $(AGENT_OBJ) $(BPF_OBJ) $(BPF_OLD_OBJ)
+OBJECTS := $(USER_OBJ) $(CUPTI_OBJ) $(AGENT_OBJ) $(BPF_OBJ) $(BPF_OLD_OBJ) $(BUILD)/nvml-program.o
 
 ifeq ($(V),1)
 say = @:
@@ -142,6 +142,21 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 
 # bpf/ reads words out of byte arrays, which clang's BPF allows.
 $(BUILD)/user/agent/share/stacks.o: private AGENT_CFLAGS += -fno-strict-aliasing
+
+# Calls NVML in a process of its own; gputrace's file has it (user/capture/nvml_process.c).  It names the oldest symbols of
+# glibc, and its _start is its own, so that it runs wherever the static gputrace does.
+NVML_PROGRAM := $(BUILD)/nvml-program
+$(NVML_PROGRAM).o: user/nvml/program.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(say) CC $<
+	$(Q)$(CC) $(BASE_CFLAGS) -O2 -fPIE -fno-stack-protector -U_FORTIFY_SOURCE -MMD -MP -c $< -o $@
+
+$(NVML_PROGRAM): $(NVML_PROGRAM).o
+	$(say) LINK $@
+	$(Q)$(CC) -pie -nostartfiles -s $< -Wl,-z,now -Wl,--build-id=none -Wl,--no-as-needed -l:libdl.so.2 -o $@
+
+$(BUILD)/user/capture/nvml_process.o: $(NVML_PROGRAM)
+$(BUILD)/user/capture/nvml_process.o: private EXTRA_CFLAGS += -DNVML_PROGRAM='"$(NVML_PROGRAM)"'
 
 # The assembler reads these.
 $(BUILD)/user/export/page/assets.o: $(wildcard user/export/page/*.*s)

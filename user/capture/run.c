@@ -19,6 +19,8 @@
 #include "base/msg.h"
 #include "capture/clock.h"
 #include "capture/drain.h"
+#include "capture/gpu_counters.h"
+#include "capture/nvml_process.h"
 #include "capture/signals.h"
 
 #define SECOND_NS 1000000000ull
@@ -61,6 +63,7 @@ struct run {
 	struct attach *attach;
 	struct log_writer *log;
 	struct drain *drain;
+	struct gpu_counters *counters; /* NULL: not recorded */
 	const struct run_options *options;
 	struct run_result *result;
 	int epoll;
@@ -214,15 +217,21 @@ static uint64_t count_lost(const uint64_t counters[GPT_COUNTER_COUNT])
 	return lost;
 }
 
+static void append_record(void *context, const struct gpt_record *record)
+{
+	struct run *run = context;
+	int err = log_writer_append(run->log, record);
+
+	if (err)
+		end_run(run, GPT_END_DISK, err);
+}
+
 static void append_clock(struct run *run)
 {
 	struct gpt_clock clock;
-	int err;
 
 	clock_sample(&clock);
-	err = log_writer_append(run->log, &clock.hdr);
-	if (err)
-		end_run(run, GPT_END_DISK, err);
+	append_record(run, &clock.hdr);
 }
 
 /* What is due once a second. */
@@ -339,6 +348,7 @@ static void run_round(struct run *run, void (*check)(struct run *run, uint64_t n
 
 	attach_report_gaps(run->attach, drain_short_gaps_ns(run->drain));
 	due_ns = attach_tick(run->attach, now_ns, run->heard_ns);
+	gpu_counters_tick(run->counters);
 
 	if (now_ns >= run->next_second_ns)
 		every_second(run, now_ns);
@@ -469,6 +479,7 @@ static void search_before_end(struct run *run)
 		uint64_t now_ns = monotonic_ns();
 
 		attach_tick(run->attach, now_ns, run->heard_ns);
+		gpu_counters_tick(run->counters);
 		on_wait(run);
 		if (epoll_wait(run->epoll, &event, 1, more ? 0 : POLL_MS) < 0 && errno != EINTR)
 			return;
@@ -542,6 +553,8 @@ int run_trace(struct attach *attach, struct log_writer *log, struct drain *drain
 		goto cleanup;
 	run.cpu_start_ns = own_cpu_ns();
 	run.next_second_ns = monotonic_ns() + SECOND_NS;
+	if (options->gpu_counters)
+		run.counters = gpu_counters_start(nvml_libraries(), options->library_path, append_record, &run);
 	err = set_up(&run);
 	if (err == -ECANCELED)
 		attach_stop(attach, AGENT_STOP_MS, drain_for_attach, &run);
@@ -551,6 +564,8 @@ int run_trace(struct attach *attach, struct log_writer *log, struct drain *drain
 	result->signalled = run.give_up_ns || result->reason == GPT_END_INTERRUPTED;
 	search_before_end(&run);
 	end_ns = drain_end(drain, 0);
+	gpu_counters_stop(run.counters);
+	run.counters = NULL;
 	attach_stop(attach, AGENT_STOP_MS, drain_for_attach, &run);
 	/* With the probes gone, this takes the last records. */
 	drain_finish(drain, on_wait, &run);
@@ -561,6 +576,7 @@ int run_trace(struct attach *attach, struct log_writer *log, struct drain *drain
 	append_clock(&run);
 	finish_log(&run, end_ns);
 cleanup:
+	gpu_counters_stop(run.counters);
 	(void)setpriority(PRIO_PROCESS, 0, niceness);
 	if (run.epoll >= 0)
 		close(run.epoll);

@@ -18,10 +18,12 @@
 #include "log/writer.h"
 
 struct run_options {
-	uint64_t duration_ns;	/* 0: until something else ends it */
-	bool end_with_targets;	/* the trace is over when no followed process lives */
-	bool end_with_schedule; /* when its last cycle has been recorded */
-	int signals_fd;		/* of stop_signals_open */
+	uint64_t duration_ns;	  /* 0: until something else ends it */
+	bool end_with_targets;	  /* the trace is over when no followed process lives */
+	bool end_with_schedule;	  /* when its last cycle has been recorded */
+	bool gpu_counters;	  /* clocks, power and memory of GPUs are recorded */
+	const char *library_path; /* where its NVML is looked for besides (LD_LIBRARY_PATH); NULL: nowhere */
+	int signals_fd;		  /* of stop_signals_open */
 	struct start_request start;
 	/*
 	 * Lets the command run: at the instant at which recording begins, or before, if that has a moment of its own.

@@ -47,6 +47,7 @@ int parse_frequency(struct parse *parse, const char *value);
 int parse_off_cpu(struct parse *parse, const char *value);
 int parse_cpu_unwanted(struct parse *parse, const char *value);
 int parse_off_cpu_unwanted(struct parse *parse, const char *value);
+int parse_gpu_counters_unwanted(struct parse *parse, const char *value);
 int parse_native(struct parse *parse, const char *value);
 int parse_python_calls(struct parse *parse, const char *value);
 int parse_ops(struct parse *parse, const char *value);

@@ -179,6 +179,12 @@ int parse_off_cpu_unwanted(struct parse *parse, const char *value)
 	return 0;
 }
 
+int parse_gpu_counters_unwanted(struct parse *parse, const char *value)
+{
+	parse->options->gpu_counters_unwanted = true;
+	return 0;
+}
+
 int parse_native(struct parse *parse, const char *value)
 {
 	parse->options->native = true;

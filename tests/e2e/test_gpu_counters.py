@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Clocks, power, memory and errors of GPUs in a log.  NVML is a simulated one (tests/simgpu/nvml), whose script and start are
+the truth."""
+
+import shutil
+
+import logfile
+import machine
+import pytest
+import tracing
+
+SAMPLE, PROCESS, ERROR, NVML = 44, 45, 46, 47  # types of records
+READ, ABSENT, ENDED = 1, 2, 4  # enum gpt_nvml_state
+CLOCKS = [(0, 1980, 0), (1.0, 1200, 4), (2.0, 1980, 0)]  # from when on, MHz, reasons
+SCRIPT = "gpus=1 process=1 bytes=123456789 at=1 sm=1200 reasons=4 at=1.5 xid=79 at=2 sm=1980 reasons=0"
+WORKLOAD = machine.WORKLOADS / "train.py"
+
+
+def record(folder, script, *options, seconds="3s"):
+    library = folder / "nvml"
+    library.mkdir()
+    shutil.copy(machine.BUILD / "simgpu/libnvidia-ml.so.1", library)
+    (library / "nvml-script").write_text(script + "\n")
+    program = tracing.on_simgpu(folder / "gpu.json", "python3", WORKLOAD, "--step", "100000")
+    with tracing.Running(program, folder) as running:
+        tracing.gputrace(folder, "-q", "-p", running.pid, "-d", seconds, *options, "-o", "trace.gpt",
+                         env={"LD_LIBRARY_PATH": str(library)}).must_be(0)
+    return list(logfile.records(folder / "trace.gpt", SAMPLE, PROCESS, ERROR, NVML))
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("counters")
+    return folder, record(folder, SCRIPT)
+
+
+def start_ns(folder):
+    """When nvmlInit_v2 was called."""
+    return float((folder / "nvml/nvml-truth").read_text()) * 1e9
+
+
+def clock_at(ns):
+    return [(mhz, reasons) for since, mhz, reasons in CLOCKS if since * 1e9 <= ns][-1]
+
+
+def of_type(records, kind):
+    return [record.values for record in records if record.type == kind]
+
+
+def test_each_sample_is_what_nvml_says_at_its_time(run):
+    folder, records = run
+    samples = of_type(records, SAMPLE)
+    begin = start_ns(folder)
+    seen = set()
+    for sample in samples:
+        asked = sample["time_ns"] - begin
+        possible = [clock_at(asked)[0], clock_at(asked + sample["took_us"] * 1000 + 1000)[0]]
+        assert sample["sm_mhz"] in possible, (asked, sample)
+        seen.add((sample["sm_mhz"], sample["reasons"]))
+    assert {(1980, 0), (1200, 4)} <= seen
+    assert all(a["time_ns"] < b["time_ns"] for a, b in zip(samples, samples[1:]))
+
+
+def test_an_xid_and_memory_of_a_process_that_is_not_traced_are_in_the_log(run):
+    folder, records = run
+    (error,) = of_type(records, ERROR)
+    assert (error["kind"], error["data"]) == (1, 79) and error["time_ns"] >= start_ns(folder) + 1.5e9
+    memory = of_type(records, PROCESS)
+    assert memory and {(row["pid"], row["bytes"]) for row in memory} == {(1, 123456789)}
+
+
+def test_the_log_says_which_nvml_answered(run):
+    (state,) = [record for record in run[1] if record.type == NVML]
+    assert state.values["state"] == READ and state.tail.startswith(b"simulated\0")
+
+
+@pytest.mark.parametrize("script, state, why", [
+    ("init=9", ABSENT, b"NVIDIA's driver is not loaded"), ("init=18", ABSENT, b"of another version than the loaded driver"),
+    ("at=0.5 crash=1", ENDED, b"ended during the recording"),
+])
+def test_an_nvml_that_does_not_answer_is_said_and_the_trace_goes_on(tmp_path, script, state, why):
+    records = record(tmp_path, script, seconds="1500ms")
+    last = [record for record in records if record.type == NVML][-1]
+    assert last.values["state"] == state and why in last.tail
+    assert list(logfile.records(tmp_path / "trace.gpt", logfile.CALL))
+
+
+def test_without_counters_no_process_is_started_and_none_is_in_the_log(tmp_path):
+    assert record(tmp_path, SCRIPT, "--no-gpu-counters", seconds="500ms") == []
+    assert not (tmp_path / "nvml/nvml-truth").exists()
