@@ -65,7 +65,8 @@ void builder_set_nvml(struct builder *builder, uint32_t state, struct text text)
 {
 	struct model_source *source = model_source(builder->model);
 
-	if (state < GPT_NVML_READ || state > GPT_NVML_ENDED) /* newer than this reader */
+	if (builder->first || state < GPT_NVML_READ ||
+	    state > GPT_NVML_ENDED) /* pass 1 has it; newer than this reader */
 		return;
 	source->nvml = (uint8_t)state;
 	source->nvml_text = keep_text(builder, text);
