@@ -2,6 +2,7 @@
 """Clocks, power, memory and errors of GPUs in a log.  NVML is a simulated one (tests/simgpu/nvml), whose script and start are
 the truth."""
 
+import json
 import shutil
 
 import logfile
@@ -9,7 +10,7 @@ import machine
 import pytest
 import tracing
 
-SAMPLE, PROCESS, ERROR, NVML = 44, 45, 46, 47  # types of records
+START, SAMPLE, PROCESS, ERROR, NVML = 41, 44, 45, 46, 47  # types of records
 READ, ABSENT, ENDED = 1, 2, 4  # enum gpt_nvml_state
 CLOCKS = [(0, 1980, 0), (1.0, 1200, 4), (2.0, 1980, 0)]  # from when on, MHz, reasons
 SCRIPT = "gpus=1 process=1 bytes=123456789 at=1 sm=1200 reasons=4 at=1.5 xid=79 at=2 sm=1980 reasons=0"
@@ -72,6 +73,27 @@ def test_an_xid_and_memory_of_a_process_that_is_not_traced_are_in_the_log(run):
 def test_the_log_says_which_nvml_answered(run):
     (state,) = [record for record in run[1] if record.type == NVML]
     assert state.values["state"] == READ and state.tail.startswith(b"simulated\0")
+
+
+def tables(folder, *options):
+    text = tracing.gputrace(folder, "report", "trace.gpt", "--format", "json", *options).must_be(0).stdout
+    return {table["id"]: table["rows"] for table in json.loads(text)["tables"]}
+
+
+def test_the_report_has_values_reasons_and_errors_as_the_script(run):
+    found = tables(run[0])
+    (clock,) = (row for row in found["gpu_counters"] if row["counter"] == "SM clock")
+    assert (clock["min"], clock["max"], clock["limit"]) == (1200, 1980, 1980)
+    (held,) = found["gpu_throttled"]
+    assert held["reason"] == "power cap" and held["ns"] == held["low_clock_ns"]
+    samples = of_type(run[1], SAMPLE)
+    begin, end = (record.values["time_ns"] for kind in (START, logfile.END) for record in logfile.records(run[0] / "trace.gpt", kind))
+    samples = [sample for sample in samples if begin <= sample["time_ns"] < end]
+    assert held["ns"] == sum(after["time_ns"] - sample["time_ns"] for sample, after in zip(samples, samples[1:]) if sample["reasons"])
+    (error,) = found["gpu_errors"]
+    assert (error["error"], error["number"]) == ("XID", 79)
+    (memory,) = found["gpu_processes"]
+    assert (memory["pid"], memory["most_bytes"], memory["traced"]) == (1, 123456789, "no")
 
 
 @pytest.mark.parametrize("script, state, why", [
