@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <linux/capability.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,7 +85,7 @@ static int open_program(void)
 		fd = memfd_create("gputrace-nvml", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0)
 		return -errno;
-	err = write_all(fd, nvml_program, (size_t)(nvml_program_end - nvml_program));
+	err = write_all(fd, nvml_program, (size_t)((uintptr_t)nvml_program_end - (uintptr_t)nvml_program));
 	if (!err &&
 	    (fchmod(fd, 0111) || fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)))
 		err = -errno;

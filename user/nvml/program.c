@@ -87,6 +87,13 @@ static const char *init_error(int error)
 
 /* ---- the library ------------------------------------------------------------------------------------------------- */
 
+static void *find_function(void *library, const char *symbol, const char *older)
+{
+	void *found = dlsym(library, symbol);
+
+	return found || !older ? found : dlsym(library, older);
+}
+
 static void load(struct nvml *nvml, char **paths)
 {
 	void *library = NULL;
@@ -95,10 +102,7 @@ static void load(struct nvml *nvml, char **paths)
 		library = dlopen(*paths, RTLD_NOW | RTLD_LOCAL);
 	if (!library)
 		send_none("libnvidia-ml.so.1 not found", NULL);
-#define LOAD(name, symbol, older, ...)                                                                                 \
-	nvml->name = (int (*)(__VA_ARGS__))dlsym(library, symbol);                                                     \
-	if (!nvml->name && (older))                                                                                    \
-		nvml->name = (int (*)(__VA_ARGS__))dlsym(library, (older) ? (older) : "");
+#define LOAD(name, symbol, older, ...) nvml->name = (int (*)(__VA_ARGS__))find_function(library, symbol, older);
 #define LOAD_REQUIRED(name, symbol, older, ...)                                                                        \
 	LOAD(name, symbol, older, __VA_ARGS__)                                                                         \
 	if (!nvml->name)                                                                                               \
@@ -274,7 +278,7 @@ static void wait_until(struct reader *reader, uint64_t until_ns)
 		struct timespec rest = {.tv_sec = (time_t)(left_ns / SECOND_NS),
 					.tv_nsec = (long)(left_ns % SECOND_NS)};
 		struct nvml_event event = {0};
-		int error = reader->events && left_ns >= 1000000
+		int error = reader->events && reader->nvml.event_wait && left_ns >= 1000000
 				    ? reader->nvml.event_wait(reader->events, &event, (unsigned)(left_ns / 1000000))
 				    : NVML_ERROR_NOT_SUPPORTED;
 
