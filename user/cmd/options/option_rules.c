@@ -257,6 +257,7 @@ static const char *recording_option(const struct options *options)
 		{"no-off-cpu", options->off_cpu_unwanted},
 		{"no-gpu-counters", options->gpu_counters_unwanted},
 		{"output", options->outputs.list.count},
+		{"metric", options->metric}, /* of an output */
 		{"agent", options->agent},
 		{"way", options->way},
 		{"cupti", options->cupti},
