@@ -292,6 +292,8 @@ enum gpt_nvml_state {
 	GPT_NVML_ABSENT = 2, /* there is none, or it does not start */
 	GPT_NVML_SILENT = 3, /* it stopped answering, or never did */
 	GPT_NVML_ENDED = 4,  /* the process that called it ended */
+	/* No library, and no driver either: a machine without a GPU of NVIDIA's. */
+	GPT_NVML_NO_DRIVER = 5,
 };
 
 /* Why a GPU's clocks are below its highest ones: bits, as NVML has them (nvmlClocksEventReason...). */

@@ -221,6 +221,19 @@ static void take_state(struct gpu_counters *counters, const struct nvml_message 
 		emit_state(counters, state, text);
 }
 
+/* Where there is a driver, its library is there, too, but in a container that did not ask for it. */
+static void take_no_library(struct gpu_counters *counters)
+{
+	if (counters->state)
+		return;
+	if (nvml_driver_loaded())
+		emit_state(
+			counters, GPT_NVML_ABSENT,
+			"libnvidia-ml.so.1 not found (in a container NVIDIA_DRIVER_CAPABILITIES has to name utility)");
+	else
+		emit_state(counters, GPT_NVML_NO_DRIVER, "NVIDIA's driver is not on this machine");
+}
+
 static void take_message(struct gpu_counters *counters, const struct nvml_message *message)
 {
 	static void (*const of_gpu[])(struct gpu_counters *,
@@ -234,6 +247,8 @@ static void take_message(struct gpu_counters *counters, const struct nvml_messag
 	counters->latest_ns = message->time_ns;
 	if (message->kind == NVML_FOUND || message->kind == NVML_NONE)
 		take_state(counters, message, message->kind == NVML_FOUND ? GPT_NVML_READ : GPT_NVML_ABSENT);
+	else if (message->kind == NVML_NO_LIBRARY)
+		take_no_library(counters);
 	else if (message->kind == NVML_GPU)
 		take_gpu(counters, message);
 	else if (message->kind < sizeof(of_gpu) / sizeof(*of_gpu) && of_gpu[message->kind] &&

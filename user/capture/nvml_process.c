@@ -56,6 +56,12 @@ const char *const *nvml_libraries(void)
 	return libraries;
 }
 
+bool nvml_driver_loaded(void)
+{
+	return access("/proc/driver/nvidia", F_OK) == 0 || access("/dev/nvidiactl", F_OK) == 0 ||
+	       access("/dev/dxg", F_OK) == 0; /* Windows' driver, in WSL */
+}
+
 /* ---- the process ------------------------------------------------------------------------------------------------- */
 
 static int write_all(int fd, const char *bytes, size_t size)

@@ -6,6 +6,7 @@
 #ifndef GPUTRACE_CAPTURE_NVML_PROCESS_H
 #define GPUTRACE_CAPTURE_NVML_PROCESS_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "nvml/feed.h"
@@ -29,5 +30,8 @@ void nvml_process_end(struct nvml_process_of *process);
 
 /* The libraries of this machine, to be tried in that order; ends with NULL. */
 const char *const *nvml_libraries(void);
+
+/* The kernel has NVIDIA's driver, whose library may still be missing in a container. */
+bool nvml_driver_loaded(void);
 
 #endif

@@ -20,7 +20,8 @@ enum nvml_message_kind {
 	NVML_SAMPLE,	/* of a GPU, not of a MIG instance */
 	NVML_PROCESS,	/* once a second for each process on a GPU */
 	NVML_EVENT,
-	NVML_LOST, /* the GPU does not answer any more: nothing further of it comes */
+	NVML_LOST,	 /* the GPU does not answer any more: nothing further of it comes */
+	NVML_NO_LIBRARY, /* as NVML_NONE: there is no such file */
 };
 
 struct nvml_message {

@@ -62,13 +62,18 @@ static void send_message(struct nvml_message *message)
 		_exit(0);
 }
 
-static _Noreturn void send_none(const char *what, const char *why)
+static _Noreturn void end(enum nvml_message_kind kind, const char *what, const char *why)
 {
-	struct nvml_message message = {.kind = NVML_NONE};
+	struct nvml_message message = {.kind = kind};
 
 	snprintf(message.text, sizeof(message.text), "%s%s%s", what, why ? ": " : "", why ? why : "");
 	send_message(&message);
 	_exit(0);
+}
+
+static _Noreturn void send_none(const char *what, const char *why)
+{
+	end(NVML_NONE, what, why);
 }
 
 static const char *init_error(int error)
@@ -101,7 +106,7 @@ static void load(struct nvml *nvml, char **paths)
 	for (; *paths && !library; paths++)
 		library = dlopen(*paths, RTLD_NOW | RTLD_LOCAL);
 	if (!library)
-		send_none("libnvidia-ml.so.1 not found", NULL);
+		end(NVML_NO_LIBRARY, "libnvidia-ml.so.1 not found", NULL);
 #define LOAD(name, symbol, older, ...) nvml->name = (int (*)(__VA_ARGS__))find_function(library, symbol, older);
 #define LOAD_REQUIRED(name, symbol, older, ...)                                                                        \
 	LOAD(name, symbol, older, __VA_ARGS__)                                                                         \

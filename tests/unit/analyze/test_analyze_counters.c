@@ -284,6 +284,19 @@ static void why_counters_are_missing_is_said_once_where_a_gpu_worked(void **stat
 	free_counters(&counters);
 }
 
+static void a_machine_without_a_driver_lacks_nothing(void **state)
+{
+	struct counters_log counters;
+
+	begin_counters(&counters);
+	kernel_of(&counters, 1, 150 * MS, 100 * US);
+	log_nvml(&counters.log, GPT_NVML_NO_DRIVER, "NVIDIA's driver is not on this machine");
+	end_counters(&counters, 1200 * MS);
+	says(&counters, report_write, "clocks and power", false);
+	says(&counters, report_write, "driver", false);
+	free_counters(&counters);
+}
+
 static void nothing_is_said_where_counters_were_not_asked_for(void **state)
 {
 	struct counters_log counters;
@@ -312,6 +325,7 @@ int main(void)
 		cmocka_unit_test(memory_of_traced_and_of_other_processes_is_listed),
 		cmocka_unit_test(errors_are_counted_by_number_and_have_the_time_of_the_first),
 		cmocka_unit_test(why_counters_are_missing_is_said_once_where_a_gpu_worked),
+		cmocka_unit_test(a_machine_without_a_driver_lacks_nothing),
 		cmocka_unit_test(nothing_is_said_where_counters_were_not_asked_for),
 	};
 

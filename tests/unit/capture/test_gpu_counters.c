@@ -7,6 +7,7 @@
 #include <linux/capability.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -82,6 +83,14 @@ int __wrap_nvml_process_start(const char *const *libraries, const char *library_
 		_exit(0);
 	}
 	return 0;
+}
+
+static bool driver_loaded;
+
+bool __wrap_nvml_driver_loaded(void);
+bool __wrap_nvml_driver_loaded(void)
+{
+	return driver_loaded;
 }
 
 static struct gpu_counters *begin(void)
@@ -261,6 +270,25 @@ static void an_nvml_that_never_answers_is_silent(void **state)
 	assert_string_equal(got.text, "NVML did not answer during the recording");
 }
 
+static void without_a_library_only_a_machine_with_the_driver_lacks_something(void **state)
+{
+	struct gpu_counters *counters = begin();
+
+	driver_loaded = false;
+	say(counters, (struct nvml_message){.kind = NVML_NO_LIBRARY, .text = "libnvidia-ml.so.1 not found"});
+	end(counters);
+	assert_int_equal(got.states, 1);
+	assert_int_equal(got.state, GPT_NVML_NO_DRIVER);
+
+	counters = begin();
+	driver_loaded = true;
+	say(counters, (struct nvml_message){.kind = NVML_NO_LIBRARY, .text = "libnvidia-ml.so.1 not found"});
+	end(counters);
+	assert_int_equal(got.states, 1);
+	assert_int_equal(got.state, GPT_NVML_ABSENT);
+	assert_non_null(strstr(got.text, "NVIDIA_DRIVER_CAPABILITIES has to name utility"));
+}
+
 /* ---- the process itself ------------------------------------------------------------------------------------------ */
 
 /* Waits for its next message. */
@@ -285,7 +313,7 @@ static void without_a_library_the_process_says_so_and_ends(void **state)
 
 	assert_int_equal(nvml_process_start(no_library, NULL, &process), 0);
 	message = hear(&process);
-	assert_int_equal(message.kind, NVML_NONE);
+	assert_int_equal(message.kind, NVML_NO_LIBRARY);
 	assert_string_equal(message.text, "libnvidia-ml.so.1 not found");
 	while (!(received = nvml_process_receive(&process, &message)))
 		usleep(1000);
@@ -408,6 +436,7 @@ int main(void)
 		cmocka_unit_test(messages_of_another_size_are_passed_over),
 		cmocka_unit_test(a_lost_gpu_is_reported_once_and_has_no_samples),
 		cmocka_unit_test(an_nvml_that_never_answers_is_silent),
+		cmocka_unit_test(without_a_library_only_a_machine_with_the_driver_lacks_something),
 		cmocka_unit_test(without_a_library_the_process_says_so_and_ends),
 		cmocka_unit_test(the_process_has_no_capability_and_gets_none),
 		cmocka_unit_test(the_process_has_no_variable_and_one_descriptor),

@@ -67,7 +67,7 @@ void builder_set_nvml(struct builder *builder, uint32_t state, struct text text)
 	struct model_source *source = model_source(builder->model);
 
 	if (builder->first || state < GPT_NVML_READ ||
-	    state > GPT_NVML_ENDED) /* pass 1 has it; newer than this reader */
+	    state > GPT_NVML_NO_DRIVER) /* pass 1 has it; newer than this reader */
 		return;
 	source->nvml = (uint8_t)state;
 	source->nvml_text = keep_text(builder, text);

@@ -54,7 +54,8 @@ void report_memory(struct report *report);	 /* memory.c */
 void report_gpu_counters(struct report *report); /* gpu_counters.c: clocks, errors, memory by process */
 /*
  * That a sampled GPU (gpu_counter_sums.devices) ran at low clocks, why, and what it cost; NULL: it did not for long.
- * The caller frees it.  Why counters of GPUs are not known, or not to the end; NULL: they are, or were not asked for.
+ * The caller frees it.  Why counters of GPUs are not known, or not to the end; NULL: they are, were not asked for, or
+ * there is no driver.
  */
 char *report_low_clock(const struct analyses *all, size_t index);
 const char *report_no_counters(const struct model *model);

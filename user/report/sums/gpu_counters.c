@@ -252,6 +252,8 @@ void report_gpu_counters(struct report *report)
 const char *report_no_counters(const struct model *model)
 {
 	const struct model_source *source = model_source(model);
+	bool is_missed =
+		source->nvml == GPT_NVML_ABSENT || source->nvml == GPT_NVML_SILENT || source->nvml == GPT_NVML_ENDED;
 
-	return source->nvml == 0 || source->nvml == GPT_NVML_READ ? NULL : source->nvml_text;
+	return is_missed ? source->nvml_text : NULL;
 }
