@@ -16,6 +16,7 @@ enum kind {
 	OVERHEADS,
 	SAMPLES,
 	WAITS,
+	GPU_SAMPLES,
 	KINDS,
 };
 

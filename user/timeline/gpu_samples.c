@@ -3,14 +3,15 @@
 #include "timeline/kinds.h"
 #include "timeline/visit.h"
 
-static void put_value(struct visit *visit, const struct model_gpu_sample *sample, const char *name, const char *unit,
-		      uint32_t value, double scale)
+static void put_value(struct visit *visit, const struct model_gpu_sample *sample, uint32_t counter, const char *name,
+		      const char *unit, uint32_t value, double scale)
 {
 	if (visit->ended || value == MODEL_NOT_SAID)
 		return;
 	visit->ended = !visit->visitor->counter(
 		visit->visitor->context,
 		&(struct timeline_value){.device = sample->device,
+					 .counter = counter,
 					 .time_ns = timeline_time(visit->timeline, sample->time_ns),
 					 .name = name,
 					 .unit = unit,
@@ -27,9 +28,9 @@ void visit_gpu_samples(struct visit *visit)
 	for (uint32_t i = model->gpu_samples_in_part.from; i < end && !visit->ended; i++) {
 		const struct model_gpu_sample *sample = &model->gpu_samples[i];
 
-		put_value(visit, sample, "SM clock", "MHz", sample->sm_mhz, 1);
-		put_value(visit, sample, "memory clock", "MHz", sample->memory_mhz, 1);
-		put_value(visit, sample, "power", "W", sample->power_mw, 0.001);
-		put_value(visit, sample, "temperature", "C", sample->temperature_c, 1);
+		put_value(visit, sample, 0, "SM clock", "MHz", sample->sm_mhz, 1);
+		put_value(visit, sample, 1, "memory clock", "MHz", sample->memory_mhz, 1);
+		put_value(visit, sample, 2, "power", "W", sample->power_mw, 0.001);
+		put_value(visit, sample, 3, "temperature", "C", sample->temperature_c, 1);
 	}
 }

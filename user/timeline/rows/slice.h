@@ -296,7 +296,8 @@ struct timeline_memory {
 
 /* A counter of a GPU has that value from then on. */
 struct timeline_value {
-	uint32_t device; /* model_device.id */
+	uint32_t device;  /* model_device.id */
+	uint32_t counter; /* number among the GPU's: of one name */
 	uint64_t time_ns;
 	const char *name, *unit; /* "SM clock", "MHz" */
 	double value;
