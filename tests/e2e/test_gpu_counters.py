@@ -3,6 +3,7 @@
 the truth."""
 
 import json
+import pathlib
 import shutil
 
 import logfile
@@ -11,17 +12,23 @@ import pytest
 import tracing
 
 START, SAMPLE, PROCESS, ERROR, NVML = 41, 44, 45, 46, 47  # types of records
-READ, ABSENT, ENDED = 1, 2, 4  # enum gpt_nvml_state
+READ, ABSENT, ENDED, NO_DRIVER = 1, 2, 4, 5  # enum gpt_nvml_state
 CLOCKS = [(0, 1980, 0), (1.0, 1200, 4), (2.0, 1980, 0)]  # from when on, MHz, reasons
 SCRIPT = "gpus=1 process=1 bytes=123456789 at=1 sm=1200 reasons=4 at=1.5 xid=79 at=2 sm=1980 reasons=0"
 WORKLOAD = machine.WORKLOADS / "train.py"
 
 
-def record(folder, script, *options, seconds="3s"):
+def put_nvml(folder, script):
+    """The folder of a simulated NVML with that script."""
     library = folder / "nvml"
     library.mkdir()
     shutil.copy(machine.BUILD / "simgpu/libnvidia-ml.so.1", library)
     (library / "nvml-script").write_text(script + "\n")
+    return library
+
+
+def record(folder, script, *options, seconds="3s"):
+    library = put_nvml(folder, script)
     program = tracing.on_simgpu(folder / "gpu.json", "python3", WORKLOAD, "--step", "100000")
     with tracing.Running(program, folder) as running:
         tracing.gputrace(folder, "-q", "-p", running.pid, "-d", seconds, *options, "-o", "trace.gpt",
@@ -105,6 +112,29 @@ def test_an_nvml_that_does_not_answer_is_said_and_the_trace_goes_on(tmp_path, sc
     last = [record for record in records if record.type == NVML][-1]
     assert last.values["state"] == state and why in last.tail
     assert list(logfile.records(tmp_path / "trace.gpt", logfile.CALL))
+
+
+@pytest.mark.parametrize("script, health, text", [
+    ("", "ok", "clocks, power, memory and errors of GPUs (driver simulated)"),
+    ("init=18", "limited", "no clocks and power of GPUs: NVML: it is of another version than the loaded driver"),
+    ("start=60", "limited", "no clocks and power of GPUs: it does not answer within 5 s"),
+])
+def test_doctor_says_whether_nvml_answers(tmp_path, script, health, text):
+    library = put_nvml(tmp_path, script)
+    said = tracing.gputrace(tmp_path, "doctor", env={"LD_LIBRARY_PATH": str(library)}).must_be(0).stdout
+    assert f" NVML {health} {text}" in " ".join(said.split())
+
+
+def test_without_nvml_doctor_says_what_is_missing_and_a_report_does_not(tmp_path):
+    """A simulated GPU needs no driver; a machine with a GPU has one, and its NVML."""
+    if pathlib.Path("/proc/driver/nvidia").exists() or pathlib.Path("/dev/dxg").exists():
+        pytest.skip("this machine has a driver of NVIDIA's")
+    said = " ".join(tracing.gputrace(tmp_path, "doctor").must_be(0).stdout.split())
+    assert "NVML limited no clocks and power of GPUs: NVIDIA's driver is not on this machine " in said
+    with tracing.Running(tracing.on_simgpu(tmp_path / "gpu.json", "python3", WORKLOAD, "--step", "100000"), tmp_path) as running:
+        report = tracing.gputrace(tmp_path, "-q", "-p", running.pid, "-d", "300ms", "-o", "trace.gpt").must_be(0).stdout
+    (state,) = logfile.records(tmp_path / "trace.gpt", NVML)
+    assert state.values["state"] == NO_DRIVER and "clocks and power" not in report and "GPU 0" in report
 
 
 def test_without_counters_no_process_is_started_and_none_is_in_the_log(tmp_path):

@@ -2,14 +2,16 @@
 /*
  * The simulated NVML: libnvidia-ml.so.1, whose driver version is "simulated".  gputrace's process that calls it has no
  * environment, so its script is the file `nvml-script` in the library's folder: words with values, of which a later one
- * counts from its time on (seconds since nvmlInit_v2, whose CLOCK_MONOTONIC goes into the file `nvml-truth`):
+ * counts from its time on (seconds since nvmlInit_v2, or since `base`, a time of CLOCK_MONOTONIC, which goes into the
+ *file `nvml-truth`):
  *
  *	gpus=2 max=1980 limit=700000		what the GPUs are
  *	at=0.5 sm=1200 power=698000 reasons=4	from then on: clock, power, why
  *	at=1 xid=79				an event, once
  *	process=4242 bytes=1000000		on GPU 0
- *	init=18 (returned by nvmlInit_v2) deny=power (not supported) lost=1.5 (GPU 0 is lost) slow=3 (seconds for each
- *clock) crash=1 (from then on the next clock ends the process)
+ *	base=1234.5 (see SIMGPU_CLOCKS, which slows the kernels)
+ *	init=18 (returned by nvmlInit_v2) start=60 (seconds that it takes) deny=power (not supported)
+ *	lost=1.5 (GPU 0 is lost) slow=3 (seconds for each clock) crash=1 (from then on the next clock ends the process)
  */
 #include <dlfcn.h>
 #include <signal.h>
@@ -147,7 +149,9 @@ EXPORT int nvmlInit_v2(void)
 	start = 0;
 	start = now();
 	read_script();
+	start = script_at("base", start, 1e9);
 	write_truth();
+	usleep((useconds_t)(script("start", 0) * 1e6));
 	return (int)script("init", 0);
 }
 
