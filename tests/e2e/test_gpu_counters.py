@@ -5,11 +5,13 @@ the truth."""
 import json
 import pathlib
 import shutil
+import time
 
 import logfile
 import machine
 import pytest
 import tracing
+import truth
 
 START, SAMPLE, PROCESS, ERROR, NVML = 41, 44, 45, 46, 47  # types of records
 READ, ABSENT, ENDED, NO_DRIVER = 1, 2, 4, 5  # enum gpt_nvml_state
@@ -101,6 +103,43 @@ def test_the_report_has_values_reasons_and_errors_as_the_script(run):
     assert (error["error"], error["number"]) == ("XID", 79)
     (memory,) = found["gpu_processes"]
     assert (memory["pid"], memory["most_bytes"], memory["traced"]) == (1, 123456789, "no")
+
+
+def test_the_cost_of_low_clocks_is_what_kernels_took_longer(tmp_path):
+    """The clock changes each 0.8 s, between 1980 and 990 MHz; kernels that begin at 990 take twice as long.  Of those around a
+    change it is not known at which clock they ran: samples come each 0.1 s, or later on a busy machine."""
+    base = time.monotonic() + 1
+    changes = [(0.8 * number, 990 if number % 2 else 1980) for number in range(1, 100)]
+    library = put_nvml(tmp_path, f"base={base:.3f} " + " ".join(f"at={at:.1f} sm={mhz} reasons={4 if mhz == 990 else 0}" for at, mhz in changes))
+    clocks = ",".join(f"{base + at:.3f}:{mhz}" for at, mhz in changes)
+    program = tracing.on_simgpu(tmp_path / "gpu.json", "python3", WORKLOAD, "--step", "100000")
+    with tracing.Running(program, tmp_path, env={"SIMGPU_CLOCKS": clocks}) as running:
+        tracing.gputrace(tmp_path, "-q", "-p", running.pid, "-d", "4s", "-o", "trace.gpt", env={"LD_LIBRARY_PATH": str(library)}).must_be(0)
+    begin, end = (record.values["time_ns"] for kind in (START, logfile.END) for record in logfile.records(tmp_path / "trace.gpt", kind))
+    times = [sample["time_ns"] for sample in of_type(logfile.records(tmp_path / "trace.gpt", SAMPLE), SAMPLE)]
+    work = truth.work(truth.load(tmp_path / "gpu.json"), "kernel")
+    nominal = {}
+    for kernel in work:
+        took = kernel["end_mono"] - kernel["start_mono"]
+        nominal[kernel["name"]] = min(took, nominal.get(kernel["name"], took))
+
+    def clock_at(ns):
+        return [1980] * (ns < (base + 0.8) * 1e9) or [mhz for at, mhz in changes if (base + at) * 1e9 <= ns][-1:]
+
+    all_ns = surely_ns = 0
+    for kernel in work:
+        first, last = kernel["start_mono"], kernel["end_mono"]
+        longer = last - first - nominal[kernel["name"]]
+        if not begin <= first < end or not longer:
+            continue
+        all_ns += longer
+        before, after = max((at for at in times if at <= first), default=0), min((at for at in times if at > last), default=0)
+        surely_ns += longer * (before > begin and 0 < after < end and clock_at(before) == clock_at(after) == [990])
+    found = tables(tmp_path)
+    (low,) = found["gpu_low_clocks"]
+    assert 0 < surely_ns * 0.97 <= low["cost_ns"] <= all_ns * 1.02, (surely_ns, low, all_ns)
+    assert (low["mhz"], low["max_mhz"], low["reason"]) == (990, 1980, "power cap")
+    assert surely_ns > all_ns / 2
 
 
 @pytest.mark.parametrize("script, state, why", [

@@ -112,6 +112,50 @@ static void slow_kernels_cost_what_they_take_longer_than_the_median_at_full_cloc
 	free_counters(&counters);
 }
 
+/* Ten kernels of 30 ms, of which those at the low clock take 20 ms longer. */
+static void the_verdict_names_a_gpu_that_was_slow_for_a_twentieth_of_the_time(void **state)
+{
+	struct counters_log counters;
+
+	begin_counters(&counters);
+	for (uint64_t i = 0; i < 4; i++)
+		kernel_of(&counters, 1, 110 * MS + i * 60 * MS, 30 * MS);
+	for (uint64_t i = 0; i < 6; i++)
+		kernel_of(&counters, 1, 610 * MS + i * 60 * MS, 50 * MS);
+	clocks_fall(&counters);
+	end_counters(&counters, 1200 * MS);
+	says(&counters, report_write,
+	     "\nGPU 0 ran at 1,200 of 1,980 MHz for 60.0 % of the time (power cap), which cost 120.0 ms\n", true);
+	free_counters(&counters);
+}
+
+static void the_verdict_does_not_name_a_gpu_whose_kernels_hardly_took_longer(void **state)
+{
+	struct counters_log counters;
+
+	begin_counters(&counters);
+	for (uint64_t i = 0; i < 4; i++)
+		kernel_of(&counters, 1, 110 * MS + i * 60 * MS, 30 * MS);
+	for (uint64_t i = 0; i < 6; i++)
+		kernel_of(&counters, 1, 610 * MS + i * 60 * MS, 31 * MS);
+	clocks_fall(&counters);
+	end_counters(&counters, 1200 * MS);
+	says(&counters, report_write, "(power cap), which cost", false);
+	free_counters(&counters);
+}
+
+static void without_a_comparison_the_verdict_names_a_clock_that_was_low_for_long(void **state)
+{
+	struct counters_log counters;
+
+	begin_counters(&counters);
+	kernel_of(&counters, 1, 210 * MS, 100 * US);
+	clocks_fall(&counters);
+	end_counters(&counters, 1200 * MS);
+	says(&counters, report_write, "\nGPU 0 ran at 1,200 of 1,980 MHz for 60.0 % of the time (power cap)\n", true);
+	free_counters(&counters);
+}
+
 static void without_a_kernel_at_both_clocks_no_cost_is_named(void **state)
 {
 	struct counters_log counters;
@@ -315,6 +359,9 @@ int main(void)
 		cmocka_unit_test(a_sample_stands_for_the_time_until_the_next),
 		cmocka_unit_test(beyond_the_longest_interval_nothing_is_known),
 		cmocka_unit_test(slow_kernels_cost_what_they_take_longer_than_the_median_at_full_clock),
+		cmocka_unit_test(the_verdict_names_a_gpu_that_was_slow_for_a_twentieth_of_the_time),
+		cmocka_unit_test(the_verdict_does_not_name_a_gpu_whose_kernels_hardly_took_longer),
+		cmocka_unit_test(without_a_comparison_the_verdict_names_a_clock_that_was_low_for_long),
 		cmocka_unit_test(without_a_kernel_at_both_clocks_no_cost_is_named),
 		cmocka_unit_test(a_kernel_that_runs_through_a_change_of_the_clock_counts_for_neither),
 		cmocka_unit_test(a_kernel_longer_than_the_interval_counts_if_all_samples_agree),

@@ -58,6 +58,8 @@ void report_gpu_counters(struct report *report); /* gpu_counters.c: clocks, erro
  * there is no driver.
  */
 char *report_low_clock(const struct analyses *all, size_t index);
+/* The GPU that lost most by low clocks, as a line, if that is a twentieth of the time or more; NULL: none did. */
+char *report_slow_gpu(const struct analyses *all);
 const char *report_no_counters(const struct model *model);
 void report_calls_by_line(struct report *report);    /* gpu_lines.c: if there are no GPU times */
 void report_untimed_launches(struct report *report); /* if there are: launches without any */

@@ -127,6 +127,70 @@ static const char *main_reason(const struct gpu_counter_sums *sums, uint32_t dev
 /* From one part in this many on, low clocks are worth a line. */
 #define LOW_SHARE 100u
 
+static bool was_low(const struct gpu_sampled *device)
+{
+	return device->low_ns && device->low_ns >= device->ns / LOW_SHARE;
+}
+
+static uint64_t low_mhz(const struct gpu_sampled *device)
+{
+	return (uint64_t)(device->low_mhz_ns / (double)device->low_ns + 0.5);
+}
+
+/* "GPU 0 ran at 1,200 of 1,980 MHz for 40.0 % of the time" */
+static char *low_clock_text(const struct gpu_sampled *device)
+{
+	return xasprintf("GPU %" PRIu32 " ran at %s of %s MHz for %s %% of the time", device->device,
+			 number_count(low_mhz(device)).text, number_count(device->sm_max_mhz).text,
+			 number_percent((double)device->low_ns, (double)device->ns).text);
+}
+
+/* For programs; on a page there are lines. */
+static void put_low_clocks(struct report *report, const struct gpu_counter_sums *sums)
+{
+	static const struct column columns[] = {
+		COLUMN_NUMBER("GPU", "gpu", UNIT_ID),
+		COLUMN_NUMBER("low clock", "low_clock_ns", UNIT_NS),
+		COLUMN_NUMBER("%", "percent", UNIT_PERCENT),
+		COLUMN_NUMBER("MHz", "mhz", UNIT_NUMBER),
+		COLUMN_NUMBER("of MHz", "max_mhz", UNIT_NUMBER),
+		COLUMN_NUMBER("cost", "cost_ns", UNIT_NS),
+		COLUMN_NUMBER("slow kernels", "slow_kernels", UNIT_COUNT),
+		COLUMN_NAME("reason", "reason", TEXT_TRUNCATE_END),
+		COLUMN_END,
+	};
+	struct table table;
+	bool any = false;
+
+	for (size_t i = 0; i < sums->devices.count; i++)
+		any |= was_low(&sums->devices.items[i]);
+	if (!any)
+		return;
+	report_title(report, "gpu_low_clocks", "GPUs at low clocks",
+		     "cost: how much longer kernels took than those of their name and shape at the highest clock");
+	table_begin(&table, columns);
+	for (size_t i = 0; i < sums->devices.count; i++) {
+		const struct gpu_sampled *device = &sums->devices.items[i];
+		const struct clock_device *clocks = gpu_clocks_of(&sums->clocks, device->device);
+		uint64_t cost_ns = clocks && clocks->cost_ns > 0 ? (uint64_t)clocks->cost_ns : 0;
+
+		if (!was_low(device))
+			continue;
+		table_add_id(&table, device->device);
+		table_add_integer(&table, number_time(device->low_ns), device->low_ns);
+		table_add_percent(&table, (double)device->low_ns, (double)device->ns);
+		add_value(&table, low_mhz(device));
+		add_value(&table, device->sm_max_mhz);
+		if (clocks)
+			table_add_integer(&table, number_time(cost_ns), cost_ns);
+		else
+			table_add_unknown(&table, "-");
+		table_add_count(&table, clocks ? clocks->slow_kernels : 0);
+		table_add(&table, main_reason(sums, device->device));
+	}
+	report_table(report, &table);
+}
+
 char *report_low_clock(const struct analyses *all, size_t index)
 {
 	const struct gpu_counter_sums *sums = &all->gpu_counters;
@@ -134,13 +198,10 @@ char *report_low_clock(const struct analyses *all, size_t index)
 	const struct clock_device *clocks = gpu_clocks_of(&sums->clocks, device->device);
 	char *text;
 
-	if (device->low_ns < device->ns / LOW_SHARE || !device->low_ns)
+	if (!was_low(device))
 		return NULL;
-	text = xasprintf("GPU %" PRIu32 " ran at %s of %s MHz for %s %% of the time (%s): %s", device->device,
-			 number_count((uint64_t)(device->low_mhz_ns / (double)device->low_ns + 0.5)).text,
-			 number_count(device->sm_max_mhz).text,
-			 number_percent((double)device->low_ns, (double)device->ns).text,
-			 number_time(device->low_ns).text, main_reason(sums, device->device));
+	text = xjoin(low_clock_text(device), "",
+		     xasprintf(" (%s): %s", number_time(device->low_ns).text, main_reason(sums, device->device)));
 	if (clocks && clocks->cost_ns >= 1)
 		return xjoin(
 			text, "; ",
@@ -152,6 +213,53 @@ char *report_low_clock(const struct analyses *all, size_t index)
 		return xjoin(text, "; ", xstrdup("kernels took no longer than at the highest clock"));
 	return xjoin(text, "; ",
 		     xstrdup("what that cost is not known: no kernel of one name and shape ran at both clocks"));
+}
+
+/*
+ * The share of the time that low clocks cost, by kernels that ran at both clocks, else as far as the clock was lower: a
+ * kernel that waits for memory loses less.
+ */
+static double share_lost(const struct gpu_counter_sums *sums, const struct gpu_sampled *device)
+{
+	const struct clock_device *clocks = gpu_clocks_of(&sums->clocks, device->device);
+	double low_share = device->ns ? (double)device->low_ns / (double)device->ns : 0;
+
+	if (!was_low(device))
+		return 0;
+	if (clocks)
+		return clocks->cost_ns / (double)device->ns;
+	return low_share * (1 - (double)low_mhz(device) / (double)device->sm_max_mhz);
+}
+
+/* From one part in this many of the time on, low clocks are one of the largest losses. */
+#define SLOW_SHARE 20u
+#define SLOW_SHARE_NOT_KNOWN 10u
+
+char *report_slow_gpu(const struct analyses *all)
+{
+	const struct gpu_counter_sums *sums = &all->gpu_counters;
+	const struct gpu_sampled *slowest = NULL;
+	const struct clock_device *clocks;
+	size_t slow = 0;
+	char *text;
+
+	for (size_t i = 0; i < sums->devices.count; i++) {
+		const struct gpu_sampled *device = &sums->devices.items[i];
+		bool is_known = gpu_clocks_of(&sums->clocks, device->device);
+
+		if (share_lost(sums, device) < 1.0 / (is_known ? SLOW_SHARE : SLOW_SHARE_NOT_KNOWN))
+			continue;
+		slow++;
+		if (!slowest || share_lost(sums, device) > share_lost(sums, slowest))
+			slowest = device;
+	}
+	if (!slowest)
+		return NULL;
+	clocks = gpu_clocks_of(&sums->clocks, slowest->device);
+	text = xjoin(low_clock_text(slowest), "", xasprintf(" (%s)", main_reason(sums, slowest->device)));
+	if (clocks)
+		text = xjoin(text, ", which cost ", xstrdup(number_time((uint64_t)clocks->cost_ns).text));
+	return slow > 1 ? xjoin(text, "; ", xasprintf("so did %zu more GPU%s", slow - 1, slow > 2 ? "s" : "")) : text;
 }
 
 /* ---- errors and memory ------------------------------------------------------------------------------------------- */
@@ -244,6 +352,8 @@ void report_gpu_counters(struct report *report)
 	const struct gpu_counter_sums *sums = &report->all->gpu_counters;
 
 	put_counters(report, sums);
+	if (report->writer)
+		put_low_clocks(report, sums);
 	put_throttles(report, sums);
 	put_errors(report, sums);
 	put_processes(report, sums);
