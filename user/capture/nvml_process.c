@@ -120,10 +120,10 @@ static int drop_rights(void)
 /* In the child, after a fork of a process with threads: only system calls. */
 static _Noreturn void execute(int program, int socket, char *const *arguments, char *const *environment)
 {
-	sigset_t none;
+	sigset_t every;
 
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	sigfillset(&every); /* Ctrl-C is for gputrace, which ends the program */
+	sigprocmask(SIG_SETMASK, &every, NULL);
 	/* The socket is 0, the program 1, which is closed when it is executed; the rest is closed now. */
 	if (dup2(socket, 0) < 0)
 		_exit(errno);

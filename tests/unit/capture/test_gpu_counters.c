@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <linux/capability.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -379,6 +380,24 @@ static void the_process_has_no_variable_and_one_descriptor(void **state)
 	nvml_process_end(&process);
 }
 
+/* Ctrl-C reaches each process of the terminal; the recording may go on after it. */
+static void signals_that_end_a_recording_do_not_end_the_process(void **state)
+{
+	static const int signals[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+	struct nvml_process_of process;
+	struct nvml_message message;
+	uint64_t sent_ns;
+
+	start_simulated(&process);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		assert_int_equal(kill(process.pid, signals[i]), 0);
+	sent_ns = monotonic_ns();
+	do
+		message = hear(&process);
+	while (message.kind != NVML_SAMPLE || message.time_ns <= sent_ns);
+	nvml_process_end(&process);
+}
+
 /* As uid 0 of a container, which has no capability in gputrace's user namespace. */
 static void who_has_its_user_but_no_capability_cannot_get_into_it(void **state)
 {
@@ -440,6 +459,7 @@ int main(void)
 		cmocka_unit_test(without_a_library_the_process_says_so_and_ends),
 		cmocka_unit_test(the_process_has_no_capability_and_gets_none),
 		cmocka_unit_test(the_process_has_no_variable_and_one_descriptor),
+		cmocka_unit_test(signals_that_end_a_recording_do_not_end_the_process),
 		cmocka_unit_test(who_has_its_user_but_no_capability_cannot_get_into_it),
 		cmocka_unit_test(the_simulated_nvml_has_the_simulated_gpu),
 	};
