@@ -201,10 +201,11 @@ static void put_growth(struct report *report)
 	free(held);
 }
 
-/* GPUs that were busy, but slow. */
+/* GPUs that were busy, but slow; or why that is not known. */
 static void put_clocks(struct report *report)
 {
 	const struct gpu_counter_sums *sums = &report->all->gpu_counters;
+	const char *not_known = report_no_counters(report->model);
 	bool titled = false;
 
 	for (size_t i = 0; i < sums->devices.count; i++) {
@@ -216,6 +217,11 @@ static void put_clocks(struct report *report)
 		if (text)
 			report_text(report, 2, text);
 		free(text);
+	}
+	if (not_known) {
+		report_title(report, "why_clocks_unknown",
+			     sums->devices.count ? "Clocks are not known to the end" : "Clocks are not known", NULL);
+		report_text(report, 2, not_known);
 	}
 }
 
