@@ -58,6 +58,15 @@ static void emit_state(struct gpu_counters *counters, enum gpt_nvml_state state,
 	counters->emit(counters->context, &nvml.record.hdr);
 }
 
+/* Without the driver there is nothing to miss. */
+static void emit_absent(struct gpu_counters *counters, const char *why)
+{
+	if (nvml_driver_loaded())
+		emit_state(counters, GPT_NVML_ABSENT, why);
+	else
+		emit_state(counters, GPT_NVML_NO_DRIVER, "NVIDIA's driver is not on this machine");
+}
+
 static void emit_sample(struct gpu_counters *counters, uint32_t number, const struct nvml_message *message)
 {
 	const struct gpu *gpu = &counters->gpus[number], *of = &counters->gpus[gpu->parent];
@@ -221,19 +230,6 @@ static void take_state(struct gpu_counters *counters, const struct nvml_message 
 		emit_state(counters, state, text);
 }
 
-/* Where there is a driver, its library is there, too, but in a container that did not ask for it. */
-static void take_no_library(struct gpu_counters *counters)
-{
-	if (counters->state)
-		return;
-	if (nvml_driver_loaded())
-		emit_state(
-			counters, GPT_NVML_ABSENT,
-			"libnvidia-ml.so.1 not found (in a container NVIDIA_DRIVER_CAPABILITIES has to name utility)");
-	else
-		emit_state(counters, GPT_NVML_NO_DRIVER, "NVIDIA's driver is not on this machine");
-}
-
 static void take_message(struct gpu_counters *counters, const struct nvml_message *message)
 {
 	static void (*const of_gpu[])(struct gpu_counters *,
@@ -247,8 +243,10 @@ static void take_message(struct gpu_counters *counters, const struct nvml_messag
 	counters->latest_ns = message->time_ns;
 	if (message->kind == NVML_FOUND || message->kind == NVML_NONE)
 		take_state(counters, message, message->kind == NVML_FOUND ? GPT_NVML_READ : GPT_NVML_ABSENT);
-	else if (message->kind == NVML_NO_LIBRARY)
-		take_no_library(counters);
+	else if (message->kind == NVML_NO_LIBRARY && !counters->state)
+		emit_absent(
+			counters,
+			"libnvidia-ml.so.1 not found (in a container NVIDIA_DRIVER_CAPABILITIES has to name utility)");
 	else if (message->kind == NVML_GPU)
 		take_gpu(counters, message);
 	else if (message->kind < sizeof(of_gpu) / sizeof(*of_gpu) && of_gpu[message->kind] &&
@@ -274,7 +272,7 @@ struct gpu_counters *gpu_counters_start(const char *const *libraries, const char
 	err = nvml_process_start(libraries, library_path, &counters->process);
 	if (err) {
 		snprintf(why, sizeof(why), "the process that calls NVML cannot be started: %s", strerror(-err));
-		emit_state(counters, GPT_NVML_ABSENT, why);
+		emit_absent(counters, why);
 	}
 	return counters;
 }

@@ -67,6 +67,7 @@ static void keep(void *context, const struct gpt_record *record)
 
 /* In the place of nvml_process.c: the test is the sender. */
 static int sender = -1;
+static int start_error; /* 0: it starts */
 
 int __wrap_nvml_process_start(const char *const *libraries, const char *library_path, struct nvml_process_of *process);
 int __real_nvml_process_start(const char *const *libraries, const char *library_path, struct nvml_process_of *process);
@@ -74,6 +75,9 @@ int __wrap_nvml_process_start(const char *const *libraries, const char *library_
 {
 	int ends[2];
 
+	*process = (struct nvml_process_of){.socket = -1};
+	if (start_error)
+		return start_error;
 	if (libraries)
 		return __real_nvml_process_start(libraries, library_path, process);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
@@ -290,6 +294,22 @@ static void without_a_library_only_a_machine_with_the_driver_lacks_something(voi
 	assert_non_null(strstr(got.text, "NVIDIA_DRIVER_CAPABILITIES has to name utility"));
 }
 
+static void a_process_that_cannot_be_started_is_missed_where_there_is_a_driver(void **state)
+{
+	start_error = -EPERM;
+	driver_loaded = false;
+	gpu_counters_stop(begin());
+	assert_int_equal(got.states, 1);
+	assert_int_equal(got.state, GPT_NVML_NO_DRIVER);
+
+	driver_loaded = true;
+	gpu_counters_stop(begin());
+	start_error = 0;
+	assert_int_equal(got.states, 1);
+	assert_int_equal(got.state, GPT_NVML_ABSENT);
+	assert_string_equal(got.text, "the process that calls NVML cannot be started: Operation not permitted");
+}
+
 /* ---- the process itself ------------------------------------------------------------------------------------------ */
 
 /* Waits for its next message. */
@@ -456,6 +476,7 @@ int main(void)
 		cmocka_unit_test(a_lost_gpu_is_reported_once_and_has_no_samples),
 		cmocka_unit_test(an_nvml_that_never_answers_is_silent),
 		cmocka_unit_test(without_a_library_only_a_machine_with_the_driver_lacks_something),
+		cmocka_unit_test(a_process_that_cannot_be_started_is_missed_where_there_is_a_driver),
 		cmocka_unit_test(without_a_library_the_process_says_so_and_ends),
 		cmocka_unit_test(the_process_has_no_capability_and_gets_none),
 		cmocka_unit_test(the_process_has_no_variable_and_one_descriptor),
