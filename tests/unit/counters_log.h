@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* For tests of counters of GPUs: a log with kernels at known clocks. */
-#ifndef GPUTRACE_COUNTERS_LOG_H
-#define GPUTRACE_COUNTERS_LOG_H
+#pragma once
 
 #include "gap_log.h"
 
@@ -73,5 +72,3 @@ GAP_FN void free_counters(struct counters_log *counters)
 	analyses_free(&counters->all);
 	model_free(counters->model);
 }
-
-#endif

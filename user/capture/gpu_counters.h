@@ -3,8 +3,7 @@
  * Clocks, power and memory of GPUs in the log (GPT_GPU_SAMPLE, GPT_GPU_PROCESS, GPT_GPU_ERROR, GPT_NVML).  A process of
  * its own reads them (nvml_process.h); what it sends is checked here.
  */
-#ifndef GPUTRACE_CAPTURE_GPU_COUNTERS_H
-#define GPUTRACE_CAPTURE_GPU_COUNTERS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -24,5 +23,3 @@ void gpu_counters_tick(struct gpu_counters *counters);
 
 /* Ends the process; a GPT_NVML says so if it answered no more. */
 void gpu_counters_stop(struct gpu_counters *counters);
-
-#endif

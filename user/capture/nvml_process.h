@@ -3,8 +3,7 @@
  * Starts and ends the process that calls NVML (nvml/program.c).  Its program is a part of gputrace's own file and is
  * executed from memory.  docs/security.md says what it may do, and which libraries it loads.
  */
-#ifndef GPUTRACE_CAPTURE_NVML_PROCESS_H
-#define GPUTRACE_CAPTURE_NVML_PROCESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -33,5 +32,3 @@ const char *const *nvml_libraries(void);
 
 /* The kernel has NVIDIA's driver, whose library may still be missing in a container. */
 bool nvml_driver_loaded(void);
-
-#endif

@@ -3,8 +3,7 @@
  * What NVML says of GPUs (model.h): clocks and power about ten times a second, who has memory once a second, errors
  * when they occur.  Only of devices that a process of the trace has.
  */
-#ifndef GPUTRACE_MODEL_GPU_COUNTERS_H
-#define GPUTRACE_MODEL_GPU_COUNTERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -60,5 +59,3 @@ const char *gpu_clock_reason_name(unsigned bit);
 
 /* "XID" and so on. */
 const char *gpu_error_name(enum gpt_gpu_error_kind kind);
-
-#endif

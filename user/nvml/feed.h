@@ -3,8 +3,7 @@
  * What the process that calls NVML (program.c) sends, one message each, on the socket that is its standard input.  The
  * driver's library runs in it, so what comes is checked as if anybody had sent it.
  */
-#ifndef GPUTRACE_NVML_FEED_H
-#define GPUTRACE_NVML_FEED_H
+#pragma once
 
 #include <stdint.h>
 
@@ -49,5 +48,3 @@ struct nvml_message {
 		char text[128];
 	};
 };
-
-#endif

@@ -5,8 +5,7 @@
  * pynvml.py's calls.  tests/nvml_numbers.py compares them.  Only functions whose arguments are plain numbers, texts and
  * the structs below are used, so no struct with a version word is.
  */
-#ifndef GPUTRACE_NVML_ABI_H
-#define GPUTRACE_NVML_ABI_H
+#pragma once
 
 #include <stdint.h>
 
@@ -98,5 +97,3 @@ _Static_assert(sizeof(struct nvml_field) == 40, "nvmlFieldValue_t");
 	OPTIONAL(event_types, "nvmlDeviceGetSupportedEventTypes", NULL, struct nvml_device *, unsigned long long *)    \
 	OPTIONAL(event_register, "nvmlDeviceRegisterEvents", NULL, struct nvml_device *, unsigned long long, void *)   \
 	OPTIONAL(event_wait, "nvmlEventSetWait_v2", NULL, void *, struct nvml_event *, unsigned)
-
-#endif

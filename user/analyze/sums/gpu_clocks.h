@@ -3,8 +3,7 @@
  * What slow clocks cost: kernels of one name, grid, block, shared memory and GPU that ran at the highest clock and at a
  * low one.  A kernel counts only if all samples from the last one before it to the first one after it agree.
  */
-#ifndef GPUTRACE_ANALYZE_GPU_CLOCKS_H
-#define GPUTRACE_ANALYZE_GPU_CLOCKS_H
+#pragma once
 
 #include "analyze/events/events.h"
 #include "base/array.h"
@@ -54,5 +53,3 @@ void gpu_clocks_finish(struct gpu_clocks *clocks);
 
 /* Once finished; NULL: no kernel of that GPU ran at both. */
 const struct clock_device *gpu_clocks_of(const struct gpu_clocks *clocks, uint32_t device);
-
-#endif

@@ -4,8 +4,7 @@
  * low, and why; errors; memory by process.  A sample stands for the time until the next one, but for no longer than
  * GPU_SAMPLE_HOLDS_NS: what lies beyond is not known.
  */
-#ifndef GPUTRACE_ANALYZE_GPU_COUNTERS_H
-#define GPUTRACE_ANALYZE_GPU_COUNTERS_H
+#pragma once
 
 #include "analyze/sums/gpu_clocks.h"
 
@@ -86,5 +85,3 @@ void gpu_counters_finish(struct gpu_counter_sums *sums);
 	X(GPU_COUNTERS, gpu_error, gpu_counters_add_error(&all->gpu_counters, event))                                  \
 	X(GPU_COUNTERS, finish, gpu_counters_finish(&all->gpu_counters))                                               \
 	X(GPU_COUNTERS, free, gpu_counters_free(&all->gpu_counters))
-
-#endif
