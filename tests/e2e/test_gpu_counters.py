@@ -167,9 +167,9 @@ def test_doctor_says_whether_nvml_answers(tmp_path, script, health, text):
 def test_without_nvml_doctor_says_what_is_missing_and_a_report_does_not(tmp_path):
     """A simulated GPU needs no driver; a machine with a GPU has one, and its NVML."""
     if pathlib.Path("/proc/driver/nvidia").exists() or pathlib.Path("/dev/dxg").exists():
-        pytest.skip("this machine has a driver of NVIDIA's")
+        pytest.skip("NVIDIA's driver is here")
     said = " ".join(tracing.gputrace(tmp_path, "doctor").must_be(0).stdout.split())
-    assert "NVML limited no clocks and power of GPUs: NVIDIA's driver is not on this machine " in said
+    assert "NVML limited no clocks and power of GPUs: NVIDIA's driver is not loaded " in said
     with tracing.Running(tracing.on_simgpu(tmp_path / "gpu.json", "python3", WORKLOAD, "--step", "100000"), tmp_path) as running:
         report = tracing.gputrace(tmp_path, "-q", "-p", running.pid, "-d", "300ms", "-o", "trace.gpt").must_be(0).stdout
     (state,) = logfile.records(tmp_path / "trace.gpt", NVML)

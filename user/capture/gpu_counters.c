@@ -64,7 +64,7 @@ static void emit_absent(struct gpu_counters *counters, const char *why)
 	if (nvml_driver_loaded())
 		emit_state(counters, GPT_NVML_ABSENT, why);
 	else
-		emit_state(counters, GPT_NVML_NO_DRIVER, "NVIDIA's driver is not on this machine");
+		emit_state(counters, GPT_NVML_NO_DRIVER, "NVIDIA's driver is not loaded");
 }
 
 static void emit_sample(struct gpu_counters *counters, uint32_t number, const struct nvml_message *message)
@@ -271,7 +271,7 @@ struct gpu_counters *gpu_counters_start(const char *const *libraries, const char
 		.is_machine = process_in_initial_pid_namespace()};
 	err = nvml_process_start(libraries, library_path, &counters->process);
 	if (err) {
-		snprintf(why, sizeof(why), "the process that calls NVML cannot be started: %s", strerror(-err));
+		snprintf(why, sizeof(why), "gputrace-nvml does not start: %s", strerror(-err));
 		emit_absent(counters, why);
 	}
 	return counters;

@@ -335,7 +335,7 @@ static void a_machine_without_a_driver_lacks_nothing(void **state)
 
 	begin_counters(&counters);
 	kernel_of(&counters, 1, 150 * MS, 100 * US);
-	log_nvml(&counters.log, GPT_NVML_NO_DRIVER, "NVIDIA's driver is not on this machine");
+	log_nvml(&counters.log, GPT_NVML_NO_DRIVER, "NVIDIA's driver is not loaded");
 	end_counters(&counters, 1200 * MS);
 	says(&counters, report_write, "clocks and power", false);
 	says(&counters, report_write, "driver", false);

@@ -307,7 +307,7 @@ static void a_process_that_cannot_be_started_is_missed_where_there_is_a_driver(v
 	start_error = 0;
 	assert_int_equal(got.states, 1);
 	assert_int_equal(got.state, GPT_NVML_ABSENT);
-	assert_string_equal(got.text, "the process that calls NVML cannot be started: Operation not permitted");
+	assert_string_equal(got.text, "gputrace-nvml does not start: Operation not permitted");
 }
 
 /* ---- the process itself ------------------------------------------------------------------------------------------ */
