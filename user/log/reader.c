@@ -3,7 +3,6 @@
 #include "log/reader.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <zlib.h>
@@ -74,7 +73,7 @@ static int check_header(struct log_reader *reader, const char **why)
 static int read_schema(struct log_reader *reader, const char **why)
 {
 	size_t bytes = reader->header.schema_bytes, padded = gpt_padded(bytes);
-	char *text = xmalloc(padded);
+	AUTO_FREE char *text = xmalloc(padded);
 	int64_t got = log_source_read(&reader->source, text, padded);
 	int err = got < 0 ? (int)got : 0;
 
@@ -84,7 +83,6 @@ static int read_schema(struct log_reader *reader, const char **why)
 		*why = "its header is damaged";
 		err = -EPROTO;
 	}
-	free(text);
 	return err;
 }
 

@@ -148,7 +148,7 @@ static int write_end(struct segment_file *file, struct segment_encoder *encoder,
 {
 	struct segment segment;
 	size_t size;
-	uint8_t *index;
+	AUTO_FREE uint8_t *index = NULL;
 	int err = segment_encode(encoder, (const uint8_t *)end, end->hdr.size, 0, (uint32_t)file->places.count, 0,
 				 &segment);
 
@@ -158,7 +158,6 @@ static int write_end(struct segment_file *file, struct segment_encoder *encoder,
 		return err;
 	index = make_index(file, file->end, &size);
 	err = write_at(file, index, size, file->end);
-	free(index);
 	if (err)
 		take_back(file);
 	else

@@ -293,6 +293,22 @@ static int check_activity(struct parse *parse)
 	return 0;
 }
 
+/* What is printed instead of the report, and what goes with that alone. */
+static int check_instead(struct parse *parse)
+{
+	const struct options *options = parse->options;
+	int instead =
+		options->wants_tree + options->wants_lines + (options->ops && options->subcommand == SUBCOMMAND_REPORT);
+
+	if (options->table_option && !options->ops)
+		return option_fail(parse, "--%s: is for the table of ops; it goes with --ops", options->table_option);
+	if (options->tree_option && !options->wants_tree)
+		return option_fail(parse, "--%s: is for the tree of calls; it goes with --tree", options->tree_option);
+	if (instead > 1)
+		return option_fail(parse, "--tree, --lines, --ops: each is instead of the report; one of them");
+	return 0;
+}
+
 /* What chooses processes of a log chooses those to be recorded, where there is no log yet. */
 static int check_targets(struct parse *parse)
 {
@@ -427,9 +443,11 @@ static bool is_recording(enum subcommand subcommand)
 
 int option_rules_check(struct parse *parse)
 {
-	const struct options *options = parse->options;
+	struct options *options = parse->options;
 	enum subcommand subcommand = options->subcommand;
 
+	options->torch_memory |= options->memory_lines;
+	options->ops |= options->shapes || options->forward_lines || options->torch_memory;
 	if (subcommand == SUBCOMMAND_DUMP) /* none of the options below applies to it */
 		return dump_check(parse);
 	if (subcommand == SUBCOMMAND_MCP)
@@ -464,8 +482,8 @@ int option_rules_check(struct parse *parse)
 			parse,
 			"--gpu-trace, --gpu-sum and --api-sum exclude --tree, --lines and --ops: each is instead "
 			"of the report");
-	if (check_activity(parse) || table_options_check(parse) || tree_options_check(parse) || check_slice(parse) ||
-	    check_capture(parse) || check_schedule(parse))
+	if (check_activity(parse) || check_instead(parse) || check_slice(parse) || check_capture(parse) ||
+	    check_schedule(parse))
 		return -EINVAL;
 	return check_outputs(parse);
 }

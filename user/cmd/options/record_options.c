@@ -75,34 +75,12 @@ int parse_interval(struct parse *parse, const char *value)
 	return option_fail(parse, "--interval %s: a time above 0 is accepted, as in 500ms or 2", value);
 }
 
-static const char *const agent_names[] = {
-	[ATTACH_AGENT_AUTO] = "auto", [ATTACH_AGENT_REQUIRE] = "require", [ATTACH_AGENT_OFF] = "off", NULL};
-
 const char *options_agent_name(enum attach_agent agent)
 {
-	return agent_names[agent];
-}
-
-int parse_agent(struct parse *parse, const char *value)
-{
-	int chosen = option_choose(value, agent_names);
-
-	if (chosen < 0)
-		return option_refuse(parse, "agent", value, "auto, require and off");
-	parse->options->agent = (enum attach_agent)chosen;
-	return 0;
-}
-
-int parse_way(struct parse *parse, const char *value)
-{
 	static const char *const names[] = {
-		[RECORD_WAY_AUTO] = "auto", [RECORD_WAY_BPF] = "bpf", [RECORD_WAY_AGENT] = "agent", NULL};
-	int chosen = option_choose(value, names);
+		[ATTACH_AGENT_AUTO] = "auto", [ATTACH_AGENT_REQUIRE] = "require", [ATTACH_AGENT_OFF] = "off"};
 
-	if (chosen < 0)
-		return option_refuse(parse, "way", value, "auto, bpf and agent");
-	parse->options->way = (enum record_way)chosen;
-	return 0;
+	return names[agent];
 }
 
 int parse_cupti(struct parse *parse, const char *value)
@@ -117,26 +95,10 @@ int parse_cupti(struct parse *parse, const char *value)
 	return 0;
 }
 
-int parse_min_complete(struct parse *parse, const char *value)
-{
-	if (value_percent(value, &parse->options->min_complete))
-		return option_fail(
-			parse, "--min-complete %s: a percentage from 0 to 100 is accepted, with at most three decimals",
-			value);
-	parse->options->has_min_complete = true;
-	return 0;
-}
-
 int parse_buffer(struct parse *parse, const char *value)
 {
 	if (value_buffer(value, &parse->options->buffer_bytes))
 		return option_fail(parse, "--buffer %s: a power of two from 64K to 1G is accepted, as in 64M", value);
-	return 0;
-}
-
-int parse_as_root(struct parse *parse, const char *value)
-{
-	parse->options->as_root = true;
 	return 0;
 }
 
@@ -165,66 +127,6 @@ int parse_off_cpu(struct parse *parse, const char *value)
 				   "--off-cpu=%s: the shortest wait to record is accepted after it, as 100us or 1ms",
 				   value);
 	return 0;
-}
-
-int parse_cpu_unwanted(struct parse *parse, const char *value)
-{
-	parse->options->cpu_unwanted = true;
-	return 0;
-}
-
-int parse_off_cpu_unwanted(struct parse *parse, const char *value)
-{
-	parse->options->off_cpu_unwanted = true;
-	return 0;
-}
-
-int parse_gpu_counters_unwanted(struct parse *parse, const char *value)
-{
-	parse->options->gpu_counters_unwanted = true;
-	return 0;
-}
-
-int parse_native(struct parse *parse, const char *value)
-{
-	parse->options->native = true;
-	return 0;
-}
-
-int parse_python_calls(struct parse *parse, const char *value)
-{
-	parse->options->python_calls = true;
-	return 0;
-}
-
-int parse_ops(struct parse *parse, const char *value)
-{
-	parse->options->ops = true;
-	return 0;
-}
-
-int parse_shapes(struct parse *parse, const char *value)
-{
-	parse->options->ops = parse->options->shapes = true;
-	return 0;
-}
-
-int parse_forward_lines(struct parse *parse, const char *value)
-{
-	parse->options->ops = parse->options->forward_lines = true;
-	return 0;
-}
-
-int parse_memory(struct parse *parse, const char *value)
-{
-	parse->options->ops = parse->options->torch_memory = true;
-	return 0;
-}
-
-int parse_memory_lines(struct parse *parse, const char *value)
-{
-	parse->options->memory_lines = true;
-	return parse_memory(parse, value);
 }
 
 static int take_by_name(const char *name, size_t length)
