@@ -645,8 +645,6 @@ int snapshot_write(struct sink *sink, struct trace *trace, const struct export_o
 	struct snapshot snapshot = {.out = sink, .process = options->process};
 	int error = 0;
 
-	lookup_init(&snapshot.blocks_at, hash_seed());
-	lookup_init(&snapshot.segments_at, hash_seed());
 	sink_literal(sink, "\x80\x02}"); /* protocol 2, the snapshot's dictionary */
 	for (snapshot.part = trace_first(trace); snapshot.part; snapshot.part = trace_next(trace))
 		add_part(&snapshot);

@@ -287,7 +287,6 @@ static void find_holders(struct line_maker *lines, uint64_t end_ns)
 	const struct model *model = lines->lines->callers->model;
 	struct holder_maker maker = {.all = all, .lines = lines, .model = model, .end_ns = end_ns};
 
-	lookup_init(&maker.storages, hash_seed());
 	for (uint32_t i = 0; i < model->held_storage_count; i++) {
 		const struct model_held_storage *storage = &model->held_storages[i];
 

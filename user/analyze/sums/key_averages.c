@@ -22,7 +22,6 @@ void key_averages_init(struct key_averages *keys, const struct model *first, con
 {
 	*keys = (struct key_averages){.grouping = *grouping};
 	op_tree_init(&keys->tree, first, add_node, keys);
-	string_pool_init(&keys->shapes, (uintptr_t)keys);
 }
 
 static void free_shapes(struct string_pool *shapes)

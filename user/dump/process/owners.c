@@ -19,8 +19,6 @@ void owners_add_import(struct owners *owners, const char *module, uint32_t threa
 
 void owners_add_object(struct owners *owners, uint64_t object, uint32_t thread)
 {
-	if (!owners->objects.seed)
-		lookup_init(&owners->objects, hash_seed() | 1);
 	lookup_put(&owners->objects, 1, object, thread);
 }
 
@@ -51,7 +49,7 @@ uint32_t owners_find_import(const struct owners *owners, const char *module, uin
 
 uint32_t owners_find_object(const struct owners *owners, uint64_t object)
 {
-	const uint32_t *thread = owners->objects.seed ? lookup_get(&owners->objects, 1, object) : NULL;
+	const uint32_t *thread = lookup_get(&owners->objects, 1, object);
 
 	return thread ? *thread : NO_OWNER;
 }

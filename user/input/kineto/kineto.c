@@ -365,10 +365,6 @@ int kineto_read(int fd, struct foreign_file *file, char **why)
 
 	*why = NULL;
 	json_open(&reader.json, fd);
-	kineto_stacks_open(&reader.reading.stacks, file->rows.seed);
-	kineto_threads_open(&reader.reading.threads, file->rows.seed);
-	lookup_init(&reader.reading.apis, file->rows.seed);
-	lookup_init(&reader.reading.callers, file->rows.seed);
 	read_document(&reader);
 	kineto_threads_finish(&reader.reading.threads, file);
 	kineto_stacks_finish(&reader.reading.stacks, file);

@@ -52,7 +52,6 @@ struct row_ranges *row_ranges_new(const struct foreign_file *file)
 
 	ranges->file = file;
 	ranges->names = xmalloc(file->rows.texts.count * sizeof(*ranges->names));
-	lookup_init(&ranges->track_lookup, file->rows.seed);
 	return ranges;
 }
 
@@ -75,7 +74,6 @@ void row_ranges_begin(struct row_ranges *ranges)
 {
 	reset_ranges(ranges);
 	memset(ranges->names, 0xff, ranges->file->rows.texts.count * sizeof(*ranges->names));
-	lookup_init(&ranges->track_lookup, ranges->file->rows.seed);
 }
 
 static struct track *find_track(struct row_ranges *ranges, const struct row_range *range)

@@ -31,8 +31,7 @@ _Static_assert(sizeof(struct row_gpu) <= ROW_MAX && sizeof(struct row_memory) <=
 
 void rows_open(struct rows *rows)
 {
-	*rows = (struct rows){.piece_bytes = PIECE_BYTES, .fd = -1, .start_ns = UINT64_MAX, .seed = hash_seed()};
-	lookup_init(&rows->text_lookup, rows->seed);
+	*rows = (struct rows){.piece_bytes = PIECE_BYTES, .fd = -1, .start_ns = UINT64_MAX};
 }
 
 static void free_runs(struct rows *rows)

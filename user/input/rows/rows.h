@@ -173,7 +173,6 @@ struct rows {
 	ARRAY(struct text) texts;
 	ARRAY(char *) text_blocks;
 	size_t text_used, text_bytes;
-	uint64_t seed;
 };
 
 void rows_open(struct rows *rows);

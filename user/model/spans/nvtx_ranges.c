@@ -8,17 +8,6 @@
 #include "base/order.h"
 #include "model/order.h"
 
-void ranges_init(struct ranges *ranges, struct process_table *processes, struct string_pool *strings, uint64_t seed)
-{
-	memset(ranges, 0, sizeof(*ranges));
-	ranges->processes = processes;
-	ranges->strings = strings;
-	lookup_init(&ranges->by_thread, seed);
-	lookup_init(&ranges->by_id, seed);
-	lookup_init(&ranges->tids, seed);
-	lookup_init(&ranges->epoch_execs, seed);
-}
-
 void ranges_free(struct ranges *ranges)
 {
 	spans_free(&ranges->spans);

@@ -63,7 +63,6 @@ struct ranges {
 	struct range_passes passes;
 };
 
-void ranges_init(struct ranges *ranges, struct process_table *processes, struct string_pool *strings, uint64_t seed);
 void ranges_free(struct ranges *ranges); /* all but the list, which is the model's */
 
 /* Starts and ends.  False: they make no sense, e.g. time goes backwards; the latest time is then used instead. */

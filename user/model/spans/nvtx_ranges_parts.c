@@ -69,7 +69,6 @@ void ranges_collect(struct ranges *ranges, const struct model *model)
 {
 	ranges->passes.model = model;
 	ranges->passes.latest_thread = NONE;
-	lookup_init(&ranges->passes.by_owner, ranges->by_id.seed);
 	spans_collect(&ranges->spans);
 }
 

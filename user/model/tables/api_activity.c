@@ -43,15 +43,6 @@ struct joining {
 	struct captures captures;
 };
 
-void api_activities_init(struct api_activities *table, struct process_table *processes, struct calls *calls,
-			 uint64_t seed)
-{
-	memset(table, 0, sizeof(*table));
-	lookup_init(&table->threads, seed);
-	table->processes = processes;
-	table->calls = calls;
-}
-
 void api_activities_free(struct api_activities *table)
 {
 	array_free(&table->pending);

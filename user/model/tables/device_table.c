@@ -9,15 +9,6 @@
 /* No machine has more; further ones, invented by a target, are refused. */
 #define DEVICES_MAX 1024
 
-void device_table_init(struct device_table *table, struct string_pool *strings, uint64_t seed)
-{
-	memset(table, 0, sizeof(*table));
-	table->strings = strings;
-	lookup_init(&table->by_id, seed);
-	lookup_init(&table->contexts, seed);
-	lookup_init(&table->stream_keys, seed);
-}
-
 void device_table_free(struct device_table *table)
 {
 	lookup_free(&table->by_id);

@@ -28,7 +28,6 @@ struct device_table {
 	bool renumbered; /* some process's ids differ from the model's */
 };
 
-void device_table_init(struct device_table *table, struct string_pool *strings, uint64_t seed);
 void device_table_free(struct device_table *table); /* all but list, which is the model's */
 
 /* False: there are more devices than any machine has. */

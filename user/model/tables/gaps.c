@@ -7,12 +7,6 @@
 
 #include "base/order.h"
 
-void gaps_init(struct gaps *gaps, struct process_table *processes)
-{
-	memset(gaps, 0, sizeof(*gaps));
-	gaps->processes = processes;
-}
-
 void gaps_free(struct gaps *gaps)
 {
 	array_free(&gaps->latest);

@@ -8,12 +8,6 @@
 #include "base/order.h"
 #include "model/model.h"
 
-void recordings_init(struct recordings *recordings, uint64_t seed)
-{
-	memset(recordings, 0, sizeof(*recordings));
-	lookup_init(&recordings->numbered, seed);
-}
-
 void recordings_free(struct recordings *recordings)
 {
 	array_free(&recordings->list);
