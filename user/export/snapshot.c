@@ -16,6 +16,7 @@
 
 #include "base/array.h"
 #include "base/lookup.h"
+#include "base/order.h"
 
 #define SMALL_SEGMENT_BYTES (2u << 20) /* kSmallBuffer of c10/core/AllocatorConfig.h, PyTorch 2.15 */
 #define MEMORY_KIND_DEVICE 3	       /* CUpti_ActivityMemoryKind, cupti_activity.h of CUDA 13.0 */
@@ -460,16 +461,9 @@ static int compare_segments(const void *a, const void *b)
 static bool is_in_a_segment(const struct snapshot *snapshot, const struct block *block, size_t count)
 {
 	const struct segment *segment = snapshot->segments.items;
-	size_t low = 0, high = count;
+	size_t low = count_while(
+		count, i, compare_places(segment[i].device, segment[i].address, block->device, block->address) <= 0);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (compare_places(segment[middle].device, segment[middle].address, block->device, block->address) <= 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (!low)
 		return false;
 	segment += low - 1;
@@ -563,13 +557,10 @@ static void put_segments(struct snapshot *snapshot)
 {
 	size_t next_block = 0;
 
-	if (snapshot->blocks.count)
-		qsort(snapshot->blocks.items, snapshot->blocks.count, sizeof(struct block), compare_blocks);
-	if (snapshot->segments.count)
-		qsort(snapshot->segments.items, snapshot->segments.count, sizeof(struct segment), compare_segments);
+	array_sort(&snapshot->blocks, compare_blocks);
+	array_sort(&snapshot->segments, compare_segments);
 	add_older_segments(snapshot);
-	if (snapshot->segments.count)
-		qsort(snapshot->segments.items, snapshot->segments.count, sizeof(struct segment), compare_segments);
+	array_sort(&snapshot->segments, compare_segments);
 	put_text(snapshot, TEXT_SEGMENTS);
 	sink_char(snapshot->out, ']');
 	for (size_t i = 0; i < snapshot->segments.count; i++)

@@ -230,6 +230,5 @@ static int by_position(const void *a, const void *b)
 
 void description_store_sort(struct description_store *store)
 {
-	if (store->needed.count)
-		qsort(store->needed.items, store->needed.count, sizeof(struct description *), by_position);
+	array_sort(&store->needed, by_position);
 }

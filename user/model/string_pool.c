@@ -20,9 +20,7 @@ struct string_blocks {
 void string_pool_close(struct string_pool *pool)
 {
 	lookup_free(&pool->by_hash);
-	for (size_t i = 0; i < pool->outgrown.count; i++)
-		free(pool->outgrown.items[i]);
-	array_free(&pool->outgrown);
+	array_free_items(&pool->outgrown);
 	array_free(&pool->lengths);
 	array_free(&pool->scratch);
 }

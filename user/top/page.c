@@ -256,8 +256,7 @@ static char *idle_text(const struct kept_table *idle)
 			array_push(&causes, ((struct cause){name, 0}));
 		causes.items[i].ns += cell_value(idle, row, "idle_ns");
 	}
-	if (causes.count)
-		qsort(causes.items, causes.count, sizeof(*causes.items), compare_causes);
+	array_sort(&causes, compare_causes);
 	for (size_t i = 0; i < causes.count && i < CAUSES_SHOWN; i++) {
 		AUTO_FREE char *longer = xasprintf("%s%s %s", text ? text : "idle: ", causes.items[i].name,
 						   number_time((uint64_t)causes.items[i].ns).text);

@@ -277,8 +277,7 @@ static void make_holder_rows(struct holder_maker *maker)
 		row->user_line = line->user_line;
 		row->caller = line->caller;
 	}
-	if (all->holder_count)
-		qsort(all->holders, all->holder_count, sizeof(*all->holders), by_holder_bytes);
+	sort_items(all->holders, all->holder_count, sizeof(*all->holders), by_holder_bytes);
 }
 
 static void find_holders(struct line_maker *lines, uint64_t end_ns)
@@ -322,8 +321,7 @@ void torch_held_finish(struct torch_held *all, struct lines *lines, uint64_t end
 	find_holders(&maker, end_ns);
 	all->rows = maker.rows.items;
 	all->count = maker.rows.count;
-	if (all->count)
-		qsort(all->rows, all->count, sizeof(*all->rows), by_bytes);
+	sort_items(all->rows, all->count, sizeof(*all->rows), by_bytes);
 	tally_free(&maker.known);
 }
 

@@ -226,8 +226,7 @@ static size_t finish_rows(struct maker *maker)
 			row->user_line = users[i].key.part[1];
 	}
 	name_growing(maker);
-	if (count)
-		qsort(maker->rows, count, sizeof(*maker->rows), by_held);
+	sort_items(maker->rows, count, sizeof(*maker->rows), by_held);
 	tally_free(&maker->known);
 	tally_free(&maker->users);
 	tally_free(&maker->grows);

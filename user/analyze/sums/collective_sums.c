@@ -60,8 +60,7 @@ static struct tally merge_ranks(const struct model *model, const struct tally *s
 		if (!known->count++)
 			kinds[count++] = (struct kind){params, text_of(model->strings[params])};
 	}
-	if (count)
-		qsort(kinds, count, sizeof(*kinds), by_text);
+	sort_items(kinds, count, sizeof(*kinds), by_text);
 	for (size_t i = 0, first = 0; i < count; i++) {
 		if (strcmp(kinds[i].text, kinds[first].text))
 			first = i;

@@ -287,8 +287,7 @@ void key_averages_finish(struct key_averages *keys)
 		keys->cpu_self_ns += row->cpu_self_ns;
 		keys->gpu_ns += row->kind == KEY_GPU ? row->gpu_ns : 0;
 	}
-	if (keys->rows.count)
-		qsort(keys->rows.items, keys->rows.count, sizeof(*keys->rows.items), by_first);
+	array_sort(&keys->rows, by_first);
 }
 
 size_t key_row_frames(const struct key_averages *keys, const struct key_row *row, uint32_t frames[], size_t most)

@@ -299,6 +299,5 @@ void nvtx_finish(struct nvtx *all)
 {
 	for (size_t i = 0; i < all->rows.count; i++)
 		all->rows.items[i].name = all->names.items[all->rows.items[i].name].name;
-	if (all->rows.count)
-		qsort(all->rows.items, all->rows.count, sizeof(*all->rows.items), by_time);
+	array_sort(&all->rows, by_time);
 }

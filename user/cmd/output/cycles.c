@@ -31,8 +31,7 @@ static void put_in_order(struct cycles *cycles)
 	uint32_t *numbers = cycles->list.items;
 	size_t kept = 0;
 
-	if (cycles->list.count)
-		qsort(numbers, cycles->list.count, sizeof(*numbers), compare_numbers);
+	sort_items(numbers, cycles->list.count, sizeof(*numbers), compare_numbers);
 	for (size_t i = 0; i < cycles->list.count; i++)
 		if (!kept || numbers[kept - 1] != numbers[i])
 			numbers[kept++] = numbers[i];

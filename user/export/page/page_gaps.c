@@ -218,9 +218,7 @@ static void name_reason(struct page_gaps *gaps, struct analyses *all, uint32_t r
 		as.tid = all->model->threads[thread].tid;
 	}
 	zoom_name_reason(gaps->zoom, reason, &as);
-	for (size_t i = 0; i < frames.texts.count; i++)
-		free(frames.texts.items[i]);
-	array_free(&frames.texts);
+	array_free_items(&frames.texts);
 	array_free(&frames.libraries);
 	free(name);
 	free(where);

@@ -33,9 +33,7 @@ void foreign_file_close(struct foreign_file *file)
 	lookup_free(&file->names);
 	lookup_free(&file->node_lookup);
 	lookup_free(&file->node_calls);
-	for (size_t i = 0; i < file->notes.count; i++)
-		free(file->notes.items[i]);
-	array_free(&file->notes);
+	array_free_items(&file->notes);
 }
 
 void foreign_set_form(struct foreign_file *file, const char *form, struct text from)

@@ -53,9 +53,7 @@ void rows_close(struct rows *rows)
 	if (rows->fd >= 0)
 		close(rows->fd);
 	lookup_free(&rows->text_lookup);
-	for (size_t i = 0; i < rows->text_blocks.count; i++)
-		free(rows->text_blocks.items[i]);
-	array_free(&rows->text_blocks);
+	array_free_items(&rows->text_blocks);
 	array_free(&rows->texts);
 	rows->fd = -1;
 	rows->piece = NULL;

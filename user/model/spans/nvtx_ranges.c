@@ -300,8 +300,7 @@ void ranges_finish(struct ranges *ranges, uint64_t start_ns, uint64_t end_ns)
 {
 	size_t kept = 0;
 
-	if (ranges->losses.count)
-		qsort(ranges->losses.items, ranges->losses.count, sizeof(ranges->losses.items[0]), by_epoch);
+	array_sort(&ranges->losses, by_epoch);
 	if (ranges->spans.collecting) {
 		ranges_finish_collecting(ranges, end_ns);
 		return;

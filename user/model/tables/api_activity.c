@@ -270,8 +270,7 @@ static size_t collect_seen(const struct api_activities *table, bool by_pointer, 
 					      .key = key,
 					      .call = (uint32_t)i};
 	}
-	if (count)
-		qsort(seen, count, sizeof(*seen), compare_seen);
+	sort_items(seen, count, sizeof(*seen), compare_seen);
 	return count;
 }
 

@@ -98,8 +98,7 @@ static int compare_ids(const void *left, const void *right)
 
 void device_table_finish(struct device_table *table)
 {
-	if (table->list.count)
-		qsort(table->list.items, table->list.count, sizeof(table->list.items[0]), compare_ids);
+	array_sort(&table->list, compare_ids);
 }
 
 uint32_t device_table_find(const struct device_table *table, uint32_t process, uint32_t id)

@@ -89,6 +89,5 @@ static void add_idle_gaps(struct gaps *gaps)
 void gaps_finish(struct gaps *gaps)
 {
 	add_idle_gaps(gaps);
-	if (gaps->list.count)
-		qsort(gaps->list.items, gaps->list.count, sizeof(gaps->list.items[0]), compare_gaps);
+	array_sort(&gaps->list, compare_gaps);
 }
