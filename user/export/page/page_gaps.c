@@ -5,6 +5,7 @@
  */
 #include "export/page/page_parts.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -281,16 +282,10 @@ static void put_line(struct sink *out, const struct page_gaps *gaps, const char 
 {
 	uint32_t row;
 
-	sink_char(out, '[');
-	sink_json(out, text);
-	if (gap && gap->ns && zoom_gap_row(gaps->zoom, gap->device, &row)) {
-		sink_char(out, ',');
-		sink_u64(out, row);
-		sink_char(out, ',');
-		sink_i64(out, (int64_t)(gap->from_ns - zoom_progress(gaps->zoom).start_ns));
-		sink_char(out, ',');
-		sink_u64(out, gap->ns);
-	}
+	sink_print(out, "[%s", text);
+	if (gap && gap->ns && zoom_gap_row(gaps->zoom, gap->device, &row))
+		sink_print(out, ",%u,%" PRId64 ",%" PRIu64, row,
+			   (int64_t)(gap->from_ns - zoom_progress(gaps->zoom).start_ns), gap->ns);
 	sink_char(out, ']');
 }
 
