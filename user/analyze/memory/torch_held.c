@@ -7,12 +7,6 @@
 
 #include "base/order.h"
 
-void torch_held_init(struct torch_held *all, const struct torch_memory_sums *memory)
-{
-	*all = (struct torch_held){.memory = memory};
-	lookup_init(&all->by_address, hash_seed());
-}
-
 void torch_held_free(struct torch_held *all)
 {
 	lookup_free(&all->by_address);

@@ -7,11 +7,6 @@
 
 #include "base/order.h"
 
-void torch_memory_sums_init(struct torch_memory_sums *all, struct step_blocks *blocks)
-{
-	*all = (struct torch_memory_sums){.blocks = blocks};
-}
-
 void torch_memory_sums_free(struct torch_memory_sums *all)
 {
 	for (size_t i = 0; i < all->outs.count; i++) {

@@ -129,8 +129,3 @@ void cycles_options_free(struct options *options)
 		free((void *)(uintptr_t)options->outputs.list.items[i]);
 	array_free(&options->outputs.list);
 }
-
-void cycles_free(struct cycles *cycles)
-{
-	array_free(&cycles->list);
-}

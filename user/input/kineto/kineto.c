@@ -45,7 +45,7 @@ static bool read_small(struct json *json, uint32_t *number)
 static bool read_device(struct reader *reader, struct foreign_device *found)
 {
 	struct json *json = &reader->json;
-	struct new_device *device = &found->device;
+	struct model_device *device = &found->device;
 	struct json_text key, name;
 	bool first = true, read;
 	int64_t bytes;

@@ -89,10 +89,9 @@ static void feed_processes(struct row_feed *feed, struct builder *builder, uint6
 		if (process->has_torch_memory)
 			builder_add_torch_memory_state(builder, program, &(struct new_torch_memory_state){0});
 		for (size_t d = 0; d < file->devices.count; d++) {
-			struct new_device device = file->devices.items[d].device;
+			const struct foreign_device *found = &file->devices.items[d];
 
-			device.name = row_feed_text(feed, file->devices.items[d].name);
-			builder_add_device(builder, program, &device);
+			builder_add_device(builder, program, &found->device, row_feed_text(feed, found->name));
 		}
 	}
 }

@@ -125,7 +125,7 @@ static void free_builder(struct builder *builder)
 #undef FREE
 	array_free(&builder->pending_reported_steps);
 	lateness_free(&builder->lateness);
-	deferred_events_free(&builder->deferred);
+	array_free(&builder->deferred.list);
 	collected_free(&builder->collected);
 	keep_free(&builder->parts.keep);
 	kept_arrays_free(&builder->parts.spare);

@@ -191,9 +191,10 @@ bool builder_add_agent_graph_node(struct builder *builder, const struct sender *
 	return true;
 }
 
-bool builder_add_device(struct builder *builder, struct process_image program, const struct new_device *device)
+bool builder_add_device(struct builder *builder, struct process_image program, const struct model_device *device,
+			struct text name)
 {
-	return device_table_add(&builder->devices, program.process, device);
+	return device_table_add(&builder->devices, program.process, device, name);
 }
 
 bool builder_add_agent_context(struct builder *builder, const struct sender *sender,

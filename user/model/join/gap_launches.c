@@ -137,8 +137,3 @@ void gap_launches_count(const struct gap_launches *launches, const struct gap_li
 		count_gap(&last->gaps[i], &sums->in, limits, last, receipt);
 	}
 }
-
-void gap_launches_free(struct gap_launches *launches)
-{
-	array_free(&launches->sums);
-}

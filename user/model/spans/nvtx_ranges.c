@@ -93,15 +93,7 @@ static uint32_t add_range(struct ranges *ranges, const struct range_owner *owner
 	return spans_add(&ranges->spans, &span);
 }
 
-bool ranges_mark(struct ranges *ranges, struct process_image program, const struct new_range *range)
-{
-	struct range_owner owner = {.program = program, .tid = range->tid};
-
-	add_range(ranges, &owner, range, MODEL_SPAN_MARK);
-	return true;
-}
-
-bool ranges_push(struct ranges *ranges, struct process_image program, const struct new_range *range)
+static bool push_range(struct ranges *ranges, struct process_image program, const struct new_range *range)
 {
 	struct range_owner owner = {.program = program, .tid = range->tid};
 	uint32_t track = track_of(ranges, program.epoch, range);
@@ -118,7 +110,7 @@ bool ranges_push(struct ranges *ranges, struct process_image program, const stru
 	return in_order;
 }
 
-bool ranges_pop(struct ranges *ranges, struct process_image program, const struct new_range *range)
+static bool pop_range(struct ranges *ranges, struct process_image program, const struct new_range *range)
 {
 	uint32_t track = track_of(ranges, program.epoch, range);
 	bool in_order = go_on(&ranges->latest.items[track], range->time_ns);
@@ -131,7 +123,7 @@ bool ranges_pop(struct ranges *ranges, struct process_image program, const struc
 	return in_order;
 }
 
-bool ranges_start(struct ranges *ranges, struct process_image program, const struct new_range *range)
+static bool start_range(struct ranges *ranges, struct process_image program, const struct new_range *range)
 {
 	struct range_owner owner = {.program = program, .tid = range->tid};
 	uint32_t added = add_range(ranges, &owner, range, MODEL_SPAN_STARTED);
@@ -152,7 +144,7 @@ static void forget_id(struct ranges *ranges, uint32_t *added)
 	ranges->passes.ids_ended = 0;
 }
 
-bool ranges_end(struct ranges *ranges, struct process_image program, const struct new_range *range)
+static bool end_range(struct ranges *ranges, struct process_image program, const struct new_range *range)
 {
 	uint32_t *added = lookup_get(&ranges->by_id, program.epoch, range->id);
 	struct spans *spans = &ranges->spans;
@@ -169,7 +161,7 @@ bool ranges_end(struct ranges *ranges, struct process_image program, const struc
 	return true;
 }
 
-bool ranges_add(struct ranges *ranges, struct process_image program, const struct new_range *range)
+static bool add_whole(struct ranges *ranges, struct process_image program, const struct new_range *range)
 {
 	struct range_owner owner = {.program = program, .tid = range->tid};
 	struct model_span span;
@@ -178,6 +170,27 @@ bool ranges_add(struct ranges *ranges, struct process_image program, const struc
 	add_owner(ranges, &owner, &span);
 	spans_add_whole(&ranges->spans, &span, range->end_ns);
 	return true;
+}
+
+bool ranges_add(struct ranges *ranges, struct process_image program, const struct new_range *range)
+{
+	struct range_owner owner = {.program = program, .tid = range->tid};
+
+	switch (range->what) {
+	case GPT_AGENT_RANGE_MARK:
+		add_range(ranges, &owner, range, MODEL_SPAN_MARK);
+		return true;
+	case GPT_AGENT_RANGE_PUSHED:
+		return push_range(ranges, program, range);
+	case GPT_AGENT_RANGE_POPPED:
+		return pop_range(ranges, program, range);
+	case GPT_AGENT_RANGE_STARTED:
+		return start_range(ranges, program, range);
+	case GPT_AGENT_RANGE_ENDED:
+		return end_range(ranges, program, range);
+	default:
+		return add_whole(ranges, program, range);
+	}
 }
 
 void ranges_lose(struct ranges *ranges, struct process_image program, uint64_t count, uint64_t from_ns, uint64_t to_ns)

@@ -205,7 +205,7 @@ static void join_timeline(struct joining *joining, struct timeline *line)
 	uint64_t end_ns = thread->end_ns;
 	uint32_t outer = NONE;
 
-	captures_begin_thread(&joining->captures, thread->capture_ns);
+	joining->captures.since_ns = thread->capture_ns;
 	for (size_t i = 0; i < line->activity_count; i++) {
 		const struct api_activity *activity = &line->activity[i];
 		size_t at;
@@ -332,7 +332,7 @@ void api_activities_join(struct api_activities *table, const struct api_activity
 		join_all(&joining, activity + by_id, count - by_id, seen, seen_count);
 	}
 	captures_mark(&joining.captures, table->processes, table->calls);
-	captures_free(&joining.captures);
+	array_free(&joining.captures.list);
 	keep_later(table, terms->part_ns);
 }
 
