@@ -179,7 +179,8 @@ static char *clock_text(const struct top_data *data)
 
 static char *title_text(const struct top_view *view, const struct top_data *data)
 {
-	char *clock, *text;
+	AUTO_FREE char *clock = NULL;
+	char *text;
 
 	if (!data->span_ns)
 		return xasprintf("gputrace top  %s   waiting for the first records", data->target);
@@ -187,7 +188,6 @@ static char *title_text(const struct top_view *view, const struct top_data *data
 	text = xasprintf("gputrace top  %s   the %s up to %s, every %s%s", data->target,
 			 number_time(data->span_ns).text, clock, number_time(data->interval_ns).text,
 			 view && view->paused ? "   [stopped: Space goes on]" : "");
-	free(clock);
 	return text;
 }
 

@@ -93,7 +93,8 @@ static char *where_of(struct analyses *all, const struct idle_charge *charge)
 {
 	struct why_line line = why_line_of_charge(&all->why, &all->lines, charge);
 	uint32_t process = idle_charge_process(&all->idle, charge);
-	char *label, *of;
+	AUTO_FREE char *of = NULL;
+	char *label;
 
 	if (charge->what.part[1] == WHY_SHORT || line.line == NONE)
 		return xstrdup("");
@@ -102,7 +103,6 @@ static char *where_of(struct analyses *all, const struct idle_charge *charge)
 		return label;
 	of = process_label(&all->model->processes[process]);
 	label = xjoin(label, "", xasprintf(" (%s)", of));
-	free(of);
 	return label;
 }
 
@@ -110,27 +110,25 @@ static char *where_of(struct analyses *all, const struct idle_charge *charge)
 static char *words_of(const struct analyses *all, const struct idle_charge *charge)
 {
 	const char *brief = why_short(charge->what.part[1]);
-	char *words = idle_charge_words(&all->idle, charge), *text;
+	AUTO_FREE char *words = idle_charge_words(&all->idle, charge);
+	char *text;
 
 	if (strstr(words, brief))
 		text = xstrdup(words);
 	else
 		text = *words ? xasprintf("%s: %s", brief, words) : xstrdup(brief);
-	free(words);
 	return text;
 }
 
 /* Where the launching thread waited for the one to blame. */
 static char *via_of(struct analyses *all, const struct idle_charge *charge)
 {
-	char *label, *text;
+	AUTO_FREE char *label = NULL;
 
 	if (charge->via == NONE)
 		return xstrdup("");
 	label = line_label(&all->lines, line_of(&all->lines, idle_caller_of_place(&all->idle, charge->via)));
-	text = xasprintf("; waited for at %s", label);
-	free(label);
-	return text;
+	return xasprintf("; waited for at %s", label);
 }
 
 static char *name_of_one(struct analyses *all, const struct idle_charge *charge)

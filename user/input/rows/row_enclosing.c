@@ -81,13 +81,10 @@ static char *name_of(const struct row_enclosing *enclosing, uint32_t text)
 /* domain: text, ROW_NO_TEXT: the default one, or an op. */
 static char *label_text(const struct row_enclosing *enclosing, bool is_op, uint32_t text, uint32_t domain)
 {
-	char *name = name_of(enclosing, text), *of = name_of(enclosing, domain), *label;
+	AUTO_FREE char *name = name_of(enclosing, text), *of = name_of(enclosing, domain);
 
-	label = xasprintf("%s %s%s%s%s", is_op ? "op" : "NVTX range", *name ? name : "(no name)", *of ? " [" : "", of,
-			  *of ? "]" : "");
-	free(name);
-	free(of);
-	return label;
+	return xasprintf("%s %s%s%s%s", is_op ? "op" : "NVTX range", *name ? name : "(no name)", *of ? " [" : "", of,
+			 *of ? "]" : "");
 }
 
 static uint32_t label_of(struct row_enclosing *enclosing, bool is_op, uint32_t text, uint32_t domain)

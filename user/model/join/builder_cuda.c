@@ -150,13 +150,13 @@ void builder_add_registration(struct builder *builder, uint32_t pid, uint64_t ti
 static char *label_with_place(const char *name, const char *place)
 {
 	const char *base = path_base(place), *colon = strrchr(base, ':');
-	char *file = xasprintf("%.*s", (int)(colon ? colon - place : 0), place), *shortened = NULL, *label;
+	AUTO_FREE char *file = xasprintf("%.*s", (int)(colon ? colon - place : 0), place);
+	char *shortened = NULL, *label;
 
 	if (colon && file_is_generated(file))
 		shortened = generated_name_shorten(path_base(file), (uint32_t)strtoul(colon + 1, NULL, 10));
 	label = xasprintf("%s (%s)", name, shortened ? shortened : base);
 	free(shortened);
-	free(file);
 	return label;
 }
 
