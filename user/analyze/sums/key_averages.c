@@ -96,7 +96,6 @@ static uint32_t intern_shapes(struct key_averages *keys, const struct op_inputs_
 	bool of_list = false;
 	unsigned depth = 0;
 	size_t size = 0;
-	uint32_t shapes;
 
 	for (size_t i = 0; i < dims->size; i++) {
 		depth += dims->text[i] == '[';
@@ -106,8 +105,7 @@ static uint32_t intern_shapes(struct key_averages *keys, const struct op_inputs_
 		if (!of_list)
 			text[size++] = dims->text[i];
 	}
-	shapes = string_intern(&keys->shapes, text, size);
-	return shapes;
+	return string_intern(&keys->shapes, text, size);
 }
 
 /* 1 + index in shapes; 0: the inputs were not recorded, or are malformed. */

@@ -117,14 +117,12 @@ static char *graphs_text(const struct model *model, uint32_t process)
 {
 	const struct model_holder *holder = holder_of_graphs(model, process);
 	AUTO_FREE char *place = NULL;
-	char *text;
 
 	if (!holder)
 		return NULL;
 	place = place_text(holder);
-	text = xasprintf("%s, has %s autograd graph%s", place, number_count(holder->graphs).text,
+	return xasprintf("%s, has %s autograd graph%s", place, number_count(holder->graphs).text,
 			 holder->graphs == 1 ? "" : "s");
-	return text;
 }
 
 /*
@@ -245,7 +243,6 @@ char *report_torch_growing(const struct analyses *all)
 	const struct torch_memory_sums *memory = &all->torch_memory;
 	const struct torch_memory_row *row = memory->growing_count ? &memory->rows[memory->growing[0]] : NULL;
 	AUTO_FREE char *name = NULL, *place = NULL, *most = NULL;
-	char *text;
 	uint64_t sum;
 
 	if (!row)
@@ -255,8 +252,7 @@ char *report_torch_growing(const struct analyses *all)
 	place = place_of(all, row);
 	most = (uint64_t)row->per_step == sum ? xstrdup("")
 					      : xasprintf(", %s of it", number_memory((uint64_t)row->per_step).text);
-	text = xasprintf("PyTorch's memory of %s grows by %s a step%s: %s", name, number_memory(sum).text, most, place);
-	return text;
+	return xasprintf("PyTorch's memory of %s grows by %s a step%s: %s", name, number_memory(sum).text, most, place);
 }
 
 char *report_torch_growing_held(const struct analyses *all, unsigned width)

@@ -104,14 +104,12 @@ static char *loss_text(const struct analyses *all, const struct why_finding *fin
 	const struct why *why = &all->why;
 	AUTO_FREE char *place = why_place(all, finding->loss, finding->line, brevity), *more = lines_text(finding);
 	AUTO_FREE char *processes = processes_text(all, finding), *cause = cause_text(finding), *step = NULL;
-	char *text;
 
 	step = why->step_count ? xasprintf("%s a step, ", number_time(finding->ns / why->step_count).text)
 			       : xstrdup("");
-	text = xasprintf("%zu. %s, %s %%, %s%s: %s%s%s", number, number_time(finding->ns).text,
+	return xasprintf("%zu. %s, %s %%, %s%s: %s%s%s", number, number_time(finding->ns).text,
 			 number_percent((double)finding->ns, (double)why->looked_ns).text, step, cause, place, more,
 			 processes);
-	return text;
 }
 
 /* The longest that fits, else the shortest, which sticks out. */

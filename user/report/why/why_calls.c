@@ -35,13 +35,11 @@ static char *sync_place(const struct analyses *all, const struct why_line *line,
 static char *ran_after(const struct analyses *all, const struct why_line *line)
 {
 	AUTO_FREE char *label = NULL;
-	char *text;
 
 	if (!line->ran_ns)
 		return xstrdup("");
 	label = line_label(&all->lines, line->ran_line);
-	text = xasprintf(" (%s for %s of it)", label, number_time(line->ran_ns).text);
-	return text;
+	return xasprintf(" (%s for %s of it)", label, number_time(line->ran_ns).text);
 }
 
 static char *sync_evidence(const struct analyses *all, const struct why_loss *loss, const char *others)

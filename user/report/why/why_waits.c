@@ -10,14 +10,12 @@
 static char *waited_at(const struct analyses *all, const struct why_loss *loss)
 {
 	AUTO_FREE char *at = NULL;
-	char *text;
 
 	if (loss->via_line == NONE)
 		return xstrdup("");
 	at = line_label(&all->lines, loss->via_line);
-	text = loss->via_ns == loss->ns ? xasprintf(" at %s", at)
+	return loss->via_ns == loss->ns ? xasprintf(" at %s", at)
 					: xasprintf(": for %s at %s", number_time(loss->via_ns).text, at);
-	return text;
 }
 
 char *cause_waited(const struct analyses *all, const struct why_loss *loss, const char *others)
