@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Causes that samples and waits of threads show (--cpu, --off-cpu). */
-#include <stdlib.h>
-
 #include "base/array.h"
 #include "report/why/why_causes.h"
 #include "report/why/why_shares.h"
