@@ -91,6 +91,10 @@ static void add_shown(struct table *table, const struct difference *difference, 
 		COLUMN_NUMBER("change", NULL, UNIT_TEXT), COLUMN_NUMBER("", NULL, UNIT_TEXT),                          \
 		COLUMN_NUMBER("noise", NULL, UNIT_TEXT)
 
+#define DATA_COLUMNS(suffix, unit)                                                                                     \
+	COLUMN_DATA("before" suffix, unit), COLUMN_DATA("after" suffix, unit), COLUMN_DATA("change" suffix, unit),     \
+		COLUMN_DATA("noise" suffix, unit)
+
 /* Adds what a program gets; NULL: no value. */
 static void add_data(struct table *table, const struct difference *difference)
 {
@@ -137,18 +141,9 @@ static void put_step(struct report *report, const struct differences *all)
 	const struct column columns[] = {
 		COLUMN_NAME(steps ? "a step" : "all of it", "what", TEXT_TRUNCATE_END),
 		SHOWN_COLUMNS("before"),
-		COLUMN_DATA("before_ns", UNIT_NS_AVG),
-		COLUMN_DATA("after_ns", UNIT_NS_AVG),
-		COLUMN_DATA("change_ns", UNIT_NS_AVG),
-		COLUMN_DATA("noise_ns", UNIT_NS_AVG),
-		COLUMN_DATA("before", UNIT_COUNT_AVG),
-		COLUMN_DATA("after", UNIT_COUNT_AVG),
-		COLUMN_DATA("change", UNIT_COUNT_AVG),
-		COLUMN_DATA("noise", UNIT_COUNT_AVG),
-		COLUMN_DATA("before_bytes", UNIT_BYTES_AVG),
-		COLUMN_DATA("after_bytes", UNIT_BYTES_AVG),
-		COLUMN_DATA("change_bytes", UNIT_BYTES_AVG),
-		COLUMN_DATA("noise_bytes", UNIT_BYTES_AVG),
+		DATA_COLUMNS("_ns", UNIT_NS_AVG),
+		DATA_COLUMNS("", UNIT_COUNT_AVG),
+		DATA_COLUMNS("_bytes", UNIT_BYTES_AVG),
 		COLUMN_DATA("change_percent", UNIT_PERCENT),
 		COLUMN_DATA("changed", UNIT_TEXT),
 		COLUMN_END,
@@ -308,10 +303,7 @@ static void put_rows(struct report *report, const struct differences *all, const
 	const struct column columns[] = {
 		SHOWN_COLUMNS(before),
 		COLUMN_NUMBER(by_launches ? COLUMN_NOT_SHOWN : "calls", NULL, UNIT_TEXT),
-		COLUMN_DATA("before_ns", UNIT_NS_AVG),
-		COLUMN_DATA("after_ns", UNIT_NS_AVG),
-		COLUMN_DATA("change_ns", UNIT_NS_AVG),
-		COLUMN_DATA("noise_ns", UNIT_NS_AVG),
+		DATA_COLUMNS("_ns", UNIT_NS_AVG),
 		COLUMN_DATA("launches_before", UNIT_COUNT_AVG),
 		COLUMN_DATA("launches_after", UNIT_COUNT_AVG),
 		COLUMN_DATA("launches_change", UNIT_COUNT_AVG),
