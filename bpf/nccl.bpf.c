@@ -4,6 +4,7 @@
  * takes at least some ten microseconds.
  */
 #include "common.bpf.h"
+#include "cost.bpf.h"
 #include "nccl.bpf.h"
 #include "site.bpf.h"
 #include "thread.bpf.h"
@@ -197,8 +198,7 @@ static __always_inline void nccl_operation(struct pt_regs *ctx, struct gpt_threa
 }
 
 /* A function of nccl.h is entered. */
-SEC("uprobe")
-int nccl_call(struct pt_regs *ctx)
+COUNTED_PROGRAM("uprobe", nccl_call)
 {
 	__u64 pid_tid = bpf_get_current_pid_tgid(), cookie, sp;
 	__u32 pid = pid_tid >> 32, tid = pid_tid;
@@ -208,16 +208,16 @@ int nccl_call(struct pt_regs *ctx)
 	struct gpt_nccl_thread *nccl;
 
 	if (!process || !site_cookie(ctx, &cookie))
-		return 0;
+		return GPT_PART_IDLE;
 	thread = thread_get(process, tid, pid);
 	nccl = thread ? nccl_thread(thread, tid) : 0;
 	if (!nccl) {
 		keep_own_stack(ctx);
-		return 0;
+		return GPT_PART_NCCL;
 	}
 	sp = PT_REGS_SP(ctx) + GPT_COOKIE_SP(cookie);
 	if (nccl_lasts(thread, sp)) /* an NCCL function calls another one */
-		return 0;
+		return GPT_PART_NCCL;
 	thread->nccl_sp = 0;
 	switch (GPT_COOKIE_API(cookie)) {
 	case GPT_NCCL_GROUP_START:
@@ -246,12 +246,11 @@ int nccl_call(struct pt_regs *ctx)
 	default:
 		nccl_operation(ctx, thread, nccl, cookie, sp);
 	}
-	return 0;
+	return GPT_PART_NCCL;
 }
 
 /* A function of nccl.h is at its `ret`. */
-SEC("uprobe")
-int nccl_left(struct pt_regs *ctx)
+COUNTED_PROGRAM("uprobe", nccl_left)
 {
 	__u64 pid_tid = bpf_get_current_pid_tgid(), sp = PT_REGS_SP(ctx);
 	__u32 pid = pid_tid >> 32, tid = pid_tid;
@@ -264,18 +263,18 @@ int nccl_left(struct pt_regs *ctx)
 	nccl = bpf_map_lookup_elem(&nccl_threads, &tid);
 	if (!thread || !nccl || thread->pid != pid || nccl->program != thread->program) {
 		keep_own_stack(ctx);
-		return 0;
+		return GPT_PART_IDLE;
 	}
 	if (sp == thread->nccl_sp)
 		thread->nccl_sp = 0;
 	if (sp != nccl->init_sp)
-		return 0;
+		return GPT_PART_NCCL;
 	nccl->init_sp = 0;
 	made.id = nccl->init_id;
 	key = comm_key(thread, 0);
 	if (made.id && !bpf_probe_read_user(&key.comm, 8, (void *)nccl->init_to) && key.comm)
 		bpf_map_update_elem(&nccl_comms, &key, &made, BPF_ANY);
-	return 0;
+	return GPT_PART_NCCL;
 }
 
 char LICENSE[] SEC("license") = "GPL";

@@ -146,6 +146,7 @@ LOG_FIXED(log_wait, gpt_wait, GPT_WAIT)
 LOG_FIXED(log_await, gpt_await, GPT_AWAIT)
 LOG_FIXED(log_nccl, gpt_nccl, GPT_NCCL)
 LOG_FIXED(log_clock, gpt_clock, GPT_CLOCK)
+LOG_FIXED(log_cost, gpt_cost, GPT_COST)
 
 /* Inside a batch: log_batch() first. */
 LOG_FIXED(log_agent_api, gpt_agent_api, GPT_AGENT_API)

@@ -18,6 +18,7 @@
 
 #include "attach/activity.h"
 #include "attach/attach_state.h"
+#include "attach/costs.h"
 #include "attach/emit.h"
 #include "attach/halts.h"
 #include "attach/probes/probes.h"
@@ -158,6 +159,7 @@ int attach_open(const struct attach_options *options, attach_emit emit, void *co
 	error = programs_load(&attach->programs, &config, options->ring_bytes, why, why_size);
 	if (error)
 		goto fail;
+	costs_start(attach);
 	attach->files.apart = attach->programs.apart ? files_apart(options->scope) : FILES_SHARED;
 	error = options->off_cpu_min_ns ? awaits_start(emit, context, &attach->awaits) : 0;
 	if (!error)
@@ -187,6 +189,7 @@ void attach_close(struct attach *attach)
 	if (!attach)
 		return;
 	enterings_finish();
+	(void)calibrate_finish(&attach->calibration);
 	activity_close(&attach->activity);
 	links_detach(&attach->lifecycle);
 	stopper_end(attach->stopper);
