@@ -112,6 +112,7 @@ static void put_parts(struct report *report)
 	report_interpreter(report);
 	report_section(report, NULL);
 	report_failed(report);
+	report_cost(report);
 	report_complete(report);
 }
 
