@@ -339,6 +339,8 @@ COUNTED_PROGRAM("uprobe.later", call_agent)
 /* Measures the way into a program and out of it: what it takes less what its own clock sees (attach/cost.c). */
 COUNTED_PROGRAM("uprobe", calibrate)
 {
+	if (unlikely(!run->start_ns))
+		keep_own_stack(ctx);
 	return GPT_PART_CALIBRATION;
 }
 
