@@ -38,7 +38,8 @@ static void put_rows(struct report *report, const struct cost_account *account)
 		COLUMN_NAME("what", "what", TEXT_WHOLE),
 		COLUMN_END,
 	};
-	char *remark = xasprintf("%s in all that is known, of all threads", number_time(account->ns).text);
+	char *remark = xasprintf("%s in all that is known, of all threads%s", number_time(account->ns).text,
+				 report->model->slice ? ", in the whole recording" : "");
 	struct table table;
 
 	report_title(report, "cost", "What the trace cost the program", remark);
@@ -129,24 +130,39 @@ static char *thread_text(const struct cost_account *account)
 			 number_count(thread->count).text, number_time(ns / thread->count).text);
 }
 
+#define NAMED_MOST 2u /* parts that are not measured; the table names all */
+
+/* "the agent's own threads; CUPTI's own work for the agent; and 2 more (--table cost)"; "": there are none. */
+static char *missing_text(const struct cost_account *account)
+{
+	char *missing = xstrdup("");
+	size_t count = 0;
+
+	for (size_t i = 0; i < account->count; i++)
+		if (account->rows[i].state == GPT_COST_NOT_MEASURED && count++ < NAMED_MOST)
+			missing =
+				xjoin(missing, count == 1 ? " Not measured: " : "; ", xstrdup(account->rows[i].words));
+	if (count > NAMED_MOST)
+		missing = xjoin(missing, "; ", xasprintf("and %zu more (--table cost)", count - NAMED_MOST));
+	return missing;
+}
+
 void report_cost_line(struct report *report)
 {
 	struct cost_account account;
-	char *thread, *text, *missing = xstrdup("");
+	char *thread, *text, *missing;
 
 	cost_account_make(&account, report->model);
+	if (!account.is_known)
+		return;
 	thread = thread_text(&account);
-	for (size_t i = 0; i < account.count; i++)
-		if (account.rows[i].state == GPT_COST_NOT_MEASURED)
-			missing = xjoin(missing, "; ", xstrdup(account.rows[i].words));
-	if (account.is_known) {
-		text = xasprintf("Cost to the program: %s of all its threads%s; gputrace itself %s %% of a core.%s%s",
-				 number_time(account.ns).text, thread,
-				 number_percent((double)account.collector_ns, (double)account.span_ns).text,
-				 *missing ? " Not measured: " : "", missing);
-		report_text(report, 2, text);
-		free(text);
-	}
+	missing = missing_text(&account);
+	text = xasprintf("Cost to the program%s: %s of all its threads%s; gputrace itself %s %% of a core.%s%s%s",
+			 report->model->slice ? " in the whole recording" : "", number_time(account.ns).text, thread,
+			 number_percent((double)account.collector_ns, (double)account.span_ns).text,
+			 *missing ? " Not measured: " : "", missing, *missing ? "." : "");
+	report_text(report, 2, text);
+	free(text);
 	free(thread);
 	free(missing);
 }
