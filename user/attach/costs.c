@@ -33,7 +33,7 @@ static void emit_entries(struct attach *attach, enum gpt_cost_part part, enum gp
 {
 	struct gpt_cost cost = {.part = part, .count = count, .state = each_ns > 0 ? state : GPT_COST_NOT_MEASURED};
 
-	cost.ns = (uint64_t)((double)count * each_ns + 0.5);
+	cost.ns = (uint64_t)((double)count * each_ns);
 	if (count)
 		emit_cost(attach, cost);
 }
