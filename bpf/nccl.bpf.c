@@ -197,13 +197,23 @@ static __always_inline void nccl_operation(struct pt_regs *ctx, struct gpt_threa
 	add_to_group(&nccl->group, &call);
 }
 
+/*
+ * Another communicator may get that address. A function of its own, so that its variables are not on the stack: with
+ * those of nccl_call it has to last for the record of a new thread.
+ */
+static __noinline void forget_comm(const struct gpt_thread_state *thread, __u64 comm)
+{
+	struct gpt_nccl_comm_key key = comm_key(thread, comm);
+
+	bpf_map_delete_elem(&nccl_comms, &key);
+}
+
 /* A function of nccl.h is entered. */
 COUNTED_PROGRAM("uprobe", nccl_call)
 {
 	__u64 pid_tid = bpf_get_current_pid_tgid(), cookie, sp;
 	__u32 pid = pid_tid >> 32, tid = pid_tid;
 	struct gpt_process_state *process = traced_process(pid);
-	struct gpt_nccl_comm_key key;
 	struct gpt_thread_state *thread;
 	struct gpt_nccl_thread *nccl;
 
@@ -239,9 +249,8 @@ COUNTED_PROGRAM("uprobe", nccl_call)
 		nccl->init_id = hash_id(GPT_COOKIE_ARGS(cookie) == GPT_NCCL_ARGS_INIT ? sp + 8 : PT_REGS_PARM5(ctx));
 		break;
 	case GPT_NCCL_DESTROY:
-	case GPT_NCCL_ABORT: /* another communicator may get that address */
-		key = comm_key(thread, PT_REGS_PARM1(ctx));
-		bpf_map_delete_elem(&nccl_comms, &key);
+	case GPT_NCCL_ABORT:
+		forget_comm(thread, PT_REGS_PARM1(ctx));
 		break;
 	default:
 		nccl_operation(ctx, thread, nccl, cookie, sp);
