@@ -111,10 +111,10 @@ void cost_account_make(struct cost_account *account, const struct model *model)
 	struct model_cost costs[GPT_PART_COUNT];
 	bool with_bpf = false;
 
-	*account =
-		(struct cost_account){.thread = source->cost_thread,
-				      .collector_ns = source->receipt.cpu_ns,
-				      .span_ns = model->end_ns > model->start_ns ? model->end_ns - model->start_ns : 0};
+	*account = (struct cost_account){
+		.thread = source->cost_thread,
+		.collector_ns = source->receipt.cpu_ns,
+		.span_ns = model->slice || model->end_ns < model->start_ns ? 0 : model->end_ns - model->start_ns};
 	for (uint32_t part = 0; part < GPT_PART_COUNT; part++) {
 		costs[part] = source->costs[part];
 		with_bpf |= costs[part].state != 0;

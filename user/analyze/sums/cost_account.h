@@ -25,7 +25,7 @@ struct cost_account {
 	/* The thread that paid most to BPF programs; entries_ns: for the way into them, at their average. */
 	struct model_cost_thread thread;
 	uint64_t thread_entries_ns;
-	uint64_t collector_ns, span_ns; /* gputrace's own CPU time, and how long it recorded */
+	uint64_t collector_ns, span_ns; /* gputrace's own CPU time, and how long it recorded; 0: this is a slice */
 };
 
 void cost_account_make(struct cost_account *account, const struct model *model);

@@ -117,7 +117,7 @@ void report_cost(struct report *report)
 	report_section(report, NULL);
 }
 
-/* "12,345 runs of 1.8 us for thread 7" */
+/* "Thread 7 paid most to BPF programs: 0.3 % of its time (12,345 runs of 1.8 us)."; "": none did. */
 static char *thread_text(const struct cost_account *account)
 {
 	const struct model_cost_thread *thread = &account->thread;
@@ -125,14 +125,23 @@ static char *thread_text(const struct cost_account *account)
 
 	if (!thread->count || !thread->span_ns)
 		return xstrdup("");
-	return xasprintf("; probes took %s %% of the time of thread %" PRIu32 ", which met most (%s, %s each)",
-			 number_percent((double)ns, (double)thread->span_ns).text, thread->tid,
+	return xasprintf(" Thread %" PRIu32 " paid most to BPF programs: %s %% of its time (%s runs of %s).",
+			 thread->tid, number_percent((double)ns, (double)thread->span_ns).text,
 			 number_count(thread->count).text, number_time(ns / thread->count).text);
+}
+
+/* What gputrace used beside the program; "": of a slice, as it is known of the whole recording only. */
+static char *collector_text(const struct cost_account *account)
+{
+	if (!account->span_ns)
+		return xstrdup("");
+	return xasprintf(" gputrace itself used %s %% of a core.",
+			 number_percent((double)account->collector_ns, (double)account->span_ns).text);
 }
 
 #define NAMED_MOST 2u /* parts that are not measured; the table names all */
 
-/* "the agent's own threads; CUPTI's own work for the agent; and 2 more (--table cost)"; "": there are none. */
+/* " Not measured: the agent's own threads; CUPTI's own work for the agent; and 2 more (--table cost)."; "": none. */
 static char *missing_text(const struct cost_account *account)
 {
 	char *missing = xstrdup("");
@@ -140,29 +149,29 @@ static char *missing_text(const struct cost_account *account)
 
 	for (size_t i = 0; i < account->count; i++)
 		if (account->rows[i].state == GPT_COST_NOT_MEASURED && count++ < NAMED_MOST)
-			missing =
-				xjoin(missing, count == 1 ? " Not measured: " : "; ", xstrdup(account->rows[i].words));
+			missing = xjoin(missing, "; ", xstrdup(account->rows[i].words));
 	if (count > NAMED_MOST)
 		missing = xjoin(missing, "; ", xasprintf("and %zu more (--table cost)", count - NAMED_MOST));
-	return missing;
+	return count ? xjoin(xstrdup(" Not measured:"), " ", xjoin(missing, "", xstrdup("."))) : missing;
 }
 
 void report_cost_line(struct report *report)
 {
 	struct cost_account account;
-	char *thread, *text, *missing;
+	char *thread, *collector, *missing, *text;
 
 	cost_account_make(&account, report->model);
 	if (!account.is_known)
 		return;
 	thread = thread_text(&account);
+	collector = collector_text(&account);
 	missing = missing_text(&account);
-	text = xasprintf("Cost to the program%s: %s of all its threads%s; gputrace itself %s %% of a core.%s%s%s",
+	text = xasprintf("Cost to the program%s: %s of its threads' time.%s%s%s",
 			 report->model->slice ? " in the whole recording" : "", number_time(account.ns).text, thread,
-			 number_percent((double)account.collector_ns, (double)account.span_ns).text,
-			 *missing ? " Not measured: " : "", missing, *missing ? "." : "");
+			 collector, missing);
 	report_text(report, 2, text);
 	free(text);
 	free(thread);
+	free(collector);
 	free(missing);
 }
