@@ -309,13 +309,13 @@ static void what_the_trace_cost_stands_in_its_last_line_and_by_part_in_a_table(v
 			 "stacks\n");
 	assert_has(text, "  42.0 us     60  700 ns        0 ns  calibrated    the way into");
 	assert_has(text, "        -      -       -           -  not measured  stops of threads to let the agent in\n");
-	assert_has(text, "\nCost to the program: 102.0 us of its threads' time. Thread 8 paid most to BPF programs: "
+	assert_has(text, "\nCost to the program: 102.0 us on all its threads. Thread 8 paid most to BPF programs: "
 			 "5.0 % of its "
 			 "time (30 runs of 1.7 us). gputrace itself used 0.0 % of a core. Not measured: ");
 	free(text);
 	model->slice = "1 us to 2 us"; /* what gputrace used is known of the whole only */
 	text = report_of(model, 300, false);
-	assert_has(text, "\nCost to the program in the whole recording: 102.0 us of its threads' time. Thread 8 ");
+	assert_has(text, "\nCost to the program in the whole recording: 102.0 us on all its threads. Thread 8 ");
 	assert_has(text, "(30 runs of 1.7 us). Not measured: ");
 	free(text);
 }

@@ -166,7 +166,7 @@ void report_cost_line(struct report *report)
 	thread = thread_text(&account);
 	collector = collector_text(&account);
 	missing = missing_text(&account);
-	text = xasprintf("Cost to the program%s: %s of its threads' time.%s%s%s",
+	text = xasprintf("Cost to the program%s: %s on all its threads.%s%s%s",
 			 report->model->slice ? " in the whole recording" : "", number_time(account.ns).text, thread,
 			 collector, missing);
 	report_text(report, 2, text);
