@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The parameters of a torch.distributed collective, as a text of several fields.  The text is hostile. */
-#ifndef GPUTRACE_MODEL_COLLECTIVES_H
-#define GPUTRACE_MODEL_COLLECTIVES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -31,6 +30,12 @@ int64_t collective_dtype_number(const char *name, size_t size);
 /* The size of one element; 0: not known. */
 unsigned collective_element_bytes(const struct collective *collective);
 
+/* The larger of a rank's input and output; -1: not known. */
+int64_t collective_bytes(const struct collective *collective);
+
+/* The same number on every rank for a group or communicator, of which no two that differ in name or ranks share one. */
+uint64_t collective_group_key(const struct collective *collective);
+
 /* torch.profiler's "Comms Id": the same number on every rank of the group, computed from values that all ranks know. */
 uint64_t collective_id(const struct collective *collective, int64_t sequence);
 
@@ -56,5 +61,3 @@ const struct model_collective *model_nccl_call_of(const struct model *model, con
 
 /* The collective that a call launches, from its op, else from its NCCL call; NULL: neither. */
 const struct model_collective *model_collective_of_call(const struct model *model, const struct model_call *call);
-
-#endif

@@ -64,7 +64,7 @@ static void keep_verdict(const struct report *report)
 		verdict_make(options->verdict, report->all, report->width);
 }
 
-static void put_parts(struct report *report)
+static void put_parts(struct report *report, void *none __attribute__((unused)))
 {
 	keep_verdict(report);
 	report_processes(report);
@@ -119,8 +119,9 @@ static void put_parts(struct report *report)
 static void put_left(struct report *report, const struct sections_left *left)
 {
 	bool both = *left->no_room && *left->small;
-	char *text = xasprintf("Left out: %s%s%s%s. `gputrace report FILE --table NAME` shows one, --all all of them.",
-			       left->no_room, both ? "; " : "", *left->small ? "under 1 %: " : "", left->small);
+	char *text =
+		xasprintf("Left out: %s%s%s%s. `gputrace %s --table NAME` shows one, --all all of them.", left->no_room,
+			  both ? "; " : "", *left->small ? "under 1 %: " : "", left->small, report->table_of);
 
 	fputc('\n', report->out);
 	report_text(report, 2, text);
@@ -144,14 +145,14 @@ static int put_sections(struct report *report, struct sections *sections)
 }
 
 /* A page of which something may be left out. */
-static int put_page(struct report *report)
+static int put_page(struct report *report, void (*put)(struct report *report, void *context), void *context)
 {
 	struct sections sections = {.page = report->out};
 	int error;
 
 	report->sections = &sections;
 	report->out = sections_begin(&sections, NULL);
-	put_parts(report);
+	put(report, context);
 	fclose(report->out);
 	report->out = sections.page;
 	report->sections = NULL; /* what is put now is not held */
@@ -248,20 +249,27 @@ int report_end(struct report *report)
 	return 0;
 }
 
+int report_write_page(struct report *report, void (*put)(struct report *report, void *context), void *context)
+{
+	int error = 0, end_error;
+
+	report_begin(report);
+	report->names_tables = true;
+	if (report->writer || (!report->options->lines && !report->options->table))
+		put(report, context);
+	else
+		error = put_page(report, put, context);
+	end_error = report_end(report);
+	return error ? error : end_error;
+}
+
 int report_write_of(FILE *out, struct analyses *all, const struct report_options *options)
 {
 	struct report report;
-	int error = 0, end_error;
 
 	report_page(&report, out, all, options);
-	report_begin(&report);
-	report.names_tables = true;
-	if (report.writer || (!options->lines && !options->table))
-		put_parts(&report);
-	else
-		error = put_page(&report);
-	end_error = report_end(&report);
-	return error ? error : end_error;
+	report.table_of = "report FILE";
+	return report_write_page(&report, put_parts, NULL);
 }
 
 int report_write(FILE *out, struct trace *trace, const struct report_options *options)

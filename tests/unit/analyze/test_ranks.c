@@ -17,6 +17,7 @@ static const char *const names[RANKS_MAX] = {"a.gpt", "b.gpt", "c.gpt"};
 static void add_rank(struct ranks *ranks, const struct rank *rank, const struct trace_division *division)
 {
 	struct log_builder log = {0};
+	struct steps steps;
 	struct analyses all;
 	struct trace *trace;
 	const char *why;
@@ -26,10 +27,18 @@ static void add_rank(struct ranks *ranks, const struct rank *rank, const struct 
 	fd = log_fd(&log);
 	log_free(&log);
 	assert_int_equal(gpt_trace_open(fd, division, NULL, &trace, &why), 0);
-	assert_int_equal(analyze(&all, trace, ANALYSES(ANALYZE_ARRIVALS, ANALYZE_BREAKDOWN), NULL), 0);
+	assert_int_equal(steps_find(&steps, trace, &(struct step_request){0}), 0);
+	trace->steps = &steps;
+	assert_int_equal(analyze(&all, trace,
+				 ANALYSES(ANALYZE_ARRIVALS, ANALYZE_BREAKDOWN, ANALYZE_IDLE, ANALYZE_UNTIMED,
+					  ANALYZE_WHY, ANALYZE_PER_STEP),
+				 NULL),
+			 0);
 	ranks_add_log(ranks, names[ranks->logs.count], all.model, &all.arrivals);
 	ranks_add_breakdown(ranks, &all.breakdown, window_timed_ns(&all.window));
+	ranks_add_work(ranks, &all, &steps);
 	analyses_free(&all);
+	steps_free(&steps);
 	gpt_trace_close(trace);
 	close(fd);
 }
@@ -113,18 +122,30 @@ static void what_the_gpus_of_a_rank_did_outlives_its_log(void **state)
 	ranks_free(&ranks);
 }
 
-/* The page; the caller frees it. */
-static char *page_of(const struct ranks *ranks)
+/* The page, or that table of it; the caller frees it. */
+static char *page_with(const struct ranks *ranks, const char *table)
 {
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
 
-	assert_int_equal(
-		report_write_ranks(out, ranks, &(struct collective_split){0}, &(struct report_options){.width = 200}),
-		0);
+	struct collective_split split = {0};
+	struct rank_steps steps;
+	struct rank_lines lines;
+	const struct report_job job = {.ranks = ranks, .split = &split, .steps = &steps, .lines = &lines};
+
+	rank_steps_make(&steps, ranks);
+	rank_lines_make(&lines, ranks);
+	assert_int_equal(report_write_ranks(out, &job, &(struct report_options){.width = 200, .table = table}), 0);
+	rank_steps_free(&steps);
+	rank_lines_free(&lines);
 	fclose(out);
 	return text;
+}
+
+static char *page_of(const struct ranks *ranks)
+{
+	return page_with(ranks, NULL);
 }
 
 static void assert_page(const struct ranks *ranks, const char *expected)
@@ -429,6 +450,132 @@ static void by_wall_clock_they_stay_where_that_puts_them(void **state)
 	ranks_free(&ranks);
 }
 
+/* ---- steps and lines --------------------------------------------------------------------------------------------- */
+
+/* The second rank's log begins 30 steps later, on another clock, and counts its steps from 0. */
+static void steps_are_the_same_by_the_collectives_in_them(void **state)
+{
+	const struct rank first = RANK(0, "boot-a", .has_steps = true, .slow_every = 10, .slow_ms = 12),
+			  second = RANK(1, "boot-b", .has_steps = true, .first = 30, .collectives = 60,
+					.offset_ns = 30 * 100 * (int64_t)MS, .late_every = 4, .late_ms = 20);
+	struct ranks ranks = {0};
+	struct rank_steps steps;
+
+	add_rank(&ranks, &first, NULL);
+	add_rank(&ranks, &second, NULL);
+	align_ranks(&ranks);
+	rank_steps_make(&steps, &ranks);
+	assert_int_equal(steps.rows[0].seen, 99); /* the first one began before it was seen */
+	assert_int_equal(steps.rows[1].seen, 59);
+	assert_int_equal(steps.rows[1].compared, 59);
+	assert_int_equal(steps.list.count, 59);
+	for (size_t i = 0; i < steps.list.count; i++) {
+		const struct step_spread *step = &steps.list.items[i];
+		int64_t in_second = (int64_t)i + 1, in_first = in_second + 30;
+		/* a step that ends later makes the next one shorter */
+		int64_t wall_ms = 100 + (in_first % 10 == 0 ? 12 : in_first % 10 == 1 ? -12 : 0);
+
+		assert_int_equal(step->number, in_first);
+		assert_int_equal(step->ranks, 2);
+		if (wall_ms == 100) {
+			assert_in_range(step->slowest_ns - step->fastest_ns, 0, 100);
+		} else {
+			assert_in_range(step->slowest_ns - step->fastest_ns, 12 * MS - 100, 12 * MS + 100);
+			assert_int_equal(step->slowest, wall_ms > 100 ? 0 : 1);
+		}
+		assert_int_equal(step->late, in_second % 4 == 0 ? 1 : SIZE_MAX);
+		assert_in_range(step->late_ns, in_second % 4 ? 0 : 20 * MS - 1000, in_second % 4 ? 0 : 20 * MS + 1000);
+	}
+	assert_int_equal(steps.rows[1].late, 14);
+	assert_int_equal(steps.rows[0].late, 0);
+	rank_steps_free(&steps);
+	assert_page(&ranks, "\nSteps: 59, 100.0 ms in the median; from the fastest rank to the slowest ");
+	assert_page(&ranks, " at most (step 31); latest was rank 1 in 14\n"
+			    "  the ranks have other numbers of steps: rank 1 has 59, rank 0 has 99\n");
+	ranks_free(&ranks);
+}
+
+static void steps_without_a_collective_that_others_have_are_not_compared(void **state)
+{
+	const struct rank first = RANK(0, "boot-a", .has_steps = true),
+			  second = RANK(1, "boot-a", .has_steps = true, .first = 1000);
+	struct ranks ranks = {0};
+	struct rank_steps steps;
+
+	add_rank(&ranks, &first, NULL);
+	add_rank(&ranks, &second, NULL);
+	align_ranks(&ranks);
+	rank_steps_make(&steps, &ranks);
+	assert_int_equal(steps.list.count, 0);
+	assert_int_equal(steps.rows[1].seen, 99);
+	assert_false(steps.rows[1].is_compared);
+	rank_steps_free(&steps);
+	assert_page(&ranks, "  steps of 1 ranks are not compared: they launched no collective that others have\n");
+	ranks_free(&ranks);
+}
+
+/* Rank 2 computes three times as long as the others before it comes, and comes late. */
+static void what_a_late_rank_does_unlike_the_others_is_by_line(void **state)
+{
+	const struct rank first = RANK(0, "boot-a", .world = 3, .has_steps = true, .compute_us = 7000),
+			  second = RANK(1, "boot-a", .world = 3, .has_steps = true, .compute_us = 7500),
+			  third = RANK(2, "boot-a", .world = 3, .has_steps = true, .compute_us = 21000, .late_every = 1,
+				       .late_ms = 14);
+	struct ranks ranks = {0};
+	struct rank_lines lines;
+	const struct line_spread *line;
+	const struct difference_row *row;
+
+	add_rank(&ranks, &first, NULL);
+	add_rank(&ranks, &second, NULL);
+	add_rank(&ranks, &third, NULL);
+	align_ranks(&ranks);
+	rank_lines_make(&lines, &ranks);
+	assert_int_equal(lines.ranks, 3);
+	assert_true(lines.has_steps);
+	line = &lines.lines.items[0];
+	assert_string_equal(line->place, "train.py:11");
+	assert_in_range((uint64_t)line->least_ns, 7000000 - 100, 7000000 + 100);
+	assert_in_range((uint64_t)line->most.before, 7500000 - 100, 7500000 + 100);
+	assert_in_range((uint64_t)line->most.after, 21000000 - 100, 21000000 + 100);
+	assert_int_equal(line->least_rank, 0);
+	assert_int_equal(line->most_rank, 2);
+	assert_int_equal(lines.lines.count, 1); /* the collective is no computation */
+	assert_int_equal(lines.late, 2);
+	row = &lines.differences.computation.list.items[0];
+	assert_in_range((uint64_t)row->cost.before, 7000000 - 100, 7000000 + 100); /* the lower median of the others */
+	assert_in_range((uint64_t)row->cost.after, 21000000 - 100, 21000000 + 100);
+	assert_true(difference_is_seen(&row->cost));
+	rank_lines_free(&lines);
+	assert_page(&ranks, "\nWhat rank 2 does unlike the other ranks   per step, beside the median of the others\n");
+	assert_page(&ranks, "\nComputation by line, on the ranks with least and most   per step; ");
+	ranks_free(&ranks);
+}
+
+static void ranks_that_compute_alike_have_no_table_of_lines_on_a_page(void **state)
+{
+	const struct rank first = RANK(0, "boot-a", .has_steps = true, .compute_us = 7000),
+			  second = RANK(1, "boot-a", .has_steps = true, .compute_us = 7010);
+	struct ranks ranks = {0};
+	char *text;
+
+	add_rank(&ranks, &first, NULL);
+	add_rank(&ranks, &second, NULL);
+	align_ranks(&ranks);
+	text = page_of(&ranks);
+	assert_null(strstr(text, "Computation by line"));
+	assert_null(strstr(text, "unlike the other ranks"));
+	assert_null(strstr(text, "Steps on all ranks"));
+	free(text);
+	text = page_with(&ranks, "merge_lines");
+	assert_non_null(strstr(text, "train.py:11"));
+	free(text);
+	text = page_with(&ranks, "merge_steps");
+	assert_non_null(strstr(text, "Steps on all ranks"));
+	free(text);
+	ranks_free(&ranks);
+}
+
 /* ---- when they began -------------------------------------------------------------------------------------------- */
 
 /* The second log began and ended 5 ms later, on the first one's clock. */
@@ -621,6 +768,10 @@ int main(void)
 		cmocka_unit_test(logs_read_in_parts_say_the_same),
 		cmocka_unit_test(logs_that_do_not_belong_together_are_refused),
 		cmocka_unit_test(by_wall_clock_they_stay_where_that_puts_them),
+		cmocka_unit_test(steps_are_the_same_by_the_collectives_in_them),
+		cmocka_unit_test(steps_without_a_collective_that_others_have_are_not_compared),
+		cmocka_unit_test(what_a_late_rank_does_unlike_the_others_is_by_line),
+		cmocka_unit_test(ranks_that_compute_alike_have_no_table_of_lines_on_a_page),
 		cmocka_unit_test(how_far_apart_they_began_is_known_by_their_clocks),
 		cmocka_unit_test(two_recordings_of_the_same_moment_are_two),
 		cmocka_unit_test(ranks_that_only_use_the_cpu_are_known_by_their_environment),

@@ -296,7 +296,8 @@ static uint64_t step_of(const struct taken *taken, uint64_t op)
 static void begin_arrival(struct arrival_collector *taker, struct taken *taken, const struct model *part,
 			  const struct gpu_event *event, const struct model_collective *reported, uint64_t op)
 {
-	struct collective_arrival arrival = {.arrived_ns = event->op->start_ns,
+	struct collective_arrival arrival = {.launched_ns = event->launch->start_ns,
+					     .arrived_ns = event->op->start_ns,
 					     .ended_ns = event->op->end_ns,
 					     .name = reported->params,
 					     .pause_from = NONE,

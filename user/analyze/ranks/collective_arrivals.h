@@ -9,8 +9,7 @@
  * What is kept outlives the trace.  Memory follows the number of collectives, of which a process keeps at most
  * ARRIVALS_MAX.
  */
-#ifndef GPUTRACE_ANALYZE_COLLECTIVE_ARRIVALS_H
-#define GPUTRACE_ANALYZE_COLLECTIVE_ARRIVALS_H
+#pragma once
 
 #include "analyze/events/events.h"
 #include "analyze/events/lines.h"
@@ -22,9 +21,10 @@
 struct collective_arrival {
 	uint64_t key;		       /* the same on every rank */
 	uint64_t arrived_ns, ended_ns; /* on the trace's own clock */
-	uint64_t paused_ns; /* longest time without a CUDA call of the process, since its previous collective */
-	uint32_t name;	    /* arrivals.texts: "allreduce, group 0" */
-	uint32_t line;	    /* arrivals.texts: the line that launched it */
+	uint64_t launched_ns; /* start of the call that launched it, in the process's step that it belongs to */
+	uint64_t paused_ns;   /* longest time without a CUDA call of the process, since its previous collective */
+	uint32_t name;	      /* arrivals.texts: "allreduce, group 0" */
+	uint32_t line;	      /* arrivals.texts: the line that launched it */
 	uint32_t pause_from, pause_to; /* arrivals.texts: lines of the calls before and after that time, NONE */
 };
 
@@ -88,5 +88,3 @@ void arrival_collector_finish(struct arrival_collector *taker, const struct mode
 	X(ARRIVALS, finish,                                                                                            \
 	  arrival_collector_finish(all->arrival_collector, all->model, event->lines, &all->arrivals))                  \
 	X(ARRIVALS, free, (arrival_collector_free(all->arrival_collector), collective_arrivals_free(&all->arrivals)))
-
-#endif

@@ -8,8 +8,7 @@
  * before another one begins has not waited for it.  Kernels known by name only are matched in their order: those that
  * run at the same time on all ranks and end together.
  */
-#ifndef GPUTRACE_ANALYZE_COLLECTIVE_SPLIT_H
-#define GPUTRACE_ANALYZE_COLLECTIVE_SPLIT_H
+#pragma once
 
 #include "analyze/ranks/collective_kernels.h"
 #include "analyze/ranks/ranks.h"
@@ -70,10 +69,24 @@ struct last_row {
 	uint64_t queued_ns;	     /* of that time: it was launched, but had not begun */
 };
 
+/* A communicator, or process group, of all logs. */
+struct split_communicator {
+	size_t log;			  /* the first with it */
+	uint32_t of;			  /* communicators of that log; NONE: kernels of which it is not known */
+	uint64_t most;			  /* kernels of the rank that has most: how many collectives there were */
+	uint64_t bytes, of_unknown_bytes; /* bytes of all ranks; kernels of which they are not known */
+	uint64_t rated_bytes, rated_ns;	  /* of kernels whose bytes and transfer are known */
+	struct split_sum sum;
+	struct {
+		ARRAY(uint32_t) list; /* split.ranks */
+	} ranks;
+};
+
 struct collective_split {
-	ARRAY(struct split_rank) ranks; /* by rank, those without a number last */
-	ARRAY(struct split_row) rows;	/* by collective and line, most time first; then by rank */
-	ARRAY(struct last_row) lasts;	/* most time first */
+	ARRAY(struct split_rank) ranks;			/* by rank, those without a number last */
+	ARRAY(struct split_row) rows;			/* by collective and line, most time first; then by rank */
+	ARRAY(struct last_row) lasts;			/* most time first */
+	ARRAY(struct split_communicator) communicators; /* most time first; unknown ones last */
 	const struct collective_kernels *logs;
 	uint64_t kernels, left_out;
 };
@@ -102,5 +115,3 @@ static inline bool kernel_dispatch(const struct collective_kernel *kernel, uint6
 const struct collective_kernel *collective_split_find(const struct collective_split *split, size_t log,
 						      uint32_t process, uint64_t start_ns, uint32_t corr,
 						      const struct kernel_split **found);
-
-#endif

@@ -81,7 +81,12 @@ void ranks_free(struct ranks *ranks)
 		free(ranks->logs.items[i].boot);
 		collective_arrivals_free(&ranks->logs.items[i].arrivals);
 		array_free(&ranks->logs.items[i].breakdown);
+		for (size_t k = 0; k < ranks->logs.items[i].work.count; k++)
+			rank_work_free(&ranks->logs.items[i].work.items[k]);
+		array_free(&ranks->logs.items[i].work);
 	}
+	for (size_t i = 0; i < ranks->rows.count; i++)
+		array_free(&ranks->rows.items[i].lates.list);
 	array_free(&ranks->logs);
 	array_free(&ranks->clocks);
 	array_free(&ranks->rows);

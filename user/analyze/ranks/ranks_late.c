@@ -86,6 +86,7 @@ static void add_late(struct ranks *ranks, struct tally *rows, const struct arriv
 	row->ns += ns;
 	rank->late++;
 	rank->late_ns += ns;
+	array_push(&rank->lates.list, ((struct lateness){arrival->launched_ns, ns}));
 	if (ns > rank->most_ns)
 		rank->most_ns = ns;
 	if (ns <= row->most_ns)
@@ -130,6 +131,16 @@ static int by_time(const void *left, const void *right)
 	if (a->line != b->line)
 		return a->line < b->line ? -1 : 1;
 	return (a->name > b->name) - (a->name < b->name);
+}
+
+const struct rank_row *ranks_latest(const struct ranks *ranks)
+{
+	const struct rank_row *latest = NULL;
+
+	for (size_t i = 0; i < ranks->rows.count; i++)
+		if (ranks->rows.items[i].late && (!latest || ranks->rows.items[i].late_ns > latest->late_ns))
+			latest = &ranks->rows.items[i];
+	return latest;
 }
 
 void ranks_compare(struct ranks *ranks)

@@ -5,8 +5,7 @@
  * interval (Welch's), of 95 % for a step and of 99 % for rows.  Where a trace has no steps, or too few, it is not
  * known.
  */
-#ifndef GPUTRACE_ANALYZE_DIFFERENCES_H
-#define GPUTRACE_ANALYZE_DIFFERENCES_H
+#pragma once
 
 #include <math.h>
 
@@ -21,6 +20,9 @@ static inline double difference_change(const struct difference *difference)
 {
 	return fabs(difference->after - difference->before);
 }
+
+/* Of rows: with an interval of 99 %. */
+struct difference difference_of(const struct estimate *before, const struct estimate *after);
 
 struct difference_row {
 	const struct per_step_row *before, *after; /* NULL: not in that trace */
@@ -40,7 +42,7 @@ struct differences {
 	bool of_other_tools; /* gputrace recorded neither */
 	struct difference wall_ns, gpu_ns, launches, other_calls, idle_ns, wait_ns, growth, peak;
 	struct difference median_wall_ns, median_gpu_ns; /* of the median step */
-	struct difference_rows lines, kernels, ops, stacks, losses, waits, memory, peaks;
+	struct difference_rows lines, computation, kernels, ops, stacks, losses, waits, memory, peaks;
 };
 
 /* A change of less than this share of the larger value is none. */
@@ -59,5 +61,3 @@ bool difference_is_seen(const struct difference *difference);
 
 /* The change in percent of before; INFINITY: before is 0. */
 double difference_percent(const struct difference *difference);
-
-#endif

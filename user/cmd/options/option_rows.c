@@ -180,11 +180,11 @@ const struct option_row option_rows[] = {
 	 REPORT | WHY | DIFF | MERGE, parse_report_format},
 	{"format", 0, "a format", "FORMAT", "text or json", DUMP, parse_dump_format},
 	{"table", 0, "the name of a table", "NAME", "only this table of the report: kernels, gpu_lines, idle ...",
-	 RECORD | REPORT, parse_table},
-	{"table", 0, "the name of a table", "NAME", "only this table of a report in csv, json or md",
-	 WHY | DIFF | MERGE, parse_table},
-	{"all", 0, NULL, NULL, "also on a terminal the whole report, not only what fits into 50 lines", RECORD | REPORT,
-	 parse_whole_report},
+	 RECORD | REPORT | MERGE, parse_table},
+	{"table", 0, "the name of a table", "NAME", "only this table of a report in csv, json or md", WHY | DIFF,
+	 parse_table},
+	{"all", 0, NULL, NULL, "also on a terminal the whole report, not only what fits into 50 lines",
+	 RECORD | REPORT | MERGE, parse_whole_report},
 	{"metric", 0, "gpu, launches, cpu or idle", "gpu|launches|cpu|idle",
 	 "what a folded line or a box of a .svg counts (default: GPU ns where there are any);\n"
 	 "cpu: CPU time (--cpu), also of .prof; idle: GPUs that had nothing to do, by the line\n"

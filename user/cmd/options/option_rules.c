@@ -14,7 +14,8 @@
 /* Whether a page of text has its tables by name. */
 static bool prints_tables(const struct options *options)
 {
-	return (options->subcommand == SUBCOMMAND_RECORD || options->subcommand == SUBCOMMAND_REPORT) &&
+	return (options->subcommand == SUBCOMMAND_RECORD || options->subcommand == SUBCOMMAND_REPORT ||
+		options->subcommand == SUBCOMMAND_MERGE) &&
 	       !options_use_stdout(options) && !options->lists && !options->wants_tree && !options->wants_lines &&
 	       !(options->subcommand == SUBCOMMAND_REPORT && options->ops);
 }

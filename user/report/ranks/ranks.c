@@ -2,11 +2,14 @@
 #include "report/ranks/ranks.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/page/page.h"
+#include "report/ranks/job.h"
+#include "report/ranks/rank_cells.h"
 #include "report/ranks/rank_verdict.h"
 #include "report/ranks/split.h"
 
@@ -15,19 +18,6 @@
 #define ERROR_LARGE_NS 1000000u /* with a larger error, clocks cannot show lateness of milliseconds */
 
 /* ---- cells ------------------------------------------------------------------------------------------------------- */
-
-static void add_rank(struct table *table, int64_t rank)
-{
-	if (rank < 0)
-		table_add_unknown(table, "?");
-	else
-		table_add_id(table, (uint64_t)rank);
-}
-
-static void add_ms(struct table *table, uint64_t ns)
-{
-	table_add_integer(table, number_tenths((double)ns / 1e6), ns);
-}
 
 static struct number drift_of(const struct rank_clock *clock)
 {
@@ -165,12 +155,12 @@ static void add_row(struct table *table, const struct ranks *ranks, const struct
 {
 	const struct rank_log *log = &ranks->logs.items[row->log];
 
-	add_rank(table, row->of->rank);
+	table_add_rank(table, row->of->rank);
 	table_add_count(table, row->compared);
 	table_add_count(table, row->late);
-	add_ms(table, row->late_ns);
-	add_ms(table, row->most_ns);
-	add_ms(table, row->waited_ns);
+	table_add_ms(table, row->late_ns);
+	table_add_ms(table, row->most_ns);
+	table_add_ms(table, row->waited_ns);
 	table_add(table, log->host);
 	table_add(table, row->of->process_name);
 	table_add_id(table, row->of->pid);
@@ -305,7 +295,7 @@ static void add_breakdown(struct table *table, const struct ranks *ranks, const 
 	uint64_t span_ns = log->timed_ns * gpus, idle_ns = breakdown_idle_ns(&sums, span_ns);
 	double span = (double)span_ns;
 
-	add_rank(table, row->of->rank);
+	table_add_rank(table, row->of->rank);
 	table_add_percent(table, (double)sums.computation_ns, span);
 	table_add_percent(table, (double)sums.exposed_communication_ns, span);
 	table_add_percent(table, (double)sums.exposed_copies_ns, span);
@@ -314,8 +304,8 @@ static void add_breakdown(struct table *table, const struct ranks *ranks, const 
 		table_add_percent(table, (double)breakdown_overlap_ns(&sums), (double)sums.communication_ns);
 	else
 		table_add_unknown(table, "-");
-	add_ms(table, sums.computation_ns);
-	add_ms(table, sums.exposed_communication_ns);
+	table_add_ms(table, sums.computation_ns);
+	table_add_ms(table, sums.exposed_communication_ns);
 	table_add(table, log->host);
 	table_add_integer(table, (struct number){""}, sums.exposed_copies_ns);
 	table_add_integer(table, (struct number){""}, idle_ns);
@@ -363,13 +353,13 @@ static void add_late(struct table *table, const struct ranks *ranks, const struc
 {
 	const struct rank_row *rank = &ranks->rows.items[row->rank];
 
-	add_rank(table, rank->of->rank);
+	table_add_rank(table, rank->of->rank);
 	table_add_count(table, row->count);
-	add_ms(table, row->ns);
+	table_add_ms(table, row->ns);
 	table_add(table, rank_text(ranks, rank->log, row->name));
 	table_add(table, rank_text(ranks, rank->log, row->line));
 	if (row->paused_ns && row->pause_from != NONE) {
-		add_ms(table, row->paused_ns);
+		table_add_ms(table, row->paused_ns);
 		table_add(table, rank_text(ranks, rank->log, row->pause_from));
 		table_add(table, rank_text(ranks, rank->log, row->pause_to));
 	} else {
@@ -377,7 +367,7 @@ static void add_late(struct table *table, const struct ranks *ranks, const struc
 		table_add_unknown(table, "");
 		table_add_unknown(table, "");
 	}
-	add_ms(table, row->most_ns);
+	table_add_ms(table, row->most_ns);
 }
 
 static void put_late(struct report *report, const struct ranks *ranks)
@@ -414,22 +404,33 @@ static void put_late(struct report *report, const struct ranks *ranks)
 		report_line(report, "  ... and %s more places", number_count(ranks->late.count - shown).text);
 }
 
-int report_write_ranks(FILE *out, const struct ranks *ranks, const struct collective_split *split,
-		       const struct report_options *options)
+static void put_job(struct report *report, void *context)
 {
+	const struct report_job *job = context;
+
+	report_rank_verdict(report, job);
+	put_clocks(report, job->ranks);
+	put_ranks(report, job->ranks);
+	put_breakdown(report, job->ranks);
+	put_late(report, job->ranks);
+	report_job_lines(report, job);
+	report_job_steps(report, job);
+	report_collective_split(report, job->ranks, job->split, job->is_whole);
+}
+
+int report_write_ranks(FILE *out, const struct report_job *job, const struct report_options *options)
+{
+	struct report_job shown = *job;
 	struct report report = {.out = out,
 				.options = options,
 				.width = options->width ? options->width : WIDTH_DEFAULT,
 				.truncates = options->truncates,
-				.rows = options->rows ? options->rows : ROWS_DEFAULT,
-				.color = options->color};
+				.rows = options->table	? UINT_MAX
+					: options->rows ? options->rows
+							: ROWS_DEFAULT,
+				.color = options->color,
+				.table_of = "merge FILES"};
 
-	report_begin(&report);
-	report_rank_verdict(&report, ranks);
-	put_clocks(&report, ranks);
-	put_ranks(&report, ranks);
-	put_breakdown(&report, ranks);
-	put_late(&report, ranks);
-	report_collective_split(&report, ranks, split);
-	return report_end(&report);
+	shown.is_whole |= options->table != NULL;
+	return report_write_page(&report, put_job, &shown);
 }
