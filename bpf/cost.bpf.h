@@ -3,8 +3,7 @@
  * What the programs take of the threads that run them, by the kernel's clock. The way into a program and out of it is
  * not in that: attach/cost.c measures it with a program that does nothing.
  */
-#ifndef GPUTRACE_COST_BPF_H
-#define GPUTRACE_COST_BPF_H
+#pragma once
 
 #include "common.bpf.h"
 
@@ -68,5 +67,3 @@ static __noinline void cost_add(__u32 part, struct gpt_thread_state *thread, __u
 		return 0;                                                                                              \
 	}                                                                                                              \
 	static __always_inline __u32 name##_body(struct pt_regs *ctx, struct run *run)
-
-#endif

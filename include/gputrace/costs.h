@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* What of gputrace a traced program pays for: the parts of its cost, which a trace counts (GPT_COST). */
-#ifndef GPUTRACE_COSTS_H
-#define GPUTRACE_COSTS_H
+#pragma once
 
 /* How a thread comes into a BPF program, which the program's own clock does not see. */
 enum gpt_cost_entry {
@@ -53,5 +52,3 @@ enum gpt_cost_state {
 	GPT_COST_NOT_MEASURED = 4, /* it took some time that is not known */
 	GPT_COST_SAMPLED = 5,	   /* some of them by the clock; the others as long on average */
 };
-
-#endif

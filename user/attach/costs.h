@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What the recording took of the traced programs: sums of the BPF programs, and what their clocks do not see. */
-#ifndef GPUTRACE_ATTACH_COSTS_H
-#define GPUTRACE_ATTACH_COSTS_H
+#pragma once
 
 struct attach;
 
@@ -10,5 +9,3 @@ void costs_start(struct attach *attach);
 
 /* Once all probes are gone: emits a GPT_COST for each part, and for the thread that paid most. */
 void costs_report(struct attach *attach);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What a recording took of the traced programs, by parts that add up to the sum of what is known. */
-#ifndef GPUTRACE_ANALYZE_COST_ACCOUNT_H
-#define GPUTRACE_ANALYZE_COST_ACCOUNT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ struct cost_account {
 };
 
 void cost_account_make(struct cost_account *account, const struct model *model);
-
-#endif

@@ -4,8 +4,7 @@
  * see. A process of its own runs into such a probe some thousand times, which takes a few milliseconds; gputrace goes
  * on meanwhile.
  */
-#ifndef GPUTRACE_ATTACH_LOAD_CALIBRATE_H
-#define GPUTRACE_ATTACH_LOAD_CALIBRATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ void calibrate_start(struct calibration *calibration, const struct programs *pro
 
 /* Waits for the result, if that was started. */
 struct entry_costs calibrate_finish(struct calibration *calibration);
-
-#endif
