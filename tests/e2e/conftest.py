@@ -19,6 +19,7 @@ for folder in (HERE.parent, HERE.parent / "simgpu", HERE / "consumers", HERE):
 
 import browser  # noqa: E402
 import machine  # noqa: E402
+import tracing  # noqa: E402
 
 # `sudo make check` is root's, as in CI: gputrace and tools/demo would work for the user who called sudo.
 for name in ("SUDO_UID", "SUDO_GID", "SUDO_USER", "SUDO_COMMAND"):
@@ -231,5 +232,13 @@ def cgroup(request):
     except OSError as error:
         pytest.skip(f"no cgroup can be made here: {error}")
     file, words = (folder / "cgroup.freeze", "01") if unified else (folder / "freezer.state", ("THAWED", "FROZEN"))
-    yield folder, lambda frozen: file.write_text(words[frozen])
+
+    def freeze(frozen):
+        """Ends when the kernel says so: a process that waits for a processor is frozen only once it has one."""
+        file.write_text(words[frozen])
+        state = folder / "cgroup.events" if unified else file
+        word = f"frozen {words[frozen]}" if unified else words[frozen]
+        tracing.until(lambda: word in state.read_text())
+
+    yield folder, freeze
     folder.rmdir()

@@ -32,6 +32,8 @@ struct rank {
 	double drift;
 	bool wall_as_first;	      /* its wall clock is ahead of rank 0's as far as its own clock is */
 	bool silent;		      /* no op identifies the kernel */
+	bool is_cut;		      /* its log has no end */
+	uint64_t exits_at;	      /* when its process ends; 0: after the log */
 	bool has_steps;		      /* a step ends 70 ms after each collective was due */
 	uint32_t slow_every, slow_ms; /* every N-th step ends later; 0: none */
 	uint32_t compute_us;	      /* what the launch before each collective runs; 0: nothing is known of it */
@@ -165,7 +167,10 @@ LOG_FN void log_rank(struct log_builder *log, const struct rank *rank)
 	rank_put_program(log, rank);
 	for (uint32_t i = 0; i < rank_collectives_of(rank); i++)
 		rank_put_collective(log, rank, i);
-	log_end(log, rank_shows(rank, 1100 * MS + rank_collectives_of(rank) * PERIOD));
+	if (rank->exits_at)
+		log_process_event(log, GPT_EXIT, RANK_PID, 0, rank_shows(rank, rank->exits_at), "python3");
+	if (!rank->is_cut)
+		log_end(log, rank_shows(rank, 1100 * MS + rank_collectives_of(rank) * PERIOD));
 }
 
 #define RANK(number_, boot_, ...)                                                                                      \

@@ -96,6 +96,11 @@ static void add_to_index(struct segment_file *file, const struct segment *segmen
 	file->index.count += size;
 }
 
+static uint32_t sequence_after(const void *header)
+{
+	return ((const struct gpt_log_segment *)header)->sequence + 1;
+}
+
 int segment_file_append(struct segment_file *file, const struct segment *segment)
 {
 	int err = segment_file_begin(file);
@@ -106,6 +111,7 @@ int segment_file_append(struct segment_file *file, const struct segment *segment
 		return err;
 	add_to_index(file, segment);
 	file->end += segment->size;
+	file->next = sequence_after(segment->bytes);
 	return 0;
 }
 
@@ -117,6 +123,7 @@ static void take_back(struct segment_file *file)
 
 	file->end = last->offset;
 	file->index.count = last->index_size;
+	file->next--;
 }
 
 /* The index and the trailer; the caller frees them. */
@@ -148,9 +155,8 @@ static int write_end(struct segment_file *file, struct segment_encoder *encoder,
 {
 	struct segment segment;
 	size_t size;
-	uint8_t *index;
-	int err = segment_encode(encoder, (const uint8_t *)end, end->hdr.size, 0, (uint32_t)file->places.count, 0,
-				 &segment);
+	AUTO_FREE uint8_t *index = NULL;
+	int err = segment_encode(encoder, (const uint8_t *)end, end->hdr.size, 0, file->next, 0, &segment);
 
 	if (!err)
 		err = segment_file_append(file, &segment);
@@ -158,7 +164,6 @@ static int write_end(struct segment_file *file, struct segment_encoder *encoder,
 		return err;
 	index = make_index(file, file->end, &size);
 	err = write_at(file, index, size, file->end);
-	free(index);
 	if (err)
 		take_back(file);
 	else

@@ -122,6 +122,16 @@ unsigned collective_element_bytes(const struct collective *collective)
 	return dtype_of(collective)->bytes;
 }
 
+bool collective_is_one_way(const struct collective *collective)
+{
+	static const char *const names[] = {"broadcast", "reduce", "gather", "scatter"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(collective->fields[GPT_COLLECTIVE_NAME], names[i]))
+			return true;
+	return false;
+}
+
 int64_t collective_bytes(const struct collective *collective)
 {
 	int64_t in = collective->numbers[GPT_COLLECTIVE_IN_ELEMENTS], bytes;

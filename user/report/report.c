@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/ranks/collective_causes.h"
 #include "base/msg.h"
 #include "report/page/parts.h"
 #include "report/ranks/split.h"
@@ -35,13 +34,12 @@ static void put_verdict(struct report *report)
 /* For programs: what keeps the verdict from saying more.  On a page the verdict says it. */
 static void put_unknown(struct report *report, const char *id, const char *title)
 {
-	char *text = why_unknown(report->all);
+	AUTO_FREE char *text = why_unknown(report->all);
 
 	if (report->writer && text) {
 		report_title(report, id, title, NULL);
 		report_text(report, 2, text);
 	}
-	free(text);
 }
 
 /* No part of gputrace ran where another tool recorded. */
@@ -119,13 +117,12 @@ static void put_parts(struct report *report, void *none __attribute__((unused)))
 static void put_left(struct report *report, const struct sections_left *left)
 {
 	bool both = *left->no_room && *left->small;
-	char *text =
+	AUTO_FREE char *text =
 		xasprintf("Left out: %s%s%s%s. `gputrace %s --table NAME` shows one, --all all of them.", left->no_room,
 			  both ? "; " : "", *left->small ? "under 1 %: " : "", left->small, report->table_of);
 
 	fputc('\n', report->out);
 	report_text(report, 2, text);
-	free(text);
 }
 
 /* Puts a short page, or one table.  Returns -ENOENT if it has no table of that name. */
@@ -274,20 +271,14 @@ int report_write_of(FILE *out, struct analyses *all, const struct report_options
 
 int report_write(FILE *out, struct trace *trace, const struct report_options *options)
 {
-	struct collective_causes causes = {0};
 	struct analyses all;
 	int error = analyze_with(&all, trace, analyses_of_report,
 				 &(struct analyze_options){.attribution = &options->attribution,
 							   .if_of_use = true,
-							   .comm_names = options->comm_kernels,
-							   .take_gap = collective_causes_take,
-							   .gap_context = &causes});
+							   .comm_names = options->comm_kernels});
 
-	if (!error && all.has[ANALYZE_IDLE] && all.has[ANALYZE_COLLECTIVE_KERNELS])
-		collective_causes_apply(&causes, &all.idle, &all.lines, &all.collective_kernels);
 	if (!error)
 		error = report_write_of(out, &all, options);
-	collective_causes_free(&causes);
 	analyses_free(&all);
 	return error;
 }

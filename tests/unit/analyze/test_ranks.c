@@ -51,8 +51,11 @@ static void assert_refused(const struct rank *a, const struct rank *b, const cha
 	add_rank(&ranks, a, NULL);
 	add_rank(&ranks, b, NULL);
 	why = ranks_align(&ranks, false);
+	if (!why)
+		why = ranks_compare(&ranks);
 	assert_non_null(why);
-	assert_non_null(strstr(why, expected));
+	if (!strstr(why, expected))
+		fail_msg("'%s' is not in: %s", expected, why);
 	free(why);
 	ranks_free(&ranks);
 }
@@ -63,7 +66,7 @@ static void align_ranks(struct ranks *ranks)
 
 	if (why)
 		fail_msg("%s", why);
-	ranks_compare(ranks);
+	assert_null(ranks_compare(ranks));
 }
 
 /* Each time of the other rank's clock must convert to the time that the reference clock would have shown. */
@@ -435,6 +438,97 @@ static void logs_that_do_not_belong_together_are_refused(void **state)
 		       "the same collective ended 60 minutes apart");
 }
 
+/* Two runs of one program after each other on one machine, of which some ranks' logs are in one folder. */
+static void ranks_whose_collectives_never_ran_together_are_of_two_jobs(void **state)
+{
+	const struct rank first = RANK(0, "boot-a", .world = 4), second = RANK(1, "boot-a", .world = 4),
+			  later = RANK(2, "boot-a", .world = 4, .offset_ns = 30 * 1000 * (int64_t)MS),
+			  at_once = RANK(2, "boot-a", .world = 4, .offset_ns = 70 * (int64_t)MS);
+
+	assert_refused(&first, &later,
+		       "a.gpt and b.gpt are of different jobs: none of the collectives with the same number ran at the "
+		       "same time, the nearest began 30.0 s apart; name the logs of one job");
+	assert_refused(&second, &at_once, "the nearest began 0.1 s apart");
+}
+
+/* On another machine the wall clocks say it, as well as the kernels keep them. */
+static void wall_clocks_that_are_kept_right_tell_jobs_apart(void **state)
+{
+	const struct rank first = RANK(0, "boot-a"),
+			  later = RANK(1, "boot-b", .offset_ns = 300 * 1000 * (int64_t)MS, .wall_as_first = true);
+	const struct {
+		uint64_t error_ns;
+		bool is_refused;
+	} logs[] = {{1 * MS, true}, {20000 * MS, false}, {UINT64_MAX, false}};
+
+	for (size_t i = 0; i < sizeof(logs) / sizeof(logs[0]); i++) {
+		struct ranks ranks = {0};
+		char *why;
+
+		add_rank(&ranks, &first, NULL);
+		add_rank(&ranks, &later, NULL);
+		ranks.logs.items[0].wall_error_ns = ranks.logs.items[1].wall_error_ns = logs[i].error_ns;
+		why = ranks_align(&ranks, false);
+		assert_int_equal(why != NULL, logs[i].is_refused);
+		if (why)
+			assert_non_null(strstr(why, "by their wall clocks the same collectives were 5.0 minutes apart; "
+						    "name the logs of one job"));
+		free(why);
+		ranks_free(&ranks);
+	}
+}
+
+/* The second rank's process ends in the middle, and its log with it. */
+static void a_rank_that_died_is_said_with_what_others_did_after_it(void **state)
+{
+	const struct rank first = RANK(0, "boot-a"),
+			  second = RANK(1, "boot-a", .collectives = 40, .exits_at = 1000 * MS + 40 * PERIOD);
+	struct ranks ranks = {0};
+	char *text;
+
+	add_rank(&ranks, &first, NULL);
+	add_rank(&ranks, &second, NULL);
+	ranks.logs.items[1].arrivals.ranks.list.items[0].exit_signal = 9;
+	align_ranks(&ranks);
+	assert_page(&ranks, "\n  rank 1 ended before others: its process (pid 100) ended 4.5 s after the first "
+			    "log began, by SIGKILL; another rank began 60 collectives after that\n");
+	text = page_of(&ranks);
+	assert_null(strstr(text, "rank 0 ended"));
+	assert_null(strstr(text, "cut short"));
+	free(text);
+	ranks_free(&ranks);
+}
+
+static void a_log_that_is_cut_short_is_said_with_how_much_is_missing(void **state)
+{
+	const struct rank first = RANK(0, "boot-a"), second = RANK(1, "boot-a", .collectives = 40, .is_cut = true);
+	struct ranks ranks = {0};
+
+	add_rank(&ranks, &first, NULL);
+	add_rank(&ranks, &second, NULL);
+	align_ranks(&ranks);
+	assert_page(&ranks,
+		    "\n  b.gpt is cut short: it ends 6.1 s before the last log; its gputrace was killed or still "
+		    "records, or the file is not whole\n");
+	assert_int_equal(ranks.rows.items[0].compared, 40);
+	ranks_free(&ranks);
+}
+
+static void a_wall_clock_that_was_set_is_said(void **state)
+{
+	const struct rank first = RANK(0, "boot-a"), second = RANK(1, "boot-a");
+	struct ranks ranks = {0};
+
+	add_rank(&ranks, &first, NULL);
+	add_rank(&ranks, &second, NULL);
+	ranks.logs.items[1].clock_steps = 2;
+	ranks.logs.items[1].clock_error_ns = 5000;
+	align_ranks(&ranks);
+	assert_page(&ranks, "\n  the wall clock was set while b.gpt was recorded (2 times): its GPU times are good to "
+			    "5.0 us\n");
+	ranks_free(&ranks);
+}
+
 static void by_wall_clock_they_stay_where_that_puts_them(void **state)
 {
 	const struct rank first = RANK(0, "boot-a"), second = RANK(1, "boot-b", .first = 1000);
@@ -443,7 +537,7 @@ static void by_wall_clock_they_stay_where_that_puts_them(void **state)
 	add_rank(&ranks, &first, NULL);
 	add_rank(&ranks, &second, NULL);
 	assert_null(ranks_align(&ranks, true));
-	ranks_compare(&ranks);
+	assert_null(ranks_compare(&ranks));
 	assert_int_equal(ranks.clocks.items[1].kind, RANK_CLOCK_WALL);
 	assert_int_equal(ranks.compared, 0);
 	assert_int_equal(ranks.late.count, 0);
@@ -574,6 +668,32 @@ static void ranks_that_compute_alike_have_no_table_of_lines_on_a_page(void **sta
 	assert_non_null(strstr(text, "Steps on all ranks"));
 	free(text);
 	ranks_free(&ranks);
+}
+
+/* Without steps the sums of a log of twice the length are no comparison. */
+static void logs_without_steps_are_compared_on_a_page_only_if_they_are_equally_long(void **state)
+{
+	const struct rank first = RANK(0, "boot-a", .compute_us = 7000),
+			  equal = RANK(1, "boot-a", .compute_us = 9000, .late_every = 1, .late_ms = 5),
+			  shorter = RANK(1, "boot-a", .compute_us = 9000, .late_every = 1, .late_ms = 5,
+					 .collectives = 50);
+	const struct rank *const seconds[] = {&equal, &shorter};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct ranks ranks = {0};
+		char *text;
+
+		add_rank(&ranks, &first, NULL);
+		add_rank(&ranks, seconds[i], NULL);
+		align_ranks(&ranks);
+		text = page_of(&ranks);
+		assert_int_equal(strstr(text, "What rank 1 does unlike the other ranks   in all, ") != NULL, i == 0);
+		free(text);
+		text = page_with(&ranks, "merge_difference");
+		assert_non_null(strstr(text, "What rank 1 does unlike the other ranks"));
+		free(text);
+		ranks_free(&ranks);
+	}
 }
 
 /* ---- when they began -------------------------------------------------------------------------------------------- */
@@ -768,9 +888,15 @@ int main(void)
 		cmocka_unit_test(logs_read_in_parts_say_the_same),
 		cmocka_unit_test(logs_that_do_not_belong_together_are_refused),
 		cmocka_unit_test(by_wall_clock_they_stay_where_that_puts_them),
+		cmocka_unit_test(ranks_whose_collectives_never_ran_together_are_of_two_jobs),
+		cmocka_unit_test(wall_clocks_that_are_kept_right_tell_jobs_apart),
+		cmocka_unit_test(a_rank_that_died_is_said_with_what_others_did_after_it),
+		cmocka_unit_test(a_log_that_is_cut_short_is_said_with_how_much_is_missing),
+		cmocka_unit_test(a_wall_clock_that_was_set_is_said),
 		cmocka_unit_test(steps_are_the_same_by_the_collectives_in_them),
 		cmocka_unit_test(steps_without_a_collective_that_others_have_are_not_compared),
 		cmocka_unit_test(what_a_late_rank_does_unlike_the_others_is_by_line),
+		cmocka_unit_test(logs_without_steps_are_compared_on_a_page_only_if_they_are_equally_long),
 		cmocka_unit_test(ranks_that_compute_alike_have_no_table_of_lines_on_a_page),
 		cmocka_unit_test(how_far_apart_they_began_is_known_by_their_clocks),
 		cmocka_unit_test(two_recordings_of_the_same_moment_are_two),

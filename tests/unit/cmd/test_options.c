@@ -928,6 +928,32 @@ static void a_schedule_is_numbers_as_torch_profiler_has_them(void **state)
 	assert_refused(PARSE("-p", "1", "--schedule", "active=x"), "active=x", "skip_first=5");
 }
 
+static void a_flight_recorder_has_a_span_and_a_size(void **state)
+{
+	assert_int_equal(PARSE("-p", "1"), 0);
+	assert_int_equal(options.recorder_ns, 0);
+	assert_int_equal(PARSE("-p", "1", "--flight-recorder", "30s"), 0);
+	assert_int_equal(options.recorder_ns, 30000000000);
+	assert_int_equal(options.recorder_bytes, 500000000);
+	assert_int_equal(PARSE("--flight-recorder", "2m,64M", "--", "python", "train.py"), 0);
+	assert_int_equal(options.recorder_ns, 120000000000);
+	assert_int_equal(options.recorder_bytes, 64000000);
+	assert_refused(PARSE("--flight-recorder", "0"), "--flight-recorder 0", "from 1s to 1h");
+	assert_refused(PARSE("--flight-recorder", "0.5s"), "--flight-recorder 0.5s", "from 1s to 1h");
+	assert_refused(PARSE("--flight-recorder", "2h"), "--flight-recorder 2h", "from 1s to 1h");
+	assert_refused(PARSE("--flight-recorder", "30s,0"), "--flight-recorder 30s,0", "at least 1M");
+	assert_refused(PARSE("--flight-recorder", "30s,999K"), "--flight-recorder 30s,999K", "at least 1M");
+	assert_refused(PARSE("--flight-recorder", "30s,"), "--flight-recorder 30s,", "at least 1M");
+	assert_refused(PARSE("--flight-recorder", ",500M"), "--flight-recorder ,500M", "30s,500M");
+	assert_refused(PARSE("--flight-recorder", "soon"), "--flight-recorder soon", "30s,500M");
+	assert_refused(PARSE("-p", "1", "--flight-recorder", "30s", "--schedule", "active=1,repeat=1"),
+		       "--flight-recorder: keeps the end of what happens", "--schedule says what is recorded");
+	assert_refused(PARSE("-p", "1", "--flight-recorder", "30s", "--capture-range", "cudaProfilerApi"),
+		       "--flight-recorder: keeps the end of what happens", "--capture-range says what is recorded");
+	assert_int_equal(PARSE("why", "-p", "1", "--flight-recorder", "30s"), 0);
+	assert_refused(PARSE("why", "a.gpt", "--flight-recorder", "30s"), "--flight-recorder", "why reads a.gpt");
+}
+
 static void ranges_of_the_profilers_api_are_a_schedule(void **state)
 {
 	const struct gpt_schedule *schedule = &options.schedule;
@@ -1067,6 +1093,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(steps_are_requested_by_what_they_end_or_begin_with),
 		cmocka_unit_test(a_schedule_is_numbers_as_torch_profiler_has_them),
+		cmocka_unit_test(a_flight_recorder_has_a_span_and_a_size),
 		cmocka_unit_test(ranges_of_the_profilers_api_are_a_schedule),
 		cmocka_unit_test(what_cannot_be_scheduled_is_refused),
 		cmocka_unit_test(of_several_cycles_each_has_a_file_of_its_own),

@@ -151,16 +151,6 @@ static enum collective_basis take_pairs(const struct taking_part *taking, const 
 	return COLLECTIVE_BY_PAIR;
 }
 
-static bool is_one_way(const char *name)
-{
-	static const char *const names[] = {"broadcast", "reduce", "gather", "scatter"};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strcmp(name, names[i]))
-			return true;
-	return false;
-}
-
 static enum collective_basis take_number(const struct taking_part *taking, const struct model_collective *reported,
 					 const struct collective *collective)
 {
@@ -178,8 +168,7 @@ static enum collective_basis take_number(const struct taking_part *taking, const
 	else
 		*latest = (struct latest){.key = key, .op = reported->op, .thread = taking->event->launch->thread};
 	add_part(taking, latest->number ? mix(key, latest->number) : key, members);
-	taking->of->parts.list.items[taking->of->parts.list.count - 1].is_one_way =
-		is_one_way(collective->fields[GPT_COLLECTIVE_NAME]);
+	taking->of->parts.list.items[taking->of->parts.list.count - 1].is_one_way = collective_is_one_way(collective);
 	return COLLECTIVE_BY_NUMBER;
 }
 
@@ -286,7 +275,7 @@ static struct drafted draft_of(struct kernel_collector *collector, const struct 
 
 	if (event->attributed)
 		drafted.kernel.line =
-			tally_number(&collector->places, (struct tally_key){{event->attributed->stack, event->caller}});
+			tally_number(&collector->places, (struct tally_key){{event->stack, event->caller}});
 	return drafted;
 }
 

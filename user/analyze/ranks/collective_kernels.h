@@ -111,7 +111,7 @@ void kernel_collector_finish(struct kernel_collector *collector, const struct mo
 	  all->kernel_collector =                                                                                      \
 		  all->has[ANALYZE_COLLECTIVE_KERNELS] ? kernel_collector_new(event->first, all->comm_names) : NULL)   \
 	X(COLLECTIVE_KERNELS, gpu, kernel_collector_add_gpu(all->kernel_collector, all->model, event))                 \
-	X(COLLECTIVE_KERNELS, finish,                                                                                  \
-	  kernel_collector_finish(all->kernel_collector, all->model, event->lines, &all->collective_kernels))          \
+	X(COLLECTIVE_KERNELS, finish, finish_collective_kernels(all, event->lines))                                    \
 	X(COLLECTIVE_KERNELS, free,                                                                                    \
-	  (kernel_collector_free(all->kernel_collector), collective_kernels_free(&all->collective_kernels)))
+	  (kernel_collector_free(all->kernel_collector), collective_kernels_free(&all->collective_kernels),            \
+	   collective_causes_free(&all->collective_causes)))

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/distance.h"
 #include "base/order.h"
 
 /* The ranks whose tables can be compared. */
@@ -36,6 +37,18 @@ static void collect_comparable(const struct ranks *ranks, struct comparable *fou
 		array_push(&found->ranks, i);
 		array_push(&found->tables, tables);
 	}
+}
+
+/* Whether sums are of the same length of time. */
+static bool are_alike(const struct comparable *of)
+{
+	uint64_t least_ns = UINT64_MAX, most_ns = 0;
+
+	for (size_t i = 0; i < of->tables.count; i++) {
+		least_ns = earlier_time(least_ns, of->tables.items[i]->wall_ns);
+		most_ns = later_time(most_ns, of->tables.items[i]->wall_ns);
+	}
+	return of->has_steps || most_ns - least_ns <= most_ns / 100;
 }
 
 /* ---- computation by line ----------------------------------------------------------------------------------------- */
@@ -152,6 +165,7 @@ void rank_lines_make(struct rank_lines *lines, const struct ranks *ranks)
 	collect_comparable(ranks, &of);
 	lines->ranks = of.ranks.count;
 	lines->has_steps = of.has_steps;
+	lines->is_alike = of.ranks.count && are_alike(&of);
 	if (of.ranks.count > 1)
 		make_lines(lines, &of);
 	compare_late(lines, ranks, &of);

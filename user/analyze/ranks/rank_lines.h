@@ -20,6 +20,7 @@ struct line_spread {
 struct rank_lines {
 	size_t ranks; /* compared: what they computed is known, and by steps if that is known of any */
 	bool has_steps;
+	bool is_alike;			 /* per step, or of logs that are equally long, to 1 % */
 	ARRAY(struct line_spread) lines; /* largest difference of most and median first */
 	size_t late; /* ranks.rows: the rank that differs; SIZE_MAX: none was late, or no other is */
 	struct per_step_tables median;

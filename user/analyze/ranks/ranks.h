@@ -20,12 +20,15 @@ struct rank_log {
 	const char *name;  /* its file */
 	char *host, *boot; /* boot: "" if not known */
 	uint64_t start_ns, end_ns;
-	uint64_t set_up_at_ns;	/* when its gputrace began to set up; 0: not known */
-	uint32_t processes;	/* number in the model */
-	int64_t wall_offset_ns; /* CLOCK_REALTIME = its time + this */
-	uint64_t wall_error_ns; /* at the start, as model_began; UINT64_MAX: not known, or nothing keeps it right */
-	int64_t slept_ns;	/* CLOCK_BOOTTIME = its time + this */
-	bool of_other_tool;	/* model_is_of_other_tool */
+	uint64_t set_up_at_ns;	 /* when its gputrace began to set up; 0: not known */
+	uint32_t processes;	 /* number in the model */
+	int64_t wall_offset_ns;	 /* CLOCK_REALTIME = its time + this */
+	uint64_t wall_error_ns;	 /* at the start, as model_began; UINT64_MAX: not known, or nothing keeps it right */
+	int64_t slept_ns;	 /* CLOCK_BOOTTIME = its time + this */
+	bool of_other_tool;	 /* model_is_of_other_tool */
+	bool is_cut;		 /* its end is missing */
+	uint64_t clock_steps;	 /* how often the wall clock was set meanwhile */
+	uint64_t clock_error_ns; /* of its GPU times */
 	struct collective_arrivals arrivals;
 	ARRAY(struct breakdown_row) breakdown; /* its processes on their GPUs */
 	uint64_t timed_ns;		       /* the part of the recording with GPU times */
@@ -102,8 +105,11 @@ struct breakdown_sums rank_breakdown(const struct ranks *ranks, const struct ran
  */
 char *ranks_align(struct ranks *ranks, bool by_wall);
 
-/* To be called after ranks_align: finds the late ranks. */
-void ranks_compare(struct ranks *ranks);
+/*
+ * To be called after ranks_align: finds the late ranks.  Returns NULL, or why they do not belong together, which the
+ * caller frees: their collectives never ran at the same time.
+ */
+char *ranks_compare(struct ranks *ranks);
 
 /* The rank that was late by most time in all, NULL: none was. */
 const struct rank_row *ranks_latest(const struct ranks *ranks);

@@ -123,7 +123,7 @@ static void name_line(struct drafts *drafts, struct draft *draft, uint32_t line,
 {
 	const struct lines *lines = &drafts->all->lines;
 	const struct model *model = drafts->all->model;
-	char *file;
+	AUTO_FREE char *file = NULL;
 	int below;
 
 	draft->place = line_place(lines, line);
@@ -135,7 +135,6 @@ static void name_line(struct drafts *drafts, struct draft *draft, uint32_t line,
 	file = file_of(lines, line);
 	below = (int)lines->all.items[line].number - (int)model->codes[model->frames[caller].code].first_line;
 	draft->key = xasprintf("%s\n%s\n%d", file, draft->name, below);
-	free(file);
 }
 
 /* line: of caller, which is no stack; NONE: there is none. */
@@ -362,12 +361,11 @@ static void make_stacks(struct per_step_rows *rows, struct analyses *all, const 
 
 		draft = draft_at(&drafts, (struct tally_key){{sum->key.part[0], sum->key.part[1]}}, &is_new);
 		if (is_new) {
-			char *stack = stack_text(&all->lines, all->model, sum->key.part[0]);
+			AUTO_FREE char *stack = stack_text(&all->lines, all->model, sum->key.part[0]);
 
 			draft->place = family_of(all->model, sum->key.part[1]);
 			draft->key = xasprintf("%s\n%s", stack, draft->place);
 			draft->name = xstrdup("");
-			free(stack);
 		}
 		draft->cost[sum->key.part[2]] += (double)sum->ns;
 	}

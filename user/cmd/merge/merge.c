@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "analyze/analyze.h"
-#include "analyze/ranks/collective_causes.h"
 #include "analyze/ranks/collective_split.h"
 #include "analyze/ranks/rank_lines.h"
 #include "analyze/ranks/rank_steps.h"
@@ -61,7 +60,6 @@ struct opened_log {
 	char *said;
 	struct delivery delivery;
 	struct reading reading;
-	struct collective_causes causes;
 	bool is_analyzed;
 	struct analyses all;
 };
@@ -74,7 +72,6 @@ static void opened_log_free(struct opened_log *log)
 		reading_close(&log->reading);
 		close(log->fd);
 	}
-	collective_causes_free(&log->causes);
 	free(log->said);
 }
 
@@ -90,8 +87,7 @@ static void keep_log(struct job *job, const char *name, const struct steps *step
 
 static enum exit_code analyze_log(const struct options *options, const char *name, struct opened_log *log)
 {
-	const struct analyze_options wanted = {
-		.comm_names = &options->comm_kernels, .take_gap = collective_causes_take, .gap_context = &log->causes};
+	const struct analyze_options wanted = {.comm_names = &options->comm_kernels};
 	struct analyses *all = &log->all;
 	enum exit_code code;
 	int err;
@@ -108,8 +104,6 @@ static enum exit_code analyze_log(const struct options *options, const char *nam
 			   &wanted);
 	if (err)
 		return reading_failed(&log->reading, err);
-	if (all->has[ANALYZE_IDLE]) /* a log without GPU times has no gaps */
-		collective_causes_apply(&log->causes, &all->idle, &all->lines, &all->collective_kernels);
 	if (model_completeness(all->model) < MODEL_COMPLETE - model_is_foreign(all->model))
 		msg_warn("%s is %s %% complete", log->delivery.log_name,
 			 number_thousandths(model_completeness(all->model)).text);
@@ -264,12 +258,13 @@ static enum exit_code merge_ranks(const struct options *options, struct job *job
 	char *why = ranks_align(&job->ranks, options->unaligned);
 	int err, written;
 
+	if (!why)
+		why = ranks_compare(&job->ranks);
 	if (why) {
 		msg_error("%s", why);
 		free(why);
 		return EXIT_FAILED;
 	}
-	ranks_compare(&job->ranks);
 	collective_split_make(&job->split, &job->ranks, job->kernels.items);
 	rank_steps_make(&job->steps, &job->ranks);
 	rank_lines_make(&job->lines, &job->ranks);

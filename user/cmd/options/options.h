@@ -91,6 +91,8 @@ struct options {
 	bool gpu_processes;	  /* -p gpu: all processes that have CUDA */
 	struct selection targets; /* which of these are recorded, none: all */
 	uint64_t duration_ns;	  /* 0: no limit */
+	uint64_t recorder_ns;	  /* --flight-recorder: only so much of the end is kept; 0: everything */
+	uint64_t recorder_bytes;  /* in at most so much memory */
 	struct start_at start_at;
 	uint64_t interval_ns; /* top: time between updates, 0: the default */
 	struct {

@@ -223,14 +223,13 @@ static int compare_ranges(const void *left, const void *right, void *list)
 static void sort_ranges(struct ranges *ranges)
 {
 	size_t count = ranges->spans.list.count;
-	struct order_key *keys = xmalloc(count * sizeof(*keys));
+	AUTO_FREE struct order_key *keys = xmalloc(count * sizeof(*keys));
 
 	for (size_t i = 0; i < count; i++)
 		keys[i] = (struct order_key){.index = (uint32_t)i};
 	if (count)
 		qsort_r(keys, count, sizeof(*keys), compare_ranges, ranges->spans.list.items);
 	order_apply(keys, count, ranges->spans.list.items, sizeof(ranges->spans.list.items[0]));
-	free(keys);
 	for (size_t i = 0; i < count; i++) {
 		struct model_thread *thread = &ranges->processes->threads.items[ranges->spans.list.items[i].thread];
 

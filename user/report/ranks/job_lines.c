@@ -232,6 +232,8 @@ static void put_difference(struct report *report, const struct report_job *job)
 
 void report_job_lines(struct report *report, const struct report_job *job)
 {
+	if (!job->lines->is_alike && !shows_all(report, job))
+		return;
 	put_difference(report, job);
 	put_lines(report, job);
 }

@@ -14,13 +14,12 @@
 static void put_latest(struct report *report, const struct ranks *ranks, const struct rank_row *row)
 {
 	const struct rank_onset *onset = &row->onset;
-	char *name = rank_name(row);
+	AUTO_FREE char *name = rank_name(row);
 
 	report_line(report, "Late most is %s: last to %s of %s collectives (%s %%), by %s in all, %s at most", name,
 		    number_count(row->late).text, number_count(row->compared).text,
 		    number_percent((double)row->late, (double)row->compared).text, number_time(row->late_ns).text,
 		    number_time(row->most_ns).text);
-	free(name);
 	if (onset->is_known)
 		report_line(report,
 			    "  more since %s after the first collective: last to %s of %s from then on, to %s of %s "
@@ -77,7 +76,7 @@ static void put_exposed(struct report *report, const struct ranks *ranks)
 	const struct rank_row *most = NULL;
 	double most_share = 0;
 	uint32_t gpus;
-	char *name;
+	AUTO_FREE char *name = NULL;
 
 	for (size_t i = 0; i < ranks->rows.count; i++) {
 		const struct rank_row *row = &ranks->rows.items[i];
@@ -95,7 +94,6 @@ static void put_exposed(struct report *report, const struct ranks *ranks)
 	name = rank_name(most);
 	report_line(report, "Exposed communication: at most %s %% of a log, of %s", number_percent(most_share, 1).text,
 		    name);
-	free(name);
 }
 
 /* Where no rank is late, the last table says so, and why that may not be known. */

@@ -7,9 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/distance.h"
 #include "report/page/page.h"
 #include "report/ranks/job.h"
 #include "report/ranks/rank_cells.h"
+#include "report/ranks/rank_notes.h"
 #include "report/ranks/rank_verdict.h"
 #include "report/ranks/split.h"
 
@@ -62,6 +64,37 @@ static void add_clock(struct table *table, const struct ranks *ranks, size_t log
 	table_add(table, of->name);
 	/* after the first of all */
 	table_add_integer(table, (struct number){""}, rank_log_begun(ranks, log) - ranks->begin_ns);
+	table_add(table, of->is_cut ? "yes" : "no");
+}
+
+/* When a log ends, on the clock of the first. */
+static uint64_t log_ended(const struct ranks *ranks, size_t log)
+{
+	return clock_line_at(rank_log_clock(ranks, log), ranks->logs.items[log].end_ns);
+}
+
+static void put_log_notes(struct report *report, const struct ranks *ranks)
+{
+	uint64_t last_ns = 0;
+
+	for (size_t i = 0; i < ranks->logs.count; i++)
+		last_ns = later_time(last_ns, log_ended(ranks, i));
+	for (size_t i = 0; i < ranks->logs.count; i++) {
+		const struct rank_log *log = &ranks->logs.items[i];
+
+		if (log->is_cut)
+			report_line(
+				report,
+				"  %s is cut short: it ends %s before the last log; its gputrace was killed or still "
+				"records, or the file is not whole",
+				log->name, number_time(last_ns - log_ended(ranks, i)).text);
+		if (log->clock_steps)
+			report_line(
+				report,
+				"  the wall clock was set while %s was recorded (%s times): its GPU times are good to "
+				"%s",
+				log->name, number_count(log->clock_steps).text, number_time(log->clock_error_ns).text);
+	}
 }
 
 static void put_clock_notes(struct report *report, const struct ranks *ranks)
@@ -120,6 +153,7 @@ static void put_clocks(struct report *report, const struct ranks *ranks)
 		COLUMN_NUMBER("of", "collectives_in_common", UNIT_COUNT),
 		COLUMN_NAME("log", "log", TEXT_TRUNCATE_START),
 		COLUMN_DATA("began_after_ns", UNIT_NS),
+		COLUMN_DATA("cut_short", UNIT_TEXT),
 		COLUMN_END,
 	};
 	struct table table;
@@ -130,6 +164,7 @@ static void put_clocks(struct report *report, const struct ranks *ranks)
 		add_clock(&table, ranks, i);
 	report_table(report, &table);
 	put_span(report, ranks);
+	put_log_notes(report, ranks);
 	put_clock_notes(report, ranks);
 }
 
@@ -165,76 +200,14 @@ static void add_row(struct table *table, const struct ranks *ranks, const struct
 	table_add(table, row->of->process_name);
 	table_add_id(table, row->of->pid);
 	table_add(table, log->name);
-	table_add_integer(table, (struct number){""}, row->of->repeated + row->of->left_out + row->of->unnumbered);
+	table_add_integer(table, (struct number){""},
+			  row->of->repeated + row->of->left_out + row->of->unnumbered + row->of->after_step_back);
+	if (row->of->exit_ns)
+		table_add_integer(table, (struct number){""},
+				  clock_line_at(rank_log_clock(ranks, row->log), row->of->exit_ns) - ranks->begin_ns);
+	else
+		table_add_unknown(table, "");
 	add_onset(table, ranks, &row->onset);
-}
-
-/* Says why a log has no rank. */
-static void put_unknown(struct report *report, const struct ranks *ranks)
-{
-	static const char *const why[] = {
-		[ARRIVALS_NO_OPS] = "a rank is known by its collectives, which --ops records",
-		[ARRIVALS_ON_CPU] = "its collectives went over gloo or MPI; those that ran on a GPU (nccl) name a rank",
-		[ARRIVALS_NO_COLLECTIVE] = "no collective with GPU times was recorded",
-	};
-
-	for (size_t i = 0; i < ranks->logs.count; i++)
-		if (!ranks->logs.items[i].arrivals.ranks.list.count)
-			report_line(report, "  no rank is known of %s: %s", ranks->logs.items[i].name,
-				    why[ranks->logs.items[i].arrivals.lack]);
-}
-
-/* Says why ranks that only their environment names are compared with no other. */
-static void put_silent(struct report *report, const struct ranks *ranks)
-{
-	static const char *const why[] = {
-		[ARRIVALS_NO_OPS] = "its collectives are recorded with --ops",
-		[ARRIVALS_ON_CPU] = "its collectives went over gloo or MPI, which have no GPU times",
-		[ARRIVALS_NO_COLLECTIVE] = "no collective of it with GPU times was recorded",
-	};
-	const struct rank_row *first = NULL;
-	uint64_t silent = 0;
-
-	for (size_t i = 0; i < ranks->rows.count; i++)
-		if (ranks->rows.items[i].of->by_environment) {
-			first = first ?: &ranks->rows.items[i];
-			silent++;
-		}
-	if (first)
-		report_line(report,
-			    "  known by RANK alone, and compared with none: %s %s, the first is rank %" PRId64 ": %s",
-			    number_count(silent).text, silent == 1 ? "rank" : "ranks", first->of->rank,
-			    why[ranks->logs.items[first->log].arrivals.lack]);
-}
-
-static void put_missing(struct report *report, const struct ranks *ranks)
-{
-	int64_t next = 0, missing = 0, first = -1;
-
-	put_unknown(report, ranks);
-	put_silent(report, ranks);
-	for (size_t i = 0; i < ranks->rows.count; i++) {
-		int64_t rank = ranks->rows.items[i].of->rank;
-
-		if (rank < 0) /* it may be any of the missing ones; such rows are the last */
-			return;
-		if (rank < next)
-			continue;
-		if (rank > next && first < 0)
-			first = next;
-		missing += rank - next;
-		next = rank + 1;
-	}
-	if (next < ranks->world) {
-		first = first < 0 ? next : first;
-		missing += ranks->world - next;
-	}
-	if (missing == 1)
-		report_line(report, "  rank %" PRId64 " of %" PRId64 " is in none of the logs", first, ranks->world);
-	else if (missing)
-		report_line(report,
-			    "  %" PRId64 " of %" PRId64 " ranks are in none of the logs, the first of them is %" PRId64,
-			    missing, ranks->world, first);
 }
 
 static void put_ranks(struct report *report, const struct ranks *ranks)
@@ -251,6 +224,7 @@ static void put_ranks(struct report *report, const struct ranks *ranks)
 		COLUMN_NUMBER("pid", "pid", UNIT_ID),
 		COLUMN_DATA("log", UNIT_TEXT),
 		COLUMN_DATA("not_compared", UNIT_COUNT),
+		COLUMN_DATA("ended_after_ns", UNIT_NS),
 		COLUMN_DATA("later_after_ns", UNIT_NS),
 		COLUMN_DATA("later_by_ns", UNIT_NS_AVG),
 		COLUMN_DATA("later_error_ns", UNIT_NS_AVG),
@@ -271,7 +245,7 @@ static void put_ranks(struct report *report, const struct ranks *ranks)
 		by_step += ranks->rows.items[i].of->by_step;
 	}
 	report_table(report, &table);
-	put_missing(report, ranks);
+	report_rank_notes(report, ranks);
 	if (left_out)
 		report_line(report, "  %s collectives are not compared: they share a number, or are too many",
 			    number_count(left_out).text);

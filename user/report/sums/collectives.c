@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Collectives of torch.distributed and NCCL: bytes, rate, and calling lines. */
-#include <stdlib.h>
 
 #include "model/collectives.h"
 #include "report/page/parts.h"
