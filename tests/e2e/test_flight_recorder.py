@@ -4,6 +4,7 @@
 import collections
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -78,8 +79,10 @@ def assert_has_all_of_its_time(folder, log, name="said"):
     around = {number for number, (before, after) in fills.items() if after >= start and before <= end}
     assert inside and inside <= set(found) <= around, (sorted(inside - set(found))[:9], sorted(set(found) - around)[:9])
     assert set(found.values()) == {1} and len(inside) <= kernels <= len(around)
-    report = tracing.gputrace(folder, "report", log).must_be(0)
-    assert f"Complete: {kernels:,} of {kernels:,} launches joined, 0 lost; 100" in report.stdout
+    report = " ".join(tracing.gputrace(folder, "report", log).must_be(0).stdout.split())
+    share = re.search(fr"Complete: ([\d,]+) of \1 launches joined, 0 lost; ([\d.]+) % of GPU time under a Python line", report)
+    # work that was launched before the start may run in it, of which there is no call
+    assert share and float(share.group(2)) > 99 and ("launched before the trace began" in report or share.group(2) in ("100", "100.0"))
 
 
 def written(folder, running):
