@@ -104,13 +104,6 @@ static void add_piece(struct why_share *share, uint64_t start_ns, uint64_t end_n
 
 /* ---- ranks ------------------------------------------------------------------------------------------------------- */
 
-uint64_t why_worked_by(const struct why_sharing *sharing, uint64_t time_ns)
-{
-	uint64_t beyond = sharing->worked_until_ns > time_ns ? sharing->worked_until_ns - time_ns : 0;
-
-	return sharing->worked_ns > beyond ? sharing->worked_ns - beyond : 0;
-}
-
 static struct why_open_collective *open_of(struct why *why, uint64_t id, uint32_t size)
 {
 	struct why_open_collective *open;
@@ -127,20 +120,6 @@ static struct why_open_collective *open_of(struct why *why, uint64_t id, uint32_
 	*open = (struct why_open_collective){.id = id, .size = size};
 	open->arrivals = xcalloc(size, sizeof(*open->arrivals));
 	return open;
-}
-
-uint64_t why_waited_ns(struct why *why, const struct why_arrival *arrival, uint64_t last_ns, uint64_t now)
-{
-	struct why_sharing *sharing = &why->devices.items[arrival->device].sharing;
-	uint64_t from = later_time(arrival->start_ns, sharing->met_until_ns), worked = arrival->worked_ns;
-
-	if (arrival->end_ns < last_ns || from < why->idle->from_ns || last_ns <= from || last_ns >= why->idle->to_ns)
-		return 0;
-	if (sharing->met_until_ns > arrival->start_ns)
-		worked = sharing->met_worked_ns;
-	sharing->met_until_ns = last_ns;
-	sharing->met_worked_ns = now;
-	return last_ns - from > now - worked ? last_ns - from - (now - worked) : 0;
 }
 
 static void end_collective(struct why *why, struct why_open_collective *open, uint32_t params)
