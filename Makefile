@@ -32,7 +32,7 @@ ARCH := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
 
 # Where the compiled BPF programs are: a build by another compiler or with a sanitizer takes those of the first one.
 SKELETONS ?= $(BUILD)/bpf
-WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wundef \
+WARNINGS := -Wall -Wextra -Werror -Wformat-security -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wundef \
 	-Wwrite-strings -Wvla -Wno-unused-parameter
 CFLAGS ?= -O2 -g
 EXTRA_CFLAGS ?=

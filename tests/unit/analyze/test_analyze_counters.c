@@ -108,7 +108,8 @@ static void slow_kernels_cost_what_they_take_longer_than_the_median_at_full_cloc
 	assert_int_equal((uint64_t)clocks->cost_ns, 4 * 65 * US);
 	says(&counters, report_write, "GPU 0 ran at 1,200 of 1,980 MHz for 60.0 % of the time (600.0 ms): power cap",
 	     true);
-	says(&counters, report_write_why, "that cost 260.0 us, as 4 kernels took longer", true);
+	says(&counters, report_write_why,
+	     "for 60.0 % of the time (600.0 ms): power cap; that cost 260.0 us, as 4 kernels took longer", true);
 	free_counters(&counters);
 }
 
@@ -318,14 +319,14 @@ static void why_counters_are_missing_is_said_once_where_a_gpu_worked(void **stat
 
 	begin_counters(&counters);
 	kernel_of(&counters, 1, 150 * MS, 100 * US);
-	log_nvml(&counters.log, GPT_NVML_ABSENT, "libnvidia-ml.so.1 not found");
+	log_nvml(&counters.log, GPT_NVML_ABSENT, "libnvidia-ml.so.1 not found %s%n");
 	end_counters(&counters, 1200 * MS);
 	text = text_of(&counters, report_write);
-	first = strstr(text, "clocks and power of GPUs are not known: libnvidia-ml.so.1 not found");
+	first = strstr(text, "clocks and power of GPUs are not known: libnvidia-ml.so.1 not found %s%n");
 	assert_non_null(first);
 	assert_null(strstr(first + 1, "clocks and power"));
 	free(text);
-	says(&counters, report_write_why, "Clocks are not known\nlibnvidia-ml.so.1 not found", true);
+	says(&counters, report_write_why, "Clocks are not known\nlibnvidia-ml.so.1 not found %s%n", true);
 	free_counters(&counters);
 }
 

@@ -169,7 +169,7 @@ void report_cost_line(struct report *report)
 	text = xasprintf("Cost to the program%s: %s on all its threads.%s%s%s",
 			 report->model->slice ? " in the whole recording" : "", number_time(account.ns).text, thread,
 			 collector, missing);
-	report_text(report, 2, text);
+	report_text(report, 2, "%s", text);
 	free(text);
 	free(thread);
 	free(collector);

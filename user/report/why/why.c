@@ -209,13 +209,13 @@ static void put_clocks(struct report *report)
 			report_title(report, "why_clocks", "Clocks were low", "the GPU was slower in what it did");
 		titled |= text != NULL;
 		if (text)
-			report_text(report, 2, text);
+			report_text(report, 2, "%s", text);
 		free(text);
 	}
 	if (not_known) {
 		report_title(report, "why_clocks_unknown",
 			     sums->devices.count ? "Clocks are not known to the end" : "Clocks are not known", NULL);
-		report_text(report, 2, not_known);
+		report_text(report, 2, "%s", not_known);
 	}
 }
 
