@@ -102,7 +102,7 @@ int process_exec(struct bpf_raw_tracepoint_args *ctx)
 		state->python_state = GPT_STACK_UNKNOWN_LAYOUT;
 		state->several = 0;
 		state->called = 0;
-		state->shim_code = 0;
+		state->shim_code = state->module_code = 0;
 		state->program = state->generation = bpf_ktime_get_ns();
 		bpf_map_delete_elem(&threads, &pid);
 		bpf_map_delete_elem(&threads, &old_tid);
