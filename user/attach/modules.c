@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "attach/modules.h"
+
+#include <stdlib.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <gputrace/maps.h>
+
+#include "attach/module_names.h"
+#include "attach/probes/probes.h"
+#include "attach/processes.h"
+#include "attach/share/shares.h"
+#include "base/array.h"
+
+#define LOOK_SOON_NS 20000000ULL /* while the program starts, or imports PyTorch, which takes a second and more */
+#define START_NS 10000000000ULL
+#define LOOK_NS 1000000000ULL
+#define CHECK_NS 1000000000ULL
+
+struct process_modules {
+	struct python_module_class class; /* code 0: nothing is marked */
+	struct module_names *names;
+	uint64_t since_ns, look_ns; /* since when PyTorch is looked for, and when next */
+	uint64_t check_ns;	    /* when it is looked whether all is as it was */
+	bool refused;		    /* what is marked gets no modules */
+};
+
+void process_modules_forget(struct process_modules **modules)
+{
+	if (*modules)
+		module_names_free((*modules)->names);
+	free(*modules);
+	*modules = NULL;
+}
+
+void process_modules_mark_again(struct process_modules *modules)
+{
+	if (modules)
+		modules->class.code = modules->look_ns = 0;
+}
+
+/* Tells the walker; false: the process executes another program by now, or the walker cannot be told. */
+static bool mark(struct processes *processes, const struct followed *process, uint64_t code)
+{
+	struct gpt_modules_found found = {.pid = (uint32_t)process->pid,
+					  .generation = module_names_generation(process->modules->names),
+					  .program = process->program,
+					  .code = code};
+	LIBBPF_OPTS(bpf_test_run_opts, options);
+	const struct gputrace_bpf *bpf;
+	uint32_t zero = 0;
+
+	if (processes->shares) {
+		shares_set_modules(processes->shares, process->pid, code, found.generation);
+		return true;
+	}
+	bpf = processes->files->programs->bpf;
+	return !bpf_map_update_elem(bpf_map__fd(bpf->maps.modules_found), &zero, &found, BPF_ANY) &&
+	       !bpf_prog_test_run_opts(bpf_program__fd(bpf->progs.modules_record), &options) && !options.retval;
+}
+
+/* Marks the code of Module.__call__ if it is there, and is not marked yet. */
+static void look_for_class(struct processes *processes, struct followed *process, const struct python_reader *reader)
+{
+	struct process_modules *modules = process->modules;
+	struct python_module_class class;
+
+	if (!python_module_class_find(reader, &process->python, &class))
+		class.code = 0;
+	if (class.code == modules->class.code)
+		return;
+	modules->class = class;
+	if (!mark(processes, process, class.code)) {
+		modules->class.code = 0;
+		return;
+	}
+	/* It may have been freed before the walker knew that its death matters. */
+	if (class.code &&
+	    (!python_module_class_find(reader, &process->python, &class) || class.code != modules->class.code)) {
+		modules->class.code = 0;
+		mark(processes, process, 0);
+	}
+}
+
+static void refuse(struct processes *processes, struct followed *process)
+{
+	process->modules->refused = true;
+	mark(processes, process, 0);
+	emit_note(processes->emit, processes->emit_context, (uint32_t)process->pid,
+		  "pid %d: stacks have no modules: what torch.nn.Module's __call__ has as `self` is no module",
+		  process->pid);
+}
+
+static void look_at(struct processes *processes, struct followed *process, uint64_t now_ns, bool last)
+{
+	struct process_modules *modules = process->modules;
+	struct python_reader reader = {.pid = process->pid, .layout = &process->python.layout};
+	bool soon = followed_maps(process, LIBRARY_TORCH) || now_ns - modules->since_ns < START_NS;
+
+	if (now_ns >= modules->look_ns && !last) {
+		look_for_class(processes, process, &reader);
+		modules->look_ns = now_ns + (soon && !modules->class.code ? LOOK_SOON_NS : LOOK_NS);
+	}
+	if (!module_names_work(modules->names, &reader, &modules->class, last)) {
+		refuse(processes, process);
+		return;
+	}
+	if (now_ns >= modules->check_ns && !last) {
+		if (module_names_check(modules->names, &reader, &modules->class))
+			mark(processes, process, modules->class.code);
+		modules->check_ns = now_ns + CHECK_NS;
+	}
+}
+
+/* Until the deaths of code objects are seen the mark could outlive its code. */
+static bool can_have_modules(const struct processes *processes, const struct followed *process)
+{
+	return process->has_python && (process->deaths_seen || processes->shares);
+}
+
+static struct process_modules *modules_of(struct processes *processes, struct followed *process)
+{
+	if (!process->modules) {
+		process->modules = xcalloc(1, sizeof(*process->modules));
+		process->modules->names = module_names_new(processes->emit, processes->emit_context);
+	}
+	return process->modules;
+}
+
+void modules_note_stack(struct processes *processes, const struct gpt_pystack *stack)
+{
+	struct followed *process = processes_find(processes, (pid_t)stack->pid);
+
+	if (process && can_have_modules(processes, process))
+		module_names_note(modules_of(processes, process)->names, stack);
+}
+
+void modules_tick(struct processes *processes, uint64_t now_ns, bool last)
+{
+	for (size_t i = 0; i < processes->list.count; i++) {
+		struct followed *process = processes->list.items[i];
+		struct process_modules *modules;
+
+		if (!can_have_modules(processes, process))
+			continue;
+		modules = modules_of(processes, process);
+		if (!modules->since_ns)
+			modules->since_ns = now_ns;
+		if (!modules->refused)
+			look_at(processes, process, now_ns, last);
+	}
+}
