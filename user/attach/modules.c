@@ -60,15 +60,16 @@ static bool mark(struct processes *processes, const struct followed *process, ui
 	       !bpf_prog_test_run_opts(bpf_program__fd(bpf->progs.modules_record), &options) && !options.retval;
 }
 
-/* Marks the code of Module.__call__ if it is there, and is not marked yet. */
+/*
+ * Marks the code of Module.__call__ if it is there, and is not marked yet. Where it is not found the mark stays: the
+ * target may have changed what was read meanwhile, and the walker sees the death of the code.
+ */
 static void look_for_class(struct processes *processes, struct followed *process, const struct python_reader *reader)
 {
 	struct process_modules *modules = process->modules;
 	struct python_module_class class;
 
-	if (!python_module_class_find(reader, &process->python, &class))
-		class.code = 0;
-	if (class.code == modules->class.code)
+	if (!python_module_class_find(reader, &process->python, &class) || class.code == modules->class.code)
 		return;
 	modules->class = class;
 	if (!mark(processes, process, class.code)) {
@@ -76,8 +77,7 @@ static void look_for_class(struct processes *processes, struct followed *process
 		return;
 	}
 	/* It may have been freed before the walker knew that its death matters. */
-	if (class.code &&
-	    (!python_module_class_find(reader, &process->python, &class) || class.code != modules->class.code)) {
+	if (!python_module_class_find(reader, &process->python, &class) || class.code != modules->class.code) {
 		modules->class.code = 0;
 		mark(processes, process, 0);
 	}
