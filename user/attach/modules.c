@@ -12,18 +12,20 @@
 #include "attach/processes.h"
 #include "attach/share/shares.h"
 #include "base/array.h"
+#include "base/monotonic.h"
 
 #define LOOK_SOON_NS 20000000ULL /* while the program starts, or imports PyTorch, which takes a second and more */
 #define START_NS 10000000000ULL
 #define LOOK_NS 1000000000ULL
+#define LOOK_RARELY_NS 10000000000ULL
 #define CHECK_NS 1000000000ULL
 
 struct process_modules {
 	struct python_module_class class; /* code 0: nothing is marked */
 	struct module_names *names;
-	uint64_t since_ns, look_ns; /* since when PyTorch is looked for, and when next */
-	uint64_t check_ns;	    /* when it is looked whether all is as it was */
-	bool refused;		    /* what is marked gets no modules */
+	uint64_t since_ns, looked_ns; /* since when PyTorch is looked for, and when last */
+	uint64_t check_ns;	      /* when it is looked whether all is as it was */
+	bool refused;		      /* what is marked gets no modules */
 };
 
 void process_modules_forget(struct process_modules **modules)
@@ -37,7 +39,7 @@ void process_modules_forget(struct process_modules **modules)
 void process_modules_mark_again(struct process_modules *modules)
 {
 	if (modules)
-		modules->class.code = modules->look_ns = 0;
+		modules->class.code = modules->looked_ns = 0;
 }
 
 /* Tells the walker; false: the process executes another program by now, or the walker cannot be told. */
@@ -92,15 +94,26 @@ static void refuse(struct processes *processes, struct followed *process)
 		  process->pid);
 }
 
+/* How often PyTorch is looked for. A program that neither calls CUDA nor has libtorch has nothing that is named. */
+static uint64_t look_interval(const struct followed *process, uint64_t now_ns)
+{
+	const struct process_modules *modules = process->modules;
+	bool has_torch = followed_maps(process, LIBRARY_TORCH), is_young = now_ns < modules->since_ns + START_NS;
+	bool calls = process->called_ns, calls_since = calls && now_ns < process->called_ns + START_NS;
+
+	if (!modules->class.code && (has_torch || is_young || calls_since))
+		return LOOK_SOON_NS;
+	return has_torch || calls ? LOOK_NS : LOOK_RARELY_NS;
+}
+
 static void look_at(struct processes *processes, struct followed *process, uint64_t now_ns, bool last)
 {
 	struct process_modules *modules = process->modules;
 	struct python_reader reader = {.pid = process->pid, .layout = &process->python.layout};
-	bool soon = followed_maps(process, LIBRARY_TORCH) || now_ns - modules->since_ns < START_NS;
 
-	if (now_ns >= modules->look_ns && !last) {
+	if (now_ns >= modules->looked_ns + look_interval(process, now_ns) && !last) {
 		look_for_class(processes, process, &reader);
-		modules->look_ns = now_ns + (soon && !modules->class.code ? LOOK_SOON_NS : LOOK_NS);
+		modules->looked_ns = now_ns;
 	}
 	if (!module_names_work(modules->names, &reader, &modules->class, last)) {
 		refuse(processes, process);
@@ -141,13 +154,18 @@ void modules_tick(struct processes *processes, uint64_t now_ns, bool last)
 	for (size_t i = 0; i < processes->list.count; i++) {
 		struct followed *process = processes->list.items[i];
 		struct process_modules *modules;
+		uint64_t begin_ns;
 
 		if (!can_have_modules(processes, process))
 			continue;
 		modules = modules_of(processes, process);
 		if (!modules->since_ns)
 			modules->since_ns = now_ns;
-		if (!modules->refused)
-			look_at(processes, process, now_ns, last);
+		if (modules->refused || (!processes_have_time(processes, process, now_ns) && !last))
+			continue;
+		begin_ns = monotonic_ns();
+		look_at(processes, process, now_ns, last);
+		if (processes->fair)
+			user_budget_charge(&processes->time, process->uid, begin_ns, monotonic_ns() - begin_ns);
 	}
 }
