@@ -18,7 +18,7 @@ static __always_inline bool lies_in(const struct gpt_text_segment *text, __u64 a
  * An agent that works for another trace may have reported its state before this one's probes were in place: attach/
  * finds out whose code it is.
  */
-static __always_inline __u8 caller_of(__u32 pid, __u64 address)
+static __always_inline __u8 cupti_caller_of(__u32 pid, __u64 address)
 {
 	const struct gpt_text_segment *agent = bpf_map_lookup_elem(&agent_texts, &pid);
 
@@ -45,7 +45,7 @@ static __always_inline int cupti_use(struct pt_regs *ctx, __u8 what)
 		address = true_return_address(PT_REGS_SP(ctx), address);
 	if (site_text(ctx, &cupti) && lies_in(&cupti, address))
 		return 0;
-	caller = caller_of(pid, address);
+	caller = cupti_caller_of(pid, address);
 	/* Of the agent's calls only the start of its session is sent: it flushes ten times a second. */
 	if (caller == GPT_CUPTI_CALLER_AGENT && what != GPT_CUPTI_REGISTER)
 		return 0;

@@ -362,6 +362,31 @@ def test_too_little_memory_is_named_with_its_limit_or_is_enough(tmp_path, way, m
     assert mb < 400
 
 
+def with_processes(most):
+    """For preexec_fn: a user without processes, whose limit of processes and threads (ulimit -u) is that number."""
+    def become():
+        resource.setrlimit(resource.RLIMIT_NPROC, (most, most))
+        os.setgroups([])
+        os.setresgid(54321, 54321, 54321)
+        os.setresuid(54321, 54321, 54321)
+    return become
+
+
+def test_too_few_processes_and_threads_are_named_with_their_limit(desk):
+    """No thread for the log is not a full disk.  One more with each run, until there are enough."""
+    said = []
+    for most in range(1, 16):
+        done = tracing.command(desk, desk / "gputrace", "--no-keep", "--way", "agent", "-o", f"{most}.gpt", "--", "sh", "-c", "exit 7",
+                               preexec_fn=with_processes(most))
+        said.append(done.stderr)
+        assert "disk" not in done.stderr
+        if done.code == 7 and "ulimit" not in done.stderr:
+            break
+        assert f"no more processes and threads are allowed: the limit is {most} for a user (ulimit -u), or pids.max of the cgroup" in done.stderr
+    assert 2 < most < 15
+    assert any("as the thread that writes the log" in text for text in said), said
+
+
 def test_a_file_that_is_there_is_replaced_only_by_a_whole_one(cudart, tmp_path):
     output = tmp_path / "trace.folded"
     output.write_text("old")

@@ -236,7 +236,7 @@ def test_installed_with_capabilities_others_have_what_needs_none(desk, installed
     assert "CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE missing" in refused.stderr
 
 
-def test_installed_with_capabilities_it_lends_them_to_nobody(desk, installed, capable):
+def test_installed_with_capabilities_it_passes_them_on_to_nobody(desk, installed, capable):
     """It passes them neither to a command nor to a library of its caller."""
     caller = (*as_uid(USER), installed)
     done = tracing.command(desk, *caller, "--", "grep", "Cap[PEIA]", "/proc/self/status").must_be(0)
@@ -268,7 +268,7 @@ print(os.waitpid(pid, 0)[1] >> 8, near.recv(64), flush=True)
 """
 
 
-def test_installed_with_capabilities_it_lends_no_file_of_its_caller_s(desk, capable):
+def test_installed_with_capabilities_it_serves_no_file_of_its_caller_s(desk, capable):
     """Any member of the group may execute it under the name of the file server."""
     readable = desk / "agent"
     readable.write_text("theirs")

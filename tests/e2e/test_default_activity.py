@@ -6,6 +6,7 @@ import collections
 import json
 import marshal
 import re
+import statistics
 import time
 
 import logfile
@@ -178,6 +179,53 @@ def test_a_rate_that_had_risen_falls_first(tmp_path):
     assert "99 samples a second from " in said and "more would take over 1 % of a thread's time" in said, said
     counts = collections.Counter(record.values["period_ns"] for record in logfile.records(tmp_path / "trace.gpt", SAMPLE))
     assert set(counts) == {USUAL_NS, SHORT_NS}, counts
+
+
+def distances(samples, tid):
+    times = sorted(record.values["time_ns"] for record in samples if record.values["tid"] == tid)
+    return [after - before for before, after in zip(times, times[1:])]
+
+
+def test_a_rate_that_fell_rises_again_once_the_cost_has_fallen(tmp_path):
+    """Beside a program with short gaps another one switches, longer each time, until that costs too much."""
+    gaps = ["nice", "-n", "-15", *tracing.on_simgpu(tmp_path / "gpu.json", machine.any_python(),
+                                                    machine.PROGRAMS / "short_gaps.py", tmp_path / "truth.json", 1e6)]
+    with tracing.Running(gaps, tmp_path) as program, \
+            tracing.Running([machine.any_python(), SWITCHES], tmp_path) as switches, \
+            tracing.Tracer(tmp_path, "-p", f"{program.pid},{switches.pid}", names=()) as tracer:
+        def samples_since(log, begin_ns):
+            return [record for record in logfile.records(log, SAMPLE) if record.values["time_ns"] > begin_ns]
+
+        def is_fast(log, begin_ns, count=1):
+            periods = collections.Counter(record.values["period_ns"] for record in samples_since(log, begin_ns))
+            return periods[SHORT_NS] >= count
+
+        def fell(log):
+            return logfile.has_note(log, "99 samples a second from ")
+
+        def fell_or_is_fast(log, begin_ns):
+            return fell(log) or is_fast(log, begin_ns)
+
+        tracer.wait_logged(is_fast, 0)
+        trips = 1000
+        while not any(fell(log) for log in tmp_path.glob("trace.gpt.part-*")):
+            switches.process.stdin.write(f"switch {trips}\n")
+            switches.wait_line(".")  # the answer: seconds
+            trips *= 2
+            tracer.wait_logged(fell_or_is_fast, time.monotonic_ns())
+        fell_ns = time.monotonic_ns()
+        tracer.wait_logged(is_fast, fell_ns, 50)
+        tracer.interrupt().must_be(0)
+    samples = samples_since(tmp_path / "trace.gpt", fell_ns)
+    rose_ns = min(record.values["time_ns"] for record in samples if record.values["period_ns"] == SHORT_NS)
+    again = [record for record in samples if record.values["time_ns"] >= rose_ns and record.values["period_ns"] == SHORT_NS]
+    assert statistics.median(distances([record for record in samples if record.values["time_ns"] < rose_ns], program.pid)) \
+        > USUAL_NS / 2
+    assert statistics.median(distances(again, program.pid)) < 2 * SHORT_NS
+    said = notes_of(tmp_path)
+    assert re.search(r"from [\d.]+ s on more of what runs and what waits is recorded again, as its cost has fallen", said), said
+    slow = re.search(r"for ([\d.]+) of ([\d.]+) s no more than 99 samples a second were taken, to keep their cost below", said)
+    assert slow and (rose_ns - fell_ns) / 1e9 - 1 < float(slow[1]) < float(slow[2]), said
 
 
 def test_what_was_asked_for_is_recorded_at_any_cost(tmp_path):

@@ -106,8 +106,8 @@ def test_frames_without_an_end_are_truncated(recorded, lie):
 @pytest.mark.parametrize("lie", ["top_in_kernel", "top_not_canonical", "caller_in_kernel", "caller_at_one",
                                  "caller_at_the_end_of_a_page", "code_is_no_code", "code_in_kernel"])
 def test_a_walk_that_goes_astray_gives_no_stack(recorded, lie):
-    (stack,) = recorded(lie).stacks
-    assert stack.startswith("none: ")
+    stacks = recorded(lie).stacks
+    assert len(stacks) == 1 and next(iter(stacks)).startswith("none: "), stacks
 
 
 @pytest.mark.parametrize("lie", ["thread_in_kernel", "interpreter_in_kernel"])
@@ -127,7 +127,9 @@ def test_debug_offsets_that_make_no_sense_are_reported_once(recorded, lie):
 
 @pytest.mark.parametrize("lie", ["endless_names", "negative_names", "names_of_no_kind", "names_in_kernel"])
 def test_names_that_cannot_be_read_leave_their_frames(recorded, lie):
-    (stack,) = recorded(lie).stacks
+    stacks = recorded(lie).stacks
+    assert len(stacks) == 1, stacks
+    stack = stacks.pop()
     assert len(stack.split(";")) == 3
     assert len(stack) < 10000
 

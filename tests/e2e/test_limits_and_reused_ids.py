@@ -52,7 +52,8 @@ def test_a_function_with_a_larger_line_table_than_is_read_has_no_line_and_no_wro
     stacks = [stack.split(";")[-2:] for stack in reading.folded(tmp_path / "trace.folded")]
     places = sorted(frame.replace(":0)", ")") for frames in stacks for frame in frames if frame.startswith(("long", "short")))
     short = 1 + next(number for number, line in enumerate(lines, 1) if line == "def short(a):")
-    assert places == ["long (lines.py)", f"short (lines.py:{short})", f"short (lines.py:{short + SHORT + 1})"]
+    assert places == ["long (lines.py)", f"short (lines.py:{short})", f"short (lines.py:{short + SHORT + 1})"], \
+        (stacks, logfile.stack_states(tmp_path / "trace.gpt"))
     report = tracing.gputrace(tmp_path, "report", tmp_path / "trace.gpt").must_be(0).stdout
     assert "Complete: 4 launches recorded, 0 lost; 50.0 % of launches under a Python line" in report
 

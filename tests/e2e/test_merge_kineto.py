@@ -2,8 +2,10 @@
 """gputrace merge on synthetic traces of torch.profiler: two ranks with known clocks and lateness."""
 
 import json
+import os
 import re
 
+import machine
 import tracing
 
 ROUNDS, LATE_US, AHEAD_US = 40, 20.0, 5_000_000.0
@@ -64,6 +66,31 @@ def test_what_the_ranks_gpus_did_stands_side_by_side(tmp_path):
     assert (second["computation_ns"], second["overlap_percent"]) == (0, 0)
     for row in (first, second):
         assert row["span_ns"] == row["idle_ns"] + row["computation_ns"] + row["exposed_communication_ns"] + row["exposed_copies_ns"]
+
+
+def merged(folder, *logs, processors):
+    """What merge says on that number of processors: with one it reads one log after the other, else two at once."""
+    allowed = sorted(os.sched_getaffinity(0))[:processors]
+    command = ["taskset", "-c", ",".join(map(str, allowed)), machine.GPUTRACE, "merge", "--unaligned", *logs, "--format", "json"]
+    done = tracing.command(folder, *command)
+    return done.code, done.stdout, done.stderr
+
+
+def test_logs_read_two_at_once_say_what_they_say_one_after_the_other(tmp_path):
+    """Traces of both kinds that are read at once; a log that cannot be read is named, and none after it."""
+    for rank in range(2):
+        write(tmp_path / f"rank{rank}.json", rank)
+        tracing.gputrace(tmp_path, "export", f"rank{rank}.json", "-o", f"rank{rank}.sqlite").must_be(0)
+    for name in ("cut.json", "other.json"):
+        (tmp_path / name).write_text((tmp_path / "rank0.json").read_text()[:9000])
+    (tmp_path / "none.gpt").write_bytes(b"")
+    for logs, code in ((["rank0.json", "rank1.json"], 0), (["rank0.sqlite", "rank1.sqlite"], 0),
+                       (["rank0.json", "cut.json", "other.json", "none.gpt"], None), (["rank0.json", "none.gpt", "gone.gpt"], 1)):
+        alone = merged(tmp_path, *logs, processors=1)
+        assert code in (None, alone[0]), alone
+        for _ in range(8):
+            assert merged(tmp_path, *logs, processors=2) == alone
+    assert "none.gpt" in alone[2] and "gone.gpt" not in alone[2]
 
 
 def test_a_rank_that_is_not_known_has_no_file_and_is_named(tmp_path):

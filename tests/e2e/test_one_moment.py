@@ -11,6 +11,7 @@ import os
 import re
 import signal
 import sqlite3
+import subprocess
 import time
 from pathlib import Path
 
@@ -47,10 +48,10 @@ def ranks(folder, count=RANKS, **more):
         yield running
 
 
-def times_of(log):
+def times_of(log, *options):
     """The recording's (start, end), and {pid: [start of each call]}, in ns of CLOCK_MONOTONIC."""
     path = log.with_suffix(".sqlite")
-    tracing.gputrace(log.parent, "export", log, "-o", path).must_be(0)
+    tracing.gputrace(log.parent, "export", log, *options, "-o", path).must_be(0)
     start, found = reading.start_ns(log), {}
     with contextlib.closing(sqlite3.connect(path)) as base:
         (length,) = base.execute("SELECT stopTime - startTime FROM ANALYSIS_DETAILS").fetchone()
@@ -123,10 +124,17 @@ def test_the_receipt_says_how_the_recording_began(tmp_path):
     row = start_row(tmp_path / "all.gpt")
     assert row["processes"] == 2 and row["agents_not_ready"] == row["processes_later"] == 0
     assert row["set_up_ns"] > 0 and row["calls_before"] > 0 and row["asked_wall_ns"] is None
+    assert start_row(tmp_path / "all.gpt", "--from", "100ms") == row  # a slice says it of its recording
 
 
-def start_row(log):
-    done = tracing.gputrace(log.parent, "report", log, "--format", "json", "--table", "start").must_be(0)
+def assert_began_at(moment, log):
+    row = start_row(log)
+    assert row["asked_wall_ns"] == moment * 10**9 and row["late_ns"] == 0
+    assert abs(row["start_wall_ns"] - row["asked_wall_ns"]) < NEAR_NS  # the wall clock may be set right while it waits
+
+
+def start_row(log, *options):
+    done = tracing.gputrace(log.parent, "report", log, *options, "--format", "json", "--table", "start").must_be(0)
     (row,) = [row for table in json.loads(done.stdout)["tables"] if table["id"] == "start" for row in table["rows"]]
     return row
 
@@ -147,8 +155,7 @@ def test_two_gputraces_begin_at_the_same_moment_and_merge_says_so(tmp_path):
                 tracer.end().must_be(0)
         spans = [rank.spans() for rank in running]
     for log, rank, own in zip(logs, running, spans):
-        row = start_row(log)
-        assert row["start_wall_ns"] == row["asked_wall_ns"] == moment * 10**9 and row["late_ns"] == 0
+        assert_began_at(moment, log)
         start, end, found = times_of(log)
         assert end - start == 300_000_000
         assert_is_recorded(own, found[rank.pid], start, end)
@@ -216,3 +223,61 @@ def test_what_ends_before_the_moment_is_not_recorded(tmp_path):
     done = tracing.gputrace(tmp_path, "--start-at", "+1h", "-o", tmp_path / "all.gpt", "--", "true")
     assert done.code == tracing.OWN_FAILURE and "--start-at +1h: true ended before that: nothing is recorded" in done.stderr, done
     assert not list(tmp_path.glob("all*"))
+
+
+# ---- a job that torchrun starts -------------------------------------------------------------------
+
+JOB_RANKS = 4
+JOB_WAIT_S = 40  # for as many PyTorchs to start, beside other tests
+
+
+def run_job(folder, moment, end, *options, pause=()):
+    """One gputrace for each rank, as docs/containers.md says; {rank: what it said of itself}, and what merge says."""
+    traced = [machine.GPUTRACE, "--start-at", f"@{moment}", *options, "-o", "rank-%q{RANK}.gpt", "--", machine.SIMGPU_RUN,
+              machine.tool("get-torch"), machine.PROGRAMS / "torch_from_moment.py", folder, moment, end, *pause]
+    torchrun = [machine.tool("get-torch"), "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", JOB_RANKS, "--no-python"]
+    done = subprocess.run([str(word) for word in torchrun + traced], cwd=folder, capture_output=True, text=True, check=False,
+                          timeout=tracing.PATIENCE_S, env=tracing.environment(folder, SIMGPU_NCCL=1))
+    assert done.returncode == 0, done.stderr
+    said = tracing.gputrace(folder, "merge", *(f"rank-{rank}.gpt" for rank in range(JOB_RANKS))).must_be(0).stdout
+    return [json.loads((folder / f"{rank}.json").read_text()) for rank in range(JOB_RANKS)], said
+
+
+def reductions_of(log):
+    """The recording's (start, end), and the start of each launch of an all-reduce, in ns of CLOCK_MONOTONIC."""
+    start, end, _ = times_of(log, "--from", "0", "--to", "1h")  # not by cycles of a schedule, whose times are their own
+    with contextlib.closing(sqlite3.connect(log.with_suffix(".sqlite"))) as base:
+        found = base.execute("SELECT call.start FROM CUPTI_ACTIVITY_KIND_KERNEL work JOIN CUPTI_ACTIVITY_KIND_RUNTIME call "
+                             "USING (correlationId) JOIN StringIds ON id = demangledName "
+                             "WHERE value LIKE '%AllReduce%' ORDER BY call.start").fetchall()
+    return start, end, [start + time for time, in found]
+
+
+@pytest.mark.torch
+def test_ranks_of_torchrun_are_recorded_from_one_moment(tmp_path):
+    moment = int(time.time()) + JOB_WAIT_S
+    ranks_said, merged = run_job(tmp_path, moment, moment + 3, "-d", "1s")
+    for rank, said in enumerate(ranks_said):
+        assert_began_at(moment, tmp_path / f"rank-{rank}.gpt")
+        start, end, found = reductions_of(tmp_path / f"rank-{rank}.gpt")
+        assert end - start == 1_000_000_000
+        assert_is_recorded(said["steps"], found, start, end)
+    assert re.search(r"the recordings began \d[\d.]* (ns|us) apart and ended \d[\d.]* \w+ apart, by the one clock", merged), merged
+
+
+@pytest.mark.torch
+def test_a_schedule_from_one_moment_records_the_same_steps_of_each_rank(tmp_path):
+    """No rank begins a step near the moment; each has made thousands before."""
+    moment = int(time.time()) + JOB_WAIT_S
+    ranks_said, _ = run_job(tmp_path, moment, moment + 4, "--step", "range:iteration", "--schedule", "wait=5,active=3,repeat=1",
+                            pause=["pause"])
+    recorded = []
+    for rank, said in enumerate(ranks_said):
+        assert_began_at(moment, tmp_path / f"rank-{rank}.gpt")
+        start, _, found = reductions_of(tmp_path / f"rank-{rank}.gpt")
+        starts = [before for before, _ in said["steps"]]
+        first = bisect.bisect(starts, start)  # of those that begin after the moment
+        assert first > 20
+        assert [bisect.bisect(starts, time) - 1 for time in found] == [first + 5, first + 6, first + 7]
+        recorded.append(first)
+    assert len(set(recorded)) == 1

@@ -12,8 +12,9 @@ import pytest
 import tracing
 from viewed import Viewed
 
-SLEEPS, SLEPT_S, IDLE_THREADS = 6, 0.03, 12
+SLEEPS, SLEPT_S, IDLE_THREADS = 20, 0.09, 12  # a thread that runs for 1 % of the time is not idle, and one sample is 10 ms
 PROGRAM = f'''import ctypes
+import gc
 import json
 import sys
 import threading
@@ -22,6 +23,7 @@ import time
 import gpu
 
 gpu.setup(record=True)
+gc.disable()  # a collection would run in any thread, in an idle one too
 end = threading.Event()
 
 

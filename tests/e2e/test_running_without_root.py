@@ -241,14 +241,16 @@ def test_two_gputraces_of_one_process(desk, first, second, waits):
             if second == "bpf":
                 wait_logged(desk, logfile.says_ready, "second")
             works(running, desk)
-            done = two.end(signal.SIGINT)
+            done = two.end(signal.SIGINT).must_be(3 if second == "agent" else 0)
         one.end(signal.SIGINT).must_be(0)
     truth = reading.program(desk / "program.json")
     assert reading.trace_line_ns(reading.trace_of(desk / "trace.json")) == reading.truth_line_ns(truth)
     if second == "bpf":
         assert reading.trace_line_ns(reading.trace_of(desk / "second.json")) == reading.truth_line_ns(truth)
     else:
-        assert "its agent is at work, for another gputrace or still for an earlier trace" in " ".join(done.stdout.split()), done
+        at_work = "its agent is at work, for another gputrace or still for an earlier trace (gputrace runs as pid"
+        assert at_work in " ".join(done.stdout.split()), done
+        assert f"pid {running.pid}: the agent could not be let in, and without root nothing else records its calls: {at_work}" in done.stderr
 
 
 def test_a_kernel_that_does_not_let_it_be_stopped_is_named(desk):

@@ -6,6 +6,8 @@
  *  - Charges add up to the idle time, and so do rows, whatever callers they are divided by.
  *  - The parts of gaps come in the order of time, do not overlap, and add up to the charges that they are of.
  *  - The accounts of two slices by time add up to that of the whole, row by row, and so does the time of busy GPUs.
+ *  - In a slice, by time or by each process's own interval, busy and idle time of the GPUs are its length, and the
+ *    account, the utilization and the breakdown have the same of both.
  */
 #ifndef GPUTRACE_IDLE_CHECK_H
 #define GPUTRACE_IDLE_CHECK_H
@@ -237,6 +239,63 @@ IDLE_CHECK_FN const char *idle_check_halves(const struct model *model, uint64_t 
 	return rest.wrong;
 }
 
+IDLE_CHECK_FN const char *idle_check_tables(struct trace *trace)
+{
+	const char *wrong = NULL;
+	uint64_t idle_ns, busy_ns = 0;
+	struct analyses all;
+
+	if (analyze(&all, trace, ANALYSES(ANALYZE_IDLE, ANALYZE_UTILIZATION, ANALYZE_BREAKDOWN), NULL)) {
+		analyses_free(&all);
+		return "the tables of a slice cannot be made";
+	}
+	idle_ns = all.idle.sum;
+	for (size_t i = 0; i < all.idle.count; i++)
+		idle_ns += idle_is_edge(all.idle.rows[i].cause) ? all.idle.rows[i].ns : 0;
+	for (size_t i = 0; i < all.utilization.rows.count; i++)
+		busy_ns += all.utilization.rows.items[i].busy_ns;
+	if (busy_ns != breakdown_busy_ns(&all.breakdown.all))
+		wrong = "utilization and breakdown have different busy times";
+	else if (idle_ns + busy_ns != (all.window.end_ns - all.window.start_ns) * all.idle.devices.count)
+		wrong = "busy and idle time are not the length of a slice";
+	analyses_free(&all);
+	return wrong;
+}
+
+IDLE_CHECK_FN const char *idle_check_slice(const struct model *model, const struct slice *slice)
+{
+	struct sliced_trace sliced;
+	const char *wrong = "a slice cannot be made";
+
+	if (!sliced_trace_open(&sliced, WHOLE_TRACE(model), slice, ""))
+		wrong = idle_check_tables(&sliced.trace);
+	sliced_trace_close(&sliced);
+	return wrong;
+}
+
+/* By time, and as the steps of processes are: in each process from another time on. */
+IDLE_CHECK_FN const char *idle_check_slices(const struct model *model)
+{
+	uint64_t eighth_ns = model->end_ns > model->start_ns ? (model->end_ns - model->start_ns) / 8 : 0;
+	struct slice_span *spans = xcalloc(model->process_count, sizeof(*spans));
+	const char *wrong = NULL;
+
+	for (uint64_t from = 0; eighth_ns && from < 8 && !wrong; from++) {
+		struct slice slice = {.from_ns = model->start_ns + from * eighth_ns,
+				      .to_ns = model->start_ns + (from + 1) * eighth_ns,
+				      .device = NONE};
+
+		wrong = idle_check_slice(model, &slice);
+		slice.spans = spans;
+		for (uint32_t i = 0; i < model->process_count; i++)
+			spans[i] = (struct slice_span){slice.from_ns + i % 3 * (eighth_ns / 4), slice.to_ns};
+		if (!wrong)
+			wrong = idle_check_slice(model, &slice);
+	}
+	free(spans);
+	return wrong;
+}
+
 /* The same of the account that is made of the model; returns "" or what does not hold. */
 IDLE_CHECK_FN const char *idle_check_model(const struct model *model)
 {
@@ -251,6 +310,8 @@ IDLE_CHECK_FN const char *idle_check_model(const struct model *model)
 		wrong = idle_check_parts(&all, &taken);
 	for (uint64_t cut = 1; cut < 4 && !wrong; cut++)
 		wrong = idle_check_halves(model, model->start_ns + (model->end_ns - model->start_ns) / 4 * cut);
+	if (!wrong)
+		wrong = idle_check_slices(model);
 	tally_free(&taken.until);
 	tally_free(&taken.sums);
 	analyses_free(&all);

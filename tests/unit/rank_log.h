@@ -22,6 +22,8 @@ struct rank {
 	uint32_t collectives; /* 0: 100 */
 	uint32_t first;	      /* sequence number */
 	uint32_t late_every;  /* every N-th collective is late; 0: none */
+	uint32_t late_from;   /* of these only from that one on; 0: all */
+	uint32_t late_also;   /* and that one; 0: none */
 	uint32_t late_ms;
 	uint32_t jitter_us; /* of ends; pseudo-random, so that no line fits them */
 	const char *boot, *host;
@@ -86,7 +88,8 @@ LOG_FN void rank_put_collective(struct log_builder *log, const struct rank *rank
 	uint64_t at_ns = 1000 * MS + i * PERIOD, came_ns = at_ns, end_ns;
 	uint64_t spread = rank->jitter_us ? ((i * 2 + rank->number) * 2654435761u >> 7) % rank->jitter_us : 0;
 
-	if (rank->late_every && i % rank->late_every == 0)
+	if (rank->late_every && i % rank->late_every == 0 &&
+	    (i >= rank->late_from || (rank->late_also && i == rank->late_also)))
 		came_ns += rank->late_ms * MS;
 	end_ns = at_ns + 60 * MS + spread * 1000;
 	log_launch(log, RANK_PID, RANK_PID, rank_shows(rank, at_ns - 2 * MS), STACK_BEFORE, 0);

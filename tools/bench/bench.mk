@@ -14,7 +14,7 @@
 #   bench-blame      the cost of --cpu and --off-cpu for a program, and for a context switch (root)
 #   bench-default    the cost of recording what runs and what waits by default, of training and of switching (root, PyTorch)
 #   bench-newcomers  what a trace costs that waits for a container beside 5,000 processes and 50 execs a second (root, a minute)
-#   bench-merge      time, CPU and memory of gputrace merge of two logs of 10 million launches, made here (minutes, 7 GB of disk)
+#   bench-merge      time, CPU and memory of gputrace merge of two logs of 10 million launches, and of 64 of one million (60 s, 1 GB), made here (minutes, 7 GB of disk)
 #   bench-dump       time of `gputrace dump` of 200, 1,600 and 10,002 threads, and a program's longest pause meanwhile (root)
 #   bench-gate       how often `gputrace diff --fail-above 5` fails, of equal runs and of runs with 10 % more (root, 10 minutes)
 #   bench-scale      time, CPU and memory from a log of 50 million launches to report and files (root, minutes, 1 GB of disk);

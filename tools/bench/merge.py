@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The cost of `gputrace merge` of two long logs: time, CPU, memory.
+"""The cost of `gputrace merge` of long logs, or of many: time, CPU, memory.
 
-    merge.py BUILD [--launches N] [--only WHAT,...]
+    merge.py BUILD [--ranks N] [--launches N] [--most-seconds N] [--only WHAT,...]
 
-The logs are made here (rank_logs.c): two ranks, each with --launches launches and their kernels, every hundredth a
+The logs are made here (rank_logs.c): of two ranks, or more, each with --launches launches and their kernels, every hundredth a
 collective.  They are kept in BUILD/merge for the next time, until the format of logs changes.  Compared with the
-project's numbers: memory (1 GB), and that every collective is compared.
+project's numbers: memory (1 GB), the seconds where they are given, and that every collective is compared.
 """
 import argparse
 import json
@@ -21,21 +21,21 @@ from scale import MOST_MB, format_of_logs
 LAUNCHES_PER_COLLECTIVE = 100  # as in rank_logs.c
 
 
-def logs_of(build, launches):
-    folder = build / "merge" / f"{launches}-{format_of_logs()}"
+def logs_of(build, launches, ranks):
+    folder = build / "merge" / f"{ranks}-{launches}-{format_of_logs()}"
     if not folder.exists():
         unfinished = build / "merge" / "unfinished"
         unfinished.mkdir(parents=True, exist_ok=True)
-        subprocess.run([build / "tools/bench/rank_logs", unfinished, str(launches)], check=True)
+        subprocess.run([build / "tools/bench/rank_logs", unfinished, str(launches), str(ranks)], check=True)
         unfinished.rename(folder)
-    return [folder / "0.gpt", folder / "1.gpt"]
+    return [folder / f"{rank}.gpt" for rank in range(ranks)]
 
 
 def check_compared(gputrace, logs, launches):
     done = subprocess.run([gputrace, "merge", "-q", *logs, "--format", "json"], stdout=subprocess.PIPE, check=True)
     ranks = {table["id"]: table for table in json.loads(done.stdout)["tables"]}["merge_ranks"]["rows"]
     compared = [row["compared"] for row in ranks]
-    if compared != [launches // LAUNCHES_PER_COLLECTIVE] * 2:
+    if compared != [launches // LAUNCHES_PER_COLLECTIVE] * len(logs):
         raise SystemExit(f"merge: of {launches // LAUNCHES_PER_COLLECTIVE:,} collectives {compared} were compared")
 
 
@@ -58,20 +58,22 @@ def measure(gputrace, logs, what):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--launches", type=int, default=10_000_000)
+    parser.add_argument("--most-seconds", type=float, default=float("inf"))
     parser.add_argument("--only", type=lambda text: text.split(","), default=["tables", "json.gz", "pftrace"])
     options = parser.parse_args()
     gputrace = options.build / "gputrace"
-    logs = logs_of(options.build.resolve(), options.launches)
+    logs = logs_of(options.build.resolve(), options.launches, options.ranks)
     check_compared(gputrace, logs, options.launches)
-    print(f"two logs of {options.launches:,} launches, {sum(log.stat().st_size for log in logs) / 1e6:.0f} MB")
+    print(f"{options.ranks} logs of {options.launches:,} launches, {sum(log.stat().st_size for log in logs) / 1e6:.0f} MB")
     print(f"{'output':8} {'wall s':>7} {'CPU s':>7} {'resident MB':>11} {'launches/s of CPU':>17} {'MB written':>10}")
     missed = False
     for what in options.only:
         wall, cpu, resident, written = measure(gputrace, logs, what)
-        bad = resident > MOST_MB
+        bad = resident > MOST_MB or wall > options.most_seconds
         missed |= bad
-        print(f"{what:8} {wall:7.2f} {cpu:7.2f} {resident:11.0f} {2 * options.launches / cpu:17,.0f} {written:10.0f}"
+        print(f"{what:8} {wall:7.2f} {cpu:7.2f} {resident:11.0f} {options.ranks * options.launches / cpu:17,.0f} {written:10.0f}"
               f"{'  MISSED' if bad else ''}", flush=True)
     sys.exit(missed)
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Writes the logs of two ranks of a job, for bench-merge:  rank_logs FOLDER LAUNCHES
- * 0.gpt and 1.gpt are of two machines whose clocks differ.  Each has LAUNCHES launches with their kernels, in steps of
- * 100 whose last launch is a collective.  Rank 1 is late at every fourth collective.
+ * Writes the logs of the ranks of a job, for bench-merge:  rank_logs FOLDER LAUNCHES RANKS
+ * 0.gpt, 1.gpt and so on are of machines of two ranks each, whose clocks differ; two ranks are of a machine each.  Each
+ * has LAUNCHES launches with their kernels, in steps of 100 whose last launch is a collective.  Rank 1 is late at every
+ * fourth collective.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -104,7 +105,7 @@ static void write_log(const char *folder, const struct rank *rank, uint32_t step
 		exit(1);
 	}
 	writer = log_writer_open(fd);
-	if (log_writer_set_start(writer, rank_shows(rank, 500 * MS), rank_wall_of(rank)))
+	if (log_writer_set_start(writer, rank_shows(rank, 500 * MS) + rank->number, rank_wall_of(rank)))
 		abort();
 	put_begin(&log, rank);
 	for (uint32_t i = 0; i < steps; i++) {
@@ -120,20 +121,35 @@ static void write_log(const char *folder, const struct rank *rank, uint32_t step
 	close(fd);
 }
 
+/* A rank of that many, with the boot and host of its machine. */
+static struct rank rank_of(uint32_t number, uint32_t world, char *boot, char *host, size_t size)
+{
+	uint32_t machine = world > 2 ? number / 2 : number;
+
+	snprintf(boot, size, "boot-%u", machine);
+	snprintf(host, size, "node-%u", machine);
+	return (struct rank){.number = number,
+			     .world = world,
+			     .boot = boot,
+			     .host = host,
+			     .late_every = number == 1 ? 4 : 0,
+			     .late_ms = 20,
+			     .offset_ns = (int64_t)machine * 300000000000123,
+			     .drift = machine * 1e-6};
+}
+
 int main(int argc, char **argv)
 {
-	const struct rank first = {.number = 0, .boot = "boot-a", .host = "node-a"};
-	const struct rank second = {.number = 1,
-				    .boot = "boot-b",
-				    .host = "node-b",
-				    .late_every = 4,
-				    .late_ms = 20,
-				    .offset_ns = 300000000000123,
-				    .drift = 37e-6};
+	char boot[32], host[32];
+	uint32_t ranks;
 
-	if (argc != 3)
+	if (argc != 4)
 		return 2;
-	write_log(argv[1], &first, (uint32_t)(strtoul(argv[2], NULL, 0) / LAUNCHES_PER_STEP));
-	write_log(argv[1], &second, (uint32_t)(strtoul(argv[2], NULL, 0) / LAUNCHES_PER_STEP));
+	ranks = (uint32_t)strtoul(argv[3], NULL, 0);
+	for (uint32_t i = 0; i < ranks; i++) {
+		const struct rank rank = rank_of(i, ranks, boot, host, sizeof(boot));
+
+		write_log(argv[1], &rank, (uint32_t)(strtoul(argv[2], NULL, 0) / LAUNCHES_PER_STEP));
+	}
 	return 0;
 }

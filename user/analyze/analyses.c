@@ -232,22 +232,9 @@ void analyses_end_range(struct analyses *all, const struct range_event *event)
 	by_wanted(all, HOOK_range_end, event);
 }
 
-/* An operation that began before the slice and runs on in it. */
-static void add_running(struct analyses *all, const struct gpu_event *event)
-{
-	if (event->op->start_ns >= all->window.start_ns || event->op->end_ns <= all->window.start_ns)
-		return;
-	if (all->has[ANALYZE_UTILIZATION])
-		utilization_add_running(&all->utilization, event->op);
-	if (all->has[ANALYZE_WHY])
-		why_add_gpu(&all->why, event);
-}
-
 void analyses_show_gpu(struct analyses *all, const struct gpu_event *event)
 {
-	if (all->in_around)
-		add_running(all, event);
-	else if (all->each_gpu && event->op->start_ns && !all->had_enough)
+	if (!all->in_around && all->each_gpu && event->op->start_ns && !all->had_enough)
 		all->had_enough = !all->each_gpu(all->each_context, all, event);
 }
 

@@ -207,7 +207,8 @@ void analyses_free(struct analyses *all);
 /*
  * Before any part of a slice by time, which ends at to_ns: what is fed until the end belongs to the trace around it
  * (trace.around).  The account of idle time is made of that and cut to the slice, so the accounts of two halves add up
- * to that of the whole. What began before the slice and runs on in it keeps its GPU busy there, too.
+ * to that of the whole.  Other analyses get what runs on from before the slice as crossings, and so does this account
+ * where a slice has no trace around it.
  */
 void analyses_begin_around(struct analyses *all, const struct model *first, uint64_t to_ns);
 void analyses_end_around(struct analyses *all);

@@ -14,20 +14,18 @@
 #include <string.h>
 #include <time.h>
 
-#include "attach/emit.h"
+#include "attach/agent_notes.h"
 #include "attach/forks.h"
 #include "base/monotonic.h"
 #include "base/msg.h"
 #include "target/halt.h"
 
 #define FIRST_PAUSE_NS 5000000ULL /* doubles up to LAST_PAUSE_NS */
-#define LAST_PAUSE_NS 640000000ULL
-#define MAX_TRIES 24		/* 12 s in total */
-#define ANSWER_NS 5000000000ULL /* CUPTI starts in 0.2 s, and waits for the driver's locks */
-#define JOINED_NS 2000000000ULL /* without BPF: time until it is asked again */
+#define MAX_TRIES 24		  /* 12 s in total */
+#define ANSWER_NS 5000000000ULL	  /* CUPTI starts in 0.2 s, and waits for the driver's locks */
+#define JOINED_NS 2000000000ULL	  /* without BPF: time until it is asked again */
 #define OLDER_ANSWER_NS 100000000ULL
 #define SETTLE_PAUSE_NS 2000000L
-#define LEFT_OUT_SAID_NS 1000000000ULL
 #define LEFT_OUT_PAUSE_NS 200000000ULL
 #define HALTED_PAUSE_NS 200000000ULL
 #define UNUSED_NS 20000000ULL
@@ -44,53 +42,20 @@ static bool driver_may_bring_it(const struct followed *process)
 	return !process->entry.driver_fails && !followed_maps(process, LIBRARY_AGENT) && !driver_has_failed(process);
 }
 
-static bool has_ops(const struct agents *agents, const struct followed *process)
-{
-	return agents->ops && followed_maps(process, LIBRARY_TORCH) && !(process->forked && process->fork.observed);
-}
-
 /*
  * A process that gputrace started is seen to map each library, perhaps while its loader is still at work: it is ready
  * once it calls CUDA.
  */
 static bool is_wanted(const struct agents *agents, const struct followed *process)
 {
-	return has_ops(agents, process) ||
+	return agent_has_ops(agents, process) ||
 	       (followed_maps(process, LIBRARY_CUDA) && (!process->ours || process->called_ns));
 }
 
 /* Its agent is at work, or was. To an agent from the driver, the observer of ops must still be added. */
 static bool is_served(const struct agents *agents, const struct followed *process)
 {
-	return (process->agent_live || process->agent_stopped) && !(process->brought && has_ops(agents, process));
-}
-
-static const char *what_is_missing(const struct agents *agents, const struct followed *process)
-{
-	if (!has_ops(agents, process))
-		return "no GPU times";
-	return process->brought || !followed_maps(process, LIBRARY_CUDA) ? "no ops of PyTorch"
-									 : "no GPU times, no ops of PyTorch";
-}
-
-static void report_not_in(const struct agents *agents, const struct followed *process, const char *why)
-{
-	char note[384];
-
-	snprintf(note, sizeof(note), "pid %d: %s, the agent could not be let in: %s", process->pid,
-		 what_is_missing(agents, process), why);
-	emit_text(agents->emit, agents->emit_context, GPT_NOTE, (uint32_t)process->pid, note);
-	msg_debug("%s", note);
-}
-
-/* Without BPF nothing else sees the calls of a process that has CUDA. */
-static void report_unentered(const struct agents *agents, struct followed *process, const char *why)
-{
-	report_not_in(agents, process, why);
-	if (!agents->processes->shares || process->unentered || !followed_maps(process, LIBRARY_CUDA))
-		return;
-	process->unentered = true;
-	agents->processes->unentered++;
+	return (process->agent_live || process->agent_stopped) && !(process->brought && agent_has_ops(agents, process));
 }
 
 static void give_up(struct agents *agents, struct followed *process, int error, const char *why)
@@ -100,54 +65,7 @@ static void give_up(struct agents *agents, struct followed *process, int error, 
 	if (!process->brought)
 		cupti_client_forget(&process->cupti_client);
 	snprintf(process->entry.why, sizeof(process->entry.why), "%s", why);
-	report_unentered(agents, process, why);
-}
-
-/*
- * True for the first of a process's forks: one note covers all, as a DataLoader has many workers and forks them again
- * for each epoch.
- */
-static bool is_first_said(const struct agents *agents, const struct followed *process, size_t said)
-{
-	struct followed *parent = processes_find(agents->processes, process->fork.of);
-	bool *before = parent ? (bool *)((char *)parent + said) : NULL, first = !before || !*before;
-
-	if (before)
-		*before = true;
-	return first;
-}
-
-static void report_cuda_lost(const struct agents *agents, struct followed *process, uint64_t now_ns)
-{
-	char why[sizeof(process->entry.last_why) + 64];
-
-	if (!process->fork.not_noted || !process->forked || !process->called_ns || now_ns < process->entry.next_ns)
-		return;
-	process->entry.next_ns = now_ns + LAST_PAUSE_NS;
-	if (!processes_has_called(agents->processes, process))
-		return;
-	process->fork.not_noted = false;
-	if (!is_first_said(agents, process, offsetof(struct followed, forks_said)))
-		return;
-	snprintf(why, sizeof(why), "%s (so with others that it forks)", process->entry.last_why);
-	report_not_in(agents, process, why);
-}
-
-/* The agent sees the calls of every runtime. A forked copy may make no calls at all. */
-static void report_hidden_runtime(const struct agents *agents, const struct followed *process)
-{
-	char note[320], more[32] = "";
-
-	if (!process->hidden_runtimes || process->agent_live || process->agent_heard || process->agent_stopped ||
-	    (process->forked && !processes_has_called(agents->processes, process)))
-		return;
-	if (process->hidden_runtimes > 1)
-		snprintf(more, sizeof(more), " (and in %u more)", process->hidden_runtimes - 1);
-	snprintf(note, sizeof(note),
-		 "pid %d: no agent, and in %s%s a CUDA runtime is linked whose names were stripped: of its calls only "
-		 "those are seen that reach libcuda by its exported functions",
-		 process->pid, process->hidden_runtime, more);
-	emit_text(agents->emit, agents->emit_context, GPT_NOTE, (uint32_t)process->pid, note);
+	agent_report_unentered(agents, process, why);
 }
 
 /* Nothing of it runs until someone lets it go on, whenever that is: no try is made before. */
@@ -166,17 +84,19 @@ void agents_report_waiting(const struct agents *agents, struct followed *process
 {
 	struct agent_entry *entry = &process->entry;
 
-	report_cuda_lost(agents, process, UINT64_MAX);
-	report_hidden_runtime(agents, process);
-	if (process->agent_live || process->agent_heard || (process->brought && !has_ops(agents, process)))
+	agent_report_cuda_lost(agents, process, UINT64_MAX);
+	agent_report_hidden_runtime(agents, process);
+	if (process->agent_live || process->agent_heard || (process->brought && !agent_has_ops(agents, process)))
 		return;
 	if (entry->state == ENTRY_WAITING && entry->last_why[0])
-		report_unentered(agents, process, entry->last_why);
+		agent_report_unentered(agents, process, entry->last_why);
 	else if (entry->state == ENTRY_ENTERING)
-		report_unentered(agents, process, "it was being tried, and something in the process took too long");
+		agent_report_unentered(agents, process,
+				       "it was being tried, and something in the process took too long");
 	else if (entry->state == ENTRY_ASKED)
-		report_unentered(agents, process,
-				 is_halted(process) ? entry->last_why : "it was asked to start and has not answered");
+		agent_report_unentered(agents, process,
+				       is_halted(process) ? entry->last_why
+							  : "it was asked to start and has not answered");
 	entry->state = ENTRY_REFUSED; /* report only once */
 }
 
@@ -293,7 +213,7 @@ static void handle_result(struct agents *agents, struct followed *process, int e
 	} else if ((error == -ESRCH || agents->processes->shares) && process_is_over(process)) {
 		entry->state = ENTRY_REFUSED; /* with BPF its end will be noticed, and its calls have been seen */
 		if (agents->processes->shares)
-			report_unentered(agents, process, "it ended before its turn came");
+			agent_report_unentered(agents, process, "it ended before its turn came");
 	} else if ((error != -EAGAIN && error != -ESRCH) || entry->tries >= MAX_TRIES) {
 		give_up(agents, process, error, result->why);
 	} else {
@@ -325,7 +245,7 @@ static void try_now(struct agents *agents, struct followed *process)
 		handle_result(agents, process, error, &result);
 		return;
 	}
-	entry->asked_for_ops = has_ops(agents, process);
+	entry->asked_for_ops = agent_has_ops(agents, process);
 	error = entering_begin(
 		process->pid, agents->file_fd,
 		&(struct entering_request){.start_ticks = process->start_ticks,
@@ -407,8 +327,8 @@ static bool is_left_out(struct agents *agents, struct followed *process, uint64_
 	struct agent_entry *entry = &process->entry;
 	char why[sizeof(entry->why)];
 
-	if (!process->forked || (process->brought && !has_ops(agents, process)) || entry->state != ENTRY_WAITING ||
-	    entry->next_ns > now_ns)
+	if (!process->forked || (process->brought && !agent_has_ops(agents, process)) ||
+	    entry->state != ENTRY_WAITING || entry->next_ns > now_ns)
 		return false;
 	switch (fork_judge(agents->processes, process, why, sizeof(why))) {
 	case FORK_MAY_ENTER:
@@ -431,35 +351,15 @@ static bool is_left_out(struct agents *agents, struct followed *process, uint64_
 		if ((process->fork.seen || agents->processes->shares) && !process->called_ns &&
 		    now_ns - entry->left_out_ns < LEFT_OUT_SAID_NS)
 			break;
-		if (!agents->processes->shares || is_first_said(agents, process, offsetof(struct followed, forks_said)))
-			report_not_in(agents, process, why);
+		if (!agents->processes->shares ||
+		    agent_is_first_said(agents, process, offsetof(struct followed, forks_said)))
+			agent_report_not_in(agents, process, why);
 		if (agents->processes->shares)
 			break;
 		entry->state = ENTRY_REFUSED; /* not an error for --agent require: no trace could have its GPU times */
 		break;
 	}
 	return true;
-}
-
-/*
- * Notes that a forked worker's ops are not recorded: the thread that takes ops is not in the copy, and the first op
- * ends observing.
- */
-static void report_no_ops(const struct agents *agents, struct followed *process, uint64_t now_ns)
-{
-	char note[192];
-
-	if (!agents->ops || !process->forked || !process->fork.observed || !process->fork.ns ||
-	    now_ns - process->fork.ns < LEFT_OUT_SAID_NS)
-		return;
-	process->fork.ns = 0;
-	if (!is_first_said(agents, process, offsetof(struct followed, forks_without_ops_said)))
-		return;
-	snprintf(note, sizeof(note),
-		 "pid %d: no ops of PyTorch in what it forks (workers, pid %d the first): observing does not survive a "
-		 "fork",
-		 process->fork.of, process->pid);
-	emit_text(agents->emit, agents->emit_context, GPT_NOTE, (uint32_t)process->fork.of, note);
 }
 
 unsigned agents_tick(struct agents *agents, uint64_t now_ns)
@@ -473,8 +373,8 @@ unsigned agents_tick(struct agents *agents, uint64_t now_ns)
 		struct agent_entry *entry = &process->entry;
 
 		look_at_entering(agents, process);
-		report_cuda_lost(agents, process, now_ns);
-		report_no_ops(agents, process, now_ns);
+		agent_report_cuda_lost(agents, process, now_ns);
+		agent_report_no_ops(agents, process, now_ns);
 		if (is_served(agents, process) || !is_wanted(agents, process) ||
 		    is_left_out(agents, process, now_ns, &pending))
 			continue;
@@ -487,7 +387,7 @@ unsigned agents_tick(struct agents *agents, uint64_t now_ns)
 		    now_ns - entry->asked_ns > JOINED_NS)
 			entry->state = ENTRY_WAITING;
 		/* PyTorch was mapped after the first CUDA call, as with a late import. */
-		if (entry->state == ENTRY_DRIVER && has_ops(agents, process) && !entry->asked_for_ops)
+		if (entry->state == ENTRY_DRIVER && agent_has_ops(agents, process) && !entry->asked_for_ops)
 			entry->state = ENTRY_WAITING;
 		if (entry->state == ENTRY_WAITING && entry->next_ns <= now_ns && !may_answer(process, now_ns))
 			try_now(agents, process);

@@ -148,6 +148,9 @@ unsigned attach_site_count(const struct attach *attach);
  */
 pid_t attach_without_driver(const struct attach *attach);
 
+/* Without BPF: a named process that the agent could not enter, so that nothing saw its calls, and why. 0: none. */
+pid_t attach_unentered(const struct attach *attach, const char **why);
+
 /*
  * The result of attach_options.python_calls: 1 calls of some followed process were traced, -ENOTSUP there were Pythons
  * but none whose calls can be traced (why[] is the path of one), 0 no Python was met (yet).

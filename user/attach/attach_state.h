@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Private to attach.c, notice.c, ending.c and by_agents.c. */
+/* Private to activity.c, attach.c, by_agents.c, ending.c, newcomers.c, notice.c, set_up.c and tick.c. */
 #ifndef GPUTRACE_ATTACH_ATTACH_STATE_H
 #define GPUTRACE_ATTACH_ATTACH_STATE_H
 

@@ -58,6 +58,12 @@ pid_t attach_without_driver(const struct attach *attach)
 	return 0;
 }
 
+pid_t attach_unentered(const struct attach *attach, const char **why)
+{
+	*why = attach->processes.unentered_why;
+	return attach->processes.unentered_named;
+}
+
 unsigned attach_site_count(const struct attach *attach)
 {
 	unsigned sites = 0;

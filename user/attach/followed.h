@@ -136,6 +136,8 @@ struct processes {
 	uint64_t silent;  /* how many processes did not answer */
 	/* how many have CUDA and no agent, where only agents record */
 	uint64_t unentered;
+	pid_t unentered_named; /* the first of these that was named; 0: none */
+	char unentered_why[192];
 	bool fair;		 /* users do not know of the trace: no user's processes may use up what others need */
 	struct user_budget time; /* time spent on looking at each user's processes */
 	struct user_counts crowded; /* users with too many processes, of whom the log has a note */

@@ -14,20 +14,11 @@
 #define AGAIN_NS 1000000000ULL
 #define PASSED_MAX 4096u /* processes with CUDA that do not fit */
 
-static bool maps_cuda(pid_t pid)
+static bool is_of_cuda(const char *path)
 {
-	struct mappings mappings = {};
-	bool found = false;
+	enum library_kind kind = library_kind_of_name(path);
 
-	if (mappings_read(pid, &mappings))
-		return false;
-	for (size_t i = 0; i < mappings.list.count && !found; i++) {
-		enum library_kind kind = library_kind_of_name(mappings.list.items[i].path);
-
-		found = mappings.list.items[i].executable && (library_kind_has_calls(kind) || kind == LIBRARY_AGENT);
-	}
-	mappings_free(&mappings);
-	return found;
+	return library_kind_has_calls(kind) || kind == LIBRARY_AGENT;
 }
 
 /* Without BPF only one user's processes are recorded. */
@@ -82,7 +73,7 @@ static int add_if_of_interest(pid_t pid, void *context)
 	struct attach *attach = context;
 	struct followed *process;
 
-	if (pid == getpid() || processes_find(&attach->processes, pid) || !maps_cuda(pid))
+	if (pid == getpid() || processes_find(&attach->processes, pid) || !mappings_have(pid, is_of_cuda))
 		return 0;
 	process = attach_newcomer(attach, pid);
 	if (process)

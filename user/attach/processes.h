@@ -74,6 +74,9 @@ int processes_find_files(struct processes *processes, struct followed *process);
 /* The process has called exec: forgets what is known of its old program. */
 void processes_forget_program(struct processes *processes, struct followed *process);
 
+/* The BPF side's number of the program that the process executes; 0: it is not followed there. */
+uint64_t processes_get_program(const struct processes *processes, const struct followed *process);
+
 /* Reads from the BPF map whether the agent of the process is at work and reports its calls; true when that changed. */
 bool processes_update_agent(struct processes *processes, struct followed *process);
 

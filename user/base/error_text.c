@@ -31,9 +31,28 @@ static const char *memory_limit(uint64_t *bytes)
 	return NULL;
 }
 
+/* What both functions below return. */
+static _Thread_local char text[192];
+
+const char *start_error_text(int error)
+{
+	struct rlimit limit;
+
+	if (abs(error) != EAGAIN)
+		return error_text(error);
+	if (!getrlimit(RLIMIT_NPROC, &limit) && limit.rlim_cur != RLIM_INFINITY)
+		snprintf(text, sizeof(text),
+			 "no more processes and threads are allowed: the limit is %llu for a user (ulimit -u), or "
+			 "pids.max of the cgroup: raise it",
+			 (unsigned long long)limit.rlim_cur);
+	else
+		snprintf(text, sizeof(text),
+			 "no more processes and threads are allowed: pids.max of the cgroup is the limit: raise it");
+	return text;
+}
+
 const char *error_text(int error)
 {
-	static _Thread_local char text[160];
 	const char *option;
 	struct rlimit limit;
 	uint64_t bytes;

@@ -8,6 +8,9 @@
 /* error: errno or -errno. Valid until the thread's next call. */
 const char *error_text(int error);
 
+/* The same of a process or thread that could not be started: EAGAIN is the limit of their number (fork(2)). */
+const char *start_error_text(int error);
+
 /* The most bytes that a file of this process may have (ulimit -f); UINT64_MAX: any number. */
 uint64_t file_size_limit(void);
 

@@ -12,6 +12,7 @@
 
 static enum msg_level current_level = MSG_NORMAL;
 static bool progress_shown;
+static _Thread_local char **holding; /* where messages of this thread go, NULL: to standard error */
 
 void msg_set_level(enum msg_level level)
 {
@@ -35,6 +36,20 @@ struct line {
 	const char *before, *prefix, *after;
 };
 
+/* Whether the text is held; without memory for that it is printed, as it must not be lost. */
+static bool hold(const char *text)
+{
+	char *more;
+
+	if (!holding)
+		return false;
+	if (asprintf(&more, "%s%s", *holding ? *holding : "", text) < 0)
+		return false;
+	free(*holding);
+	*holding = more;
+	return true;
+}
+
 /* As one write, so that the target's own output does not get into the line.  Names in it are chosen by a target. */
 static void print_safe(const struct line *line, const char *text, size_t length, char *whole)
 {
@@ -42,7 +57,8 @@ static void print_safe(const struct line *line, const char *text, size_t length,
 
 	size += safe_text_copy(whole + size, text, length);
 	strcpy(whole + size, line->after);
-	fputs(whole, stderr);
+	if (!hold(whole))
+		fputs(whole, stderr);
 }
 
 /* The line's fixed texts are a few words. */
@@ -94,7 +110,8 @@ void msg_progress(const char *format, ...)
 
 static void print_line(const char *prefix, const char *format, va_list args)
 {
-	msg_progress_end();
+	if (!holding)
+		msg_progress_end();
 	print_message("gputrace: ", prefix, "\n", format, args);
 }
 
@@ -114,3 +131,16 @@ DEFINE_MSG(msg_error, MSG_QUIET, "")
 DEFINE_MSG(msg_warn, MSG_NORMAL, "warning: ")
 DEFINE_MSG(msg_info, MSG_NORMAL, "")
 DEFINE_MSG(msg_debug, MSG_VERBOSE, "")
+
+void msg_hold(char **held)
+{
+	holding = held;
+}
+
+void msg_print_held(const char *held)
+{
+	if (!held)
+		return;
+	msg_progress_end();
+	fputs(held, stderr);
+}

@@ -26,4 +26,11 @@ void msg_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void msg_info(const char *format, ...) __attribute__((format(printf, 1, 2)));  /* shown at MSG_NORMAL */
 void msg_debug(const char *format, ...) __attribute__((format(printf, 1, 2))); /* shown at MSG_VERBOSE */
 
+/*
+ * From here on messages of this thread are added to *held, which starts NULL and which the caller frees; NULL: they are
+ * printed again.  So several threads do one thing each, and what is said about it stays together.
+ */
+void msg_hold(char **held);
+void msg_print_held(const char *held); /* NULL: nothing was held */
+
 #endif

@@ -22,7 +22,7 @@ static bool is_key(const struct tally_entry *entry, const struct tally_key *key)
 	return !memcmp(&entry->key, key, sizeof(*key));
 }
 
-static uint32_t *slot_of(const struct tally *tally, const struct tally_key *key)
+static uint32_t *slot_of_key(const struct tally *tally, const struct tally_key *key)
 {
 	size_t mask = tally->slot_count - 1, at = hash_of(key) & mask;
 
@@ -37,7 +37,7 @@ static void grow_slots(struct tally *tally)
 	tally->slot_count = tally->slot_count ? tally->slot_count * 2 : 64;
 	tally->slots = xcalloc(tally->slot_count, sizeof(*tally->slots));
 	for (size_t i = 0; i < tally->count; i++)
-		*slot_of(tally, &tally->entries[i].key) = (uint32_t)i + 1;
+		*slot_of_key(tally, &tally->entries[i].key) = (uint32_t)i + 1;
 }
 
 struct tally_entry *tally_at(struct tally *tally, struct tally_key key)
@@ -49,7 +49,7 @@ struct tally_entry *tally_at(struct tally *tally, struct tally_key key)
 	/* at most a quarter full: the first slot is nearly always the right one */
 	if (tally->count * 4 >= tally->slot_count)
 		grow_slots(tally);
-	slot = slot_of(tally, &key);
+	slot = slot_of_key(tally, &key);
 	if (!*slot) {
 		tally->entries =
 			array_reserve(tally->entries, sizeof(*tally->entries), tally->count, 1, &tally->capacity);

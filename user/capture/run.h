@@ -30,7 +30,7 @@ struct run_options {
 	int (*begin)(void *context);
 	/* Called once: the recording begins, or waits for its moment.  Messages only.  May be NULL. */
 	void (*started)(void *context, const struct start *start);
-	void (*waits)(void *context, const struct start *start);
+	void (*say_waits)(void *context, const struct start *start);
 	/* Whether the command that gputrace started has ended; NULL when there is none. */
 	bool (*command_ended)(void *context);
 	pid_t command_pid; /* signals are passed on to it */

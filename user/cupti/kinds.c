@@ -84,7 +84,7 @@ static const char *load_text(struct records *records, const uint8_t *record, uns
 
 	if (!text || !records->source)
 		return text;
-	return records->source->text(records->source->context, kind_load(record, offset, sizeof(void *)));
+	return records->source->read_text(records->source->context, kind_load(record, offset, sizeof(void *)));
 }
 
 /* ---- what the tables cannot express ----------------------------------------------------------- */

@@ -14,7 +14,7 @@
 struct records_source {
 	void *context;
 	/* The text at an address in that process, valid until the next call; NULL: not available. */
-	const char *(*text)(void *context, uint64_t address);
+	const char *(*read_text)(void *context, uint64_t address);
 	/* Converts CUPTI's start and end, or one time, to the batch's clock; false: do not take the record. */
 	bool (*times)(void *context, uint64_t *times, unsigned count);
 	uint64_t unwanted; /* bit i: skip records of kind i */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/safe_text.h"
+#include "dump/text_collectives.h"
 
 #define NAME_SHOWN 160 /* bytes of a command line; JSON has all of it */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The operations handed to NCCL or gloo that have not finished, as text. */
-#include "dump/text.h"
+#include "dump/text_collectives.h"
 
 void dump_print_rank(FILE *out, const struct dump_process *process, int64_t number)
 {

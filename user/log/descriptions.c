@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "log/descriptions_internal.h"
+#include "log/descriptions_state.h"
 
 /* A CODE with all its lines: names, file, and the table in pieces. */
 #define CODE_BYTES_MAX (512u << 10)

@@ -3,7 +3,7 @@
  * What the records inside batches describe.  A description is kept as a batch that holds only that record.
  * Nothing in a batch is trusted: a target wrote it.
  */
-#include "log/descriptions_internal.h"
+#include "log/descriptions_state.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
  * then (docs/design/bpf.md); that an address had a code object.  A thread's end is not in the log: of many threads,
  * those that were not needed for long are forgotten.
  */
-#include "log/descriptions_internal.h"
+#include "log/descriptions_state.h"
 
 #include <stdlib.h>
 

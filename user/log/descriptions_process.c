@@ -3,7 +3,7 @@
  * Finds which process a pid means at this point of the log, what every segment with a record of the process repeats,
  * and what records refer to by the process's numbers.
  */
-#include "log/descriptions_internal.h"
+#include "log/descriptions_state.h"
 
 #include <string.h>
 

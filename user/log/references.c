@@ -4,7 +4,7 @@
 
 #include <gputrace/agent.h>
 
-#include "log/descriptions_internal.h"
+#include "log/descriptions_state.h"
 
 /*
  * The THINGs are those of enum description_kind, and a thread named in one of two ways, which its number does not tell.

@@ -32,6 +32,7 @@ enum model_gpu_times {
 struct model_began {
 	uint64_t set_up_at_ns;	/* when set-up began: of two gputraces of one machine never the same */
 	uint64_t set_up_ns;	/* how long set-up took */
+	uint64_t start_ns;	/* of the recording, also of a slice of it */
 	int64_t asked_wall_ns;	/* the moment that was asked for, CLOCK_REALTIME; 0: none */
 	uint64_t late_ns;	/* after that moment */
 	uint64_t wall_error_ns; /* the kernel's bound of the wall clock's error; UINT64_MAX: not known */

@@ -122,7 +122,7 @@ bool mappings_have(pid_t pid, bool (*wanted)(const char *path))
 
 	if (!mappings_read(pid, &mappings))
 		for (size_t i = 0; i < mappings.list.count && !have; i++)
-			have = mappings.list.items[i].inode && wanted(mappings.list.items[i].path);
+			have = mappings.list.items[i].executable && wanted(mappings.list.items[i].path);
 	mappings_free(&mappings);
 	return have;
 }

@@ -125,7 +125,10 @@ struct mappings {
 
 int mappings_read(pid_t pid, struct mappings *out);
 
-/* Whether the process maps a file that is wanted by its path; false, too, where its mappings cannot be read. */
+/*
+ * Whether the process can execute a mapped file that is wanted by its path: who only reads a library, as a debugger
+ * does, does not use it. False, too, where its mappings cannot be read.
+ */
 bool mappings_have(pid_t pid, bool (*wanted)(const char *path));
 void mappings_free(struct mappings *mappings);
 

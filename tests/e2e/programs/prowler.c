@@ -202,7 +202,7 @@ static void each_process(bool look)
 #define PIDS_AHEAD 20
 
 /* Checks the name: a new thread of a traced process has a new pid, too. */
-static bool is_lender(pid_t pid)
+static bool is_file_server(pid_t pid)
 {
 	char path[64], name[32] = "";
 	FILE *file;
@@ -225,7 +225,7 @@ static void kill_new(void)
 		exit(1);
 	fclose(load);
 	for (pid_t pid = last > PIDS_BEHIND ? last - PIDS_BEHIND : 1; pid < last + PIDS_AHEAD && pid < PIDS; pid++)
-		if (!known[pid] && !met[pid] && !kill(pid, 0) && is_lender(pid) && !kill(pid, SIGKILL)) {
+		if (!known[pid] && !met[pid] && !kill(pid, 0) && is_file_server(pid) && !kill(pid, SIGKILL)) {
 			met[pid] = true;
 			met_count++;
 			printf("killed %d\n", pid);

@@ -8,6 +8,8 @@
 #include "forward_log.h"
 #include "report/report.h"
 
+#define CUDA_MEMCPY GPT_API(GPT_DOMAIN_RUNTIME, 41)
+
 static char *report_with(const struct model *model, struct attribution attribution)
 {
 	const struct report_options options = {.width = 100, .attribution = attribution};
@@ -120,6 +122,56 @@ static void a_report_says_where_no_forward_lines_were_recorded(void **state)
 	model_free(model);
 }
 
+/* A copy in a node, with nothing beside it: both lines are possible owners of what it cost. */
+static struct model *make_copy_in_node(void)
+{
+	struct forward_log forward = forward_log_begin();
+	struct log_builder *log = &forward.log;
+
+	forward_log_layer(&forward, "aten::mm", 100, 110, 7, 20);
+	forward_log_call(&forward, TID, 105, 3, forward_log_stack(&forward, "forward", 20), GPT_STACK_OK);
+	log_call(log, (struct gpt_call){.time_ns = 225000,
+					.pid = PID,
+					.tid = ENGINE,
+					.stack_id = forward_log_stack(&forward, "step", STEP_LINE),
+					.corr = 9,
+					.api = CUDA_MEMCPY,
+					.origin = GPT_ORIGIN_AGENT,
+					.stack_state = GPT_STACK_BACKWARD});
+	log_batch(log, PID, TID, 900000000);
+	log_agent_api(log, (struct gpt_agent_api){
+				   .start_ns = 225000, .end_ns = 526000, .corr = 9, .tid = ENGINE, .api = CUDA_MEMCPY});
+	log_agent_memcpy(log, (struct gpt_agent_memcpy){.start_wall_ns = 226000,
+							.end_wall_ns = 526000,
+							.bytes = 6000000,
+							.corr = 9,
+							.kind = 1,
+							.from = 1,
+							.to = 3});
+	forward_log_node(&forward, "MmBackward0", 220, 600, 7, FORWARD_THREAD);
+	return forward_log_end(&forward);
+}
+
+static void why_names_the_line_that_the_report_puts_a_copy_on(void **state)
+{
+	struct model *model = make_copy_in_node();
+
+	for (int forward = 0; forward <= 1; forward++) {
+		struct analyses all;
+
+		assert_int_equal(analyze(&all, WHOLE_TRACE(model), ANALYSES(ANALYZE_WHY, ANALYZE_UNTIMED),
+					 &(struct attribution){.forward = forward}),
+				 0);
+		for (size_t i = 0; i < all.why.count; i++)
+			if (all.why.losses[i].cause == WHY_COPY)
+				assert_line(&all, all.why.losses[i].lines[0].line,
+					    forward ? "model.py:20 forward" : "model.py:40 step");
+		assert_int_equal(all.why.copy_alone_ns, 300000);
+		analyses_free(&all);
+	}
+	model_free(model);
+}
+
 /* ---- graphs ------------------------------------------------------------------------------------------------------ */
 
 /* The sample run; a call of model.py:42 captured the operations of its graph. */
@@ -197,6 +249,7 @@ int main(void)
 		cmocka_unit_test(folded_stacks_of_forward_ops_name_the_node),
 		cmocka_unit_test(a_kernel_names_the_line_that_its_time_is_put_on),
 		cmocka_unit_test(a_report_says_where_no_forward_lines_were_recorded),
+		cmocka_unit_test(why_names_the_line_that_the_report_puts_a_copy_on),
 		cmocka_unit_test(folded_stacks_of_graphs_are_of_the_launch_and_name_the_captured_line),
 		cmocka_unit_test(or_of_the_whole_captured_stack),
 		cmocka_unit_test(lines_of_a_graph_are_those_that_replay_where_that_is_asked_for),

@@ -167,28 +167,86 @@ static void a_late_rank_that_made_calls_has_what_its_gpu_computed(void **state)
 	ranks_free(&ranks);
 }
 
-static void a_rank_that_became_late_says_from_when_on(void **state)
+/* Late to one collective early, then to each from the 41st on; rank 1's clock runs differently. */
+static void a_rank_that_became_late_says_from_when_on_and_by_how_much(void **state)
 {
-	const struct rank first = RANK(0, "boot-a"), second = RANK(1, "boot-b", .late_every = 2, .late_ms = 20);
+	const struct rank first = RANK(0, "boot-a"),
+			  second = RANK(1, "boot-b", .late_every = 1, .late_from = 40, .late_also = 3, .late_ms = 20,
+					.offset_ns = 300000000000123, .drift = 37e-6);
 	struct ranks ranks = {0};
-	char *text;
+	const struct rank_onset *onset;
 
 	add_rank(&ranks, &first, NULL);
 	add_rank(&ranks, &second, NULL);
-	for (size_t r = 0; r < 2; r++)
-		for (size_t i = 0; i < 100; i++) {
-			struct collective_arrival *met =
-				&ranks.logs.items[r].arrivals.ranks.list.items[0].met.list.items[i];
-
-			if (met->ended_ns < 5000 * MS)
-				met->arrived_ns = met->ended_ns - MS;
-		}
 	align_ranks(&ranks);
-	text = page_of(&ranks);
-	assert_non_null(strstr(text, "ms at most, the first "));
-	assert_non_null(strstr(text, " s after the beginning\n"));
-	free(text);
+	onset = &ranks.rows.items[1].onset;
+	assert_true(onset->is_known);
+	assert_int_equal(onset->before, 40);
+	assert_int_equal(onset->after, 60);
+	assert_int_equal(onset->late_before, 1);
+	assert_int_equal(onset->late_after, 60);
+	assert_in_range(onset->from_ns, 5020 * MS, 5021 * MS);
+	assert_true(fabs(onset->more_ns - 19.5 * (double)MS) < 1e3);
+	assert_true(onset->error_ns > 0 && onset->error_ns < 2.0 * (double)MS);
+	assert_false(ranks.rows.items[0].onset.is_known);
+	assert_page(&ranks,
+		    "\n  more since 4.0 s after the first collective: last to 60 of 60 from then on, to 1 of 40 "
+		    "before; on average later by 19.5 ms (+- 1.1 ms)\n");
 	ranks_free(&ranks);
+}
+
+/* Late to every third, or too few for a mean: it did not become late. */
+static void a_rank_that_is_late_now_and_then_did_not_become_late(void **state)
+{
+	const struct rank first = RANK(0, "boot-a"), often = RANK(1, "boot-a", .late_every = 3, .late_ms = 20),
+			  once = RANK(1, "boot-a", .late_every = 1, .late_from = 97, .late_ms = 20);
+	const struct rank *const seconds[] = {&often, &once};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct ranks ranks = {0};
+		char *text;
+
+		add_rank(&ranks, &first, NULL);
+		add_rank(&ranks, seconds[i], NULL);
+		align_ranks(&ranks);
+		assert_int_equal(ranks.rows.items[1].late, i ? 3 : 34);
+		assert_false(ranks.rows.items[1].onset.is_known);
+		text = page_of(&ranks);
+		assert_null(strstr(text, "more since"));
+		free(text);
+		ranks_free(&ranks);
+	}
+}
+
+/* Lateness of any size in any order: where one change is drawn, it is found; where none is, none is claimed. */
+static void a_change_in_noise_is_found_and_noise_alone_is_none(void **state)
+{
+	unsigned claimed = 0;
+
+	srandom(1);
+	for (unsigned round = 0; round < 400; round++) {
+		struct lateness_list list = {0};
+		struct rank_onset onset;
+		bool changes = round % 2;
+
+		for (uint64_t i = 0; i < 300; i++) {
+			uint64_t ns = random() % 10 < 3 ? (uint64_t)random() % (10 * MS) : 0;
+
+			if (changes && i >= 200)
+				ns += 8 * MS;
+			array_push(&list.list, ((struct lateness){i * 1000, ns}));
+		}
+		rank_onset_find(&onset, &list);
+		if (changes) {
+			assert_true(onset.is_known);
+			assert_in_range(onset.before, 198, 202);
+			assert_true(fabs(onset.more_ns - 8e6) < 2 * onset.error_ns);
+		} else {
+			claimed += onset.is_known;
+		}
+		array_free(&list.list);
+	}
+	assert_int_equal(claimed, 0);
 }
 
 static void a_page_without_a_late_rank_begins_with_the_logs(void **state)
@@ -433,6 +491,84 @@ static void two_recordings_of_the_same_moment_are_two(void **state)
 	ranks_free(&ranks);
 }
 
+/* A process whose program was started with this RANK; starts_ns: when. */
+static void put_ranked(struct log_builder *log, uint32_t pid, uint32_t parent, uint64_t start_ns, uint16_t python,
+		       const char *rank)
+{
+	char text[64];
+	size_t bytes = log_join(text, sizeof(text), 6, (const char *[]){"python3", "", "", "", rank, ""});
+	struct gpt_process record = {.time_ns = 600 * MS,
+				     .start_ns = start_ns,
+				     .pid = pid,
+				     .parent = parent,
+				     .python = python,
+				     .bytes = (uint32_t)bytes};
+
+	log_put(log, GPT_PROCESS, &record, sizeof(record), text, bytes);
+}
+
+/* A shell with a RANK starts a program that only uses the CPU; its child comes first in the log. */
+static void add_cpu_rank(struct ranks *ranks, const struct rank *of, bool has_op)
+{
+	const char *rank = of->number ? "1" : "0";
+	struct log_builder log = {0};
+	struct analyses all;
+	struct trace *trace;
+	const char *why;
+	int fd;
+
+	log_begin(&log, rank_shows(of, 500 * MS) + of->number, rank_wall_of(of));
+	rank_put_session(&log, of);
+	put_ranked(&log, RANK_PID + 2, RANK_PID + 1, 30, 0x30c, rank);
+	put_ranked(&log, RANK_PID, 1, 10, 0, rank);
+	put_ranked(&log, RANK_PID + 1, RANK_PID, 20, 0x30c, rank);
+	if (has_op) {
+		log_batch(&log, RANK_PID + 1, RANK_PID + 1, 900 * MS);
+		log_agent_op_name(&log, 7, "gloo:all_reduce");
+		log_agent_op(&log, &(struct gpt_agent_op){.start_ns = 700 * MS,
+							  .end_ns = 800 * MS,
+							  .tid = RANK_PID + 1,
+							  .name = 7,
+							  .sequence = -1});
+	}
+	log_end(&log, 1100 * MS);
+	fd = log_fd(&log);
+	log_free(&log);
+	assert_int_equal(gpt_trace_open(fd, NULL, NULL, &trace, &why), 0);
+	assert_int_equal(analyze(&all, trace, ANALYSES(ANALYZE_ARRIVALS, ANALYZE_BREAKDOWN), NULL), 0);
+	ranks_add_log(ranks, names[ranks->logs.count], all.model, &all.arrivals);
+	analyses_free(&all);
+	gpt_trace_close(trace);
+	close(fd);
+}
+
+static void ranks_that_only_use_the_cpu_are_known_by_their_environment(void **state)
+{
+	const struct rank first = RANK(0, "boot-a"), second = RANK(1, "boot-a");
+
+	for (unsigned has_op = 0; has_op < 2; has_op++) {
+		struct ranks ranks = {0};
+		char *page;
+
+		add_cpu_rank(&ranks, &first, has_op);
+		add_cpu_rank(&ranks, &second, has_op);
+		align_ranks(&ranks);
+		assert_int_equal(ranks.rows.count, 2);
+		for (size_t i = 0; i < 2; i++) {
+			assert_int_equal(ranks.rows.items[i].of->rank, i);
+			assert_int_equal(ranks.rows.items[i].of->pid, RANK_PID + 1);
+		}
+		page = page_of(&ranks);
+		assert_null(strstr(page, "no rank is known"));
+		assert_non_null(
+			strstr(page, "known by RANK alone, and compared with none: 2 ranks, the first is rank 0"));
+		assert_int_equal(!!strstr(page, "its collectives went over gloo or MPI, which have no GPU times"),
+				 has_op);
+		free(page);
+		ranks_free(&ranks);
+	}
+}
+
 static void pairs_that_are_far_off_do_not_move_the_line(void **state)
 {
 	struct clock_pair pairs[200];
@@ -472,7 +608,9 @@ int main(void)
 		cmocka_unit_test(what_the_gpus_of_a_rank_did_outlives_its_log),
 		cmocka_unit_test(a_page_begins_with_the_rank_that_is_late_most_and_what_is_known_of_it),
 		cmocka_unit_test(a_late_rank_that_made_calls_has_what_its_gpu_computed),
-		cmocka_unit_test(a_rank_that_became_late_says_from_when_on),
+		cmocka_unit_test(a_rank_that_became_late_says_from_when_on_and_by_how_much),
+		cmocka_unit_test(a_rank_that_is_late_now_and_then_did_not_become_late),
+		cmocka_unit_test(a_change_in_noise_is_found_and_noise_alone_is_none),
 		cmocka_unit_test(a_page_without_a_late_rank_begins_with_the_logs),
 		cmocka_unit_test(ends_that_spread_say_how_large_the_error_is),
 		cmocka_unit_test(few_collectives_give_an_offset_and_no_drift),
@@ -485,6 +623,7 @@ int main(void)
 		cmocka_unit_test(by_wall_clock_they_stay_where_that_puts_them),
 		cmocka_unit_test(how_far_apart_they_began_is_known_by_their_clocks),
 		cmocka_unit_test(two_recordings_of_the_same_moment_are_two),
+		cmocka_unit_test(ranks_that_only_use_the_cpu_are_known_by_their_environment),
 		cmocka_unit_test(pairs_that_are_far_off_do_not_move_the_line),
 		cmocka_unit_test(clocks_without_sense_make_some_line),
 	};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Messages: one line each, whatever characters a name has that a target chose. */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -74,6 +75,32 @@ static void a_long_message_is_printed_whole(void **state)
 	assert_null(strchr(text, '\x1b'));
 }
 
+/* Says something else, which is printed at once. */
+static void *say_beside(void *unused)
+{
+	msg_error("of another thread");
+	return unused;
+}
+
+static void what_a_thread_holds_is_printed_when_asked_for(void **state)
+{
+	pthread_t thread;
+	char *held = NULL;
+
+	msg_hold(&held);
+	msg_error("first %s", "a\x1b");
+	msg_warn("second");
+	assert_int_equal(pthread_create(&thread, NULL, say_beside, NULL), 0);
+	pthread_join(thread, NULL);
+	msg_hold(NULL);
+	msg_error("third");
+	msg_print_held(held);
+	msg_print_held(NULL);
+	free(held);
+	assert_string_equal(take_printed(), "gputrace: of another thread\ngputrace: third\n"
+					    "gputrace: first a\xef\xbf\xbd\ngputrace: warning: second\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -81,6 +108,7 @@ int main(void)
 		cmocka_unit_test_setup(a_name_of_several_lines_is_one, begin_test),
 		cmocka_unit_test_setup(names_of_people_stay_as_they_are, begin_test),
 		cmocka_unit_test_setup(a_long_message_is_printed_whole, begin_test),
+		cmocka_unit_test_setup(what_a_thread_holds_is_printed_when_asked_for, begin_test),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

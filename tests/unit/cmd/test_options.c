@@ -680,6 +680,41 @@ static void why_reads_a_log_or_records(void **state)
 	options_free(&options);
 }
 
+static bool has_row(const char *name, unsigned subcommand)
+{
+	for (const struct option_row *row = option_rows; row->name; row++)
+		if (!strcmp(row->name, name) && (row->where & subcommand))
+			return true;
+	return false;
+}
+
+/* But for what is instead of the report, and what chooses how much of it is shown. */
+static void why_takes_what_a_trace_takes(void **state)
+{
+	static const char *const of_the_report[] = {"all",     "tree",	   "by",      "min-percent",
+						    "depth",   "show-all", "lines",   "gpu-trace",
+						    "gpu-sum", "api-sum",  "help-all"};
+
+	for (const struct option_row *row = option_rows; row->name; row++) {
+		bool is_of_report = false;
+
+		for (size_t i = 0; i < sizeof(of_the_report) / sizeof(of_the_report[0]); i++)
+			is_of_report |= !strcmp(row->name, of_the_report[i]);
+		if ((row->where & SUBCOMMAND_RECORD) && is_of_report == has_row(row->name, SUBCOMMAND_WHY))
+			fail_msg("--%s: why %s it", row->name, is_of_report ? "takes" : "refuses");
+	}
+	assert_int_equal(PARSE("why", "-p", "12", "--backward", "forward", "--graphs", "capture"), 0);
+	assert_true(options.attribution.forward && options.attribution.graphs == GRAPHS_CAPTURE);
+	options_free(&options);
+	assert_int_equal(PARSE("why", "a.gpt", "--backward", "forward", "--graphs", "replay"), 0);
+	assert_true(options.attribution.forward && options.attribution.graphs == GRAPHS_REPLAY);
+	options_free(&options);
+	assert_int_equal(PARSE("why", "-p", "12", "-o", "a.folded", "--metric", "cpu"), 0);
+	assert_int_equal(options.metric, METRIC_CPU);
+	options_free(&options);
+	assert_refused(PARSE("why", "a.gpt", "--metric", "cpu"), "--metric: is for what is recorded", "a.gpt");
+}
+
 static void why_refuses_what_is_of_the_other_kind(void **state)
 {
 	assert_refused(PARSE("why", "a.gpt", "-p", "12"), "a.gpt", "-p PID");
@@ -1089,6 +1124,7 @@ int main(void)
 		cmocka_unit_test(export_takes_outputs_after_the_log),
 		cmocka_unit_test(export_never_takes_a_second_log_for_an_output),
 		cmocka_unit_test(why_reads_a_log_or_records),
+		cmocka_unit_test(why_takes_what_a_trace_takes),
 		cmocka_unit_test(why_refuses_what_is_of_the_other_kind),
 		cmocka_unit_test(doctor_takes_a_pid_and_no_words),
 		cmocka_unit_test(help_and_version_win_over_what_follows),

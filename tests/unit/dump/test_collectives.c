@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "dump/text.h"
+#include "dump/text_collectives.h"
 
 #define NOW_NS 1000000000000ll
 #define OLD_NS (NOW_NS - 2000000000ll)

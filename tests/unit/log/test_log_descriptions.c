@@ -12,7 +12,7 @@
 
 #include <gputrace/walk.h>
 
-#include "log/descriptions_internal.h"
+#include "log/descriptions_state.h"
 #include "log_builder.h"
 
 /* The descriptions, and the next chunk. */

@@ -306,7 +306,7 @@ static void how_the_recording_began_is_said(void **state)
 	struct model_began *began = &model_source(model)->began;
 	char *text;
 
-	*began = (struct model_began){.set_up_ns = 300000000, .processes = 8};
+	*began = (struct model_began){.start_ns = model->start_ns, .set_up_ns = 300000000, .processes = 8};
 	text = report_of(model, 200, false);
 	assert_has(text,
 		   "\n8 processes from one moment; setting up took 300.0 ms before it and is not in the trace.\n");

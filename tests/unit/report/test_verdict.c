@@ -130,6 +130,37 @@ static void a_busy_gpu_has_nothing_to_mend(void **state)
 	model_free(model);
 }
 
+/* What would not fit on a line with the lines of a library is said by one's own lines, each once. */
+static void lines_of_a_library_count_for_the_own_line_that_called_them(void **state)
+{
+	static const char name[] = "/x/site-packages/torch/a_name_that_leaves_no_room_for_three_of_its_lines.py";
+	static const struct {
+		uint32_t library, own, ms; /* lasti; train.py:30 + own / 2 */
+	} calls[] = {{2, 2, 40}, {4, 4, 30}, {6, 2, 20}, {8, 4, 10}};
+	struct log_builder log;
+	struct model *model;
+	uint64_t at = FROM;
+
+	begin(&log);
+	log_function(&log, PID, 0xc0e0, "forward", name, 100);
+	for (uint32_t i = 0; i < 4; i++) {
+		log_stack(&log, PID, 100 + i, 2,
+			  (struct gpt_pyframe[]){{.code = 0xc0e0, .lasti = calls[i].library},
+						 {.code = 0xc0de, .lasti = calls[i].own}});
+		log_launch(&log, PID, TID, at - 10 * US, 100 + i, 1 + i);
+		log_batch(&log, PID, TID, at + calls[i].ms * MS);
+		log_agent_kernel(&log, (struct gpt_agent_kernel){.start_wall_ns = at,
+								 .end_wall_ns = at + calls[i].ms * MS,
+								 .corr = 1 + i,
+								 .name = 1});
+		at += calls[i].ms * MS;
+	}
+	log_end(&log, 10000 * MS);
+	model = model_of(&log);
+	VERDICT_HAS(model, "\nMost GPU time: 60.0 % train.py:31, 40.0 % train.py:32\n");
+	model_free(model);
+}
+
 /* A kernel of NCCL at train.py:35. */
 static void reduce(struct log_builder *log, uint32_t corr, uint64_t start_ns, uint64_t end_ns)
 {
@@ -482,6 +513,7 @@ int main(void)
 		cmocka_unit_test(of_a_gap_without_samples_both_launches_are_named_and_no_culprit),
 		cmocka_unit_test(so_they_are_where_no_sample_is_in_the_gap),
 		cmocka_unit_test(a_busy_gpu_has_nothing_to_mend),
+		cmocka_unit_test(lines_of_a_library_count_for_the_own_line_that_called_them),
 		cmocka_unit_test(communication_that_nothing_hides_is_named_with_its_line),
 		cmocka_unit_test(without_gpu_times_it_says_how_to_get_them_and_which_lines_launch),
 		cmocka_unit_test(what_lost_records_is_not_complete),

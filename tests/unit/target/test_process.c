@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "base/path.h"
 #include "built_library.h"
 #include "target/process.h"
 
@@ -562,6 +563,34 @@ static void the_mapping_at_an_address_is_found_and_none_in_a_gap(void **state)
 	mappings_free(&mappings);
 }
 
+static bool is_chosen(const char *path)
+{
+	return !strcmp(path_base(path), "chosen.so");
+}
+
+/* What only reads a library, as a debugger or a tool that lists symbols does, does not use it. */
+static void a_process_has_a_library_only_where_it_can_execute_it(void **state)
+{
+	char *folder = make_folder(), *path = xasprintf("%s/chosen.so", folder);
+	void *at;
+
+	(void)state;
+	write_text(path, TEXT);
+	assert_false(mappings_have(getpid(), is_chosen));
+	at = map_file(path);
+	assert_false(mappings_have(getpid(), is_chosen));
+	assert_int_equal(mprotect(at, 4096, PROT_READ | PROT_WRITE), 0);
+	assert_false(mappings_have(getpid(), is_chosen));
+	assert_int_equal(mprotect(at, 4096, PROT_READ | PROT_EXEC), 0);
+	assert_true(mappings_have(getpid(), is_chosen));
+	assert_int_equal(unlink(path), 0); /* as an update of the library does */
+	assert_true(mappings_have(getpid(), is_chosen));
+	munmap(at, 4096);
+	assert_false(mappings_have(getpid(), is_chosen));
+	free(path);
+	remove_folder(folder);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -580,6 +609,7 @@ int main(void)
 		cmocka_unit_test(memory_is_read_whole_or_not_at_all),
 		cmocka_unit_test(pieces_that_cannot_be_read_spoil_no_other),
 		cmocka_unit_test(the_mapping_at_an_address_is_found_and_none_in_a_gap),
+		cmocka_unit_test(a_process_has_a_library_only_where_it_can_execute_it),
 	};
 
 	return cmocka_run_group_tests_name("target/process", tests, NULL, NULL);

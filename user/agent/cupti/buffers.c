@@ -200,7 +200,7 @@ out:
 	atomic_fetch_sub(&pool.callbacks, 1);
 }
 
-void buffers_take(void (*parse)(void *user, uint8_t *buffer, size_t valid), void *user)
+void buffers_take(void (*parse_records)(void *user, uint8_t *buffer, size_t valid), void *user)
 {
 	uint32_t index, next, oldest = NO_BUFFER;
 	uint8_t *buffer;
@@ -214,14 +214,14 @@ void buffers_take(void (*parse)(void *user, uint8_t *buffer, size_t valid), void
 	for (index = oldest; index != NO_BUFFER; index = next) {
 		next = pool.next[index];
 		buffer = pool.base + (size_t)index * BUFFER_BYTES;
-		parse(user, buffer, pool.valid[index]);
+		parse_records(user, buffer, pool.valid[index]);
 		/* Zeros mark the end of the records in a buffer that is never returned (buffers_reclaim). */
 		memset(buffer, 0, BUFFER_BYTES);
 		make_free(index);
 	}
 }
 
-void buffers_reclaim(void (*parse)(void *user, uint8_t *buffer, size_t valid), void *user)
+void buffers_reclaim(void (*parse_records)(void *user, uint8_t *buffer, size_t valid), void *user)
 {
 	unsigned index;
 	uint64_t bit;
@@ -230,7 +230,7 @@ void buffers_reclaim(void (*parse)(void *user, uint8_t *buffer, size_t valid), v
 		bit = 1ull << (index % 64);
 		if (!(atomic_fetch_and(&pool.held[index / 64], ~bit) & bit))
 			continue;
-		parse(user, pool.base + (size_t)index * BUFFER_BYTES, BUFFER_BYTES);
+		parse_records(user, pool.base + (size_t)index * BUFFER_BYTES, BUFFER_BYTES);
 		memset(pool.base + (size_t)index * BUFFER_BYTES, 0, BUFFER_BYTES);
 		make_free(index);
 	}

@@ -39,14 +39,15 @@ void buffers_release(void);
 void buffers_request(uint8_t **buffer, size_t *size, size_t *max_records);
 void buffers_done(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid);
 
-/* On the agent's thread: calls parse for each returned buffer, then prepares it for the next use. */
-void buffers_take(void (*parse)(void *user, uint8_t *buffer, size_t valid), void *user);
+/* On the agent's thread: calls parse_records for each returned buffer, then prepares it for the next use. */
+void buffers_take(void (*parse_records)(void *user, uint8_t *buffer, size_t valid), void *user);
 
 /*
  * On the agent's thread, when CUPTI has forgotten the agent's buffers because another client registered, and holds none
- * any more: calls parse for each one that was not returned, with its whole size, and prepares it for the next use.
+ * any more: calls parse_records for each one that was not returned, with its whole size, and prepares it for the next
+ * use.
  */
-void buffers_reclaim(void (*parse)(void *user, uint8_t *buffer, size_t valid), void *user);
+void buffers_reclaim(void (*parse_records)(void *user, uint8_t *buffer, size_t valid), void *user);
 
 /*
  * On the agent's thread, now and then: returns the memory of buffers that were not used since the call before the last.

@@ -101,7 +101,9 @@ static bool someone_listens(void)
 	return control && control->batch;
 }
 
-static uint64_t (*_Atomic inherited)(void);
+typedef uint64_t inherited_stack(void);
+
+static inherited_stack *_Atomic inherited;
 
 void share_inherit(uint64_t (*function)(void))
 {
@@ -112,7 +114,7 @@ void share_inherit(uint64_t (*function)(void))
 static uint32_t take_stack(uint64_t *id, uint32_t lost)
 {
 	uint32_t stack_state = stacks_take(id, lost);
-	uint64_t (*of_another)(void) = atomic_load_explicit(&inherited, memory_order_relaxed);
+	inherited_stack *of_another = atomic_load_explicit(&inherited, memory_order_relaxed);
 
 	if (!of_another || (stack_state != GPT_STACK_NO_THREAD && stack_state != GPT_STACK_EMPTY))
 		return stack_state;

@@ -32,7 +32,7 @@
 #define IDLE_NS 3600000000000u
 
 static struct {
-	bool (*start)(const char *asked);
+	bool (*start_agent)(const char *asked);
 	_Atomic bool waits;
 	bool fork_registered;
 	_Atomic uint32_t asked; /* futex: 1 when `text` has a request */
@@ -48,7 +48,7 @@ static void starting_thread(void)
 		fork_gate_wait(&waiting.asked, 0, IDLE_NS);
 		if (!atomic_exchange(&waiting.asked, 0))
 			continue;
-		waiting.started = waiting.start(waiting.text);
+		waiting.started = waiting.start_agent(waiting.text);
 		futex_set(&waiting.begun);
 	}
 }
@@ -140,7 +140,7 @@ static void forget_threads(void)
 	atomic_store(&waiting.asked, 0);
 }
 
-void share_wait(bool (*start)(const char *asked))
+void share_wait(bool (*start_agent)(const char *asked))
 {
 	const char *wanted = secure_getenv(GPUTRACE_WAIT);
 
@@ -149,7 +149,7 @@ void share_wait(bool (*start)(const char *asked))
 	if (!waiting.fork_registered)
 		fork_gate_in_child(forget_threads);
 	waiting.fork_registered = true;
-	waiting.start = start;
+	waiting.start_agent = start_agent;
 	if (own_thread_start(starting_thread))
 		own_thread_start(listening_thread);
 }

@@ -7,8 +7,9 @@
 
 /*
  * Begins to wait if the environment says so (GPUTRACE_WAIT), once in a process; returns at once. Makes two threads,
- * idle until a request comes. `start` is called on one of them, as agent_start_deferred; false: the agent is at work.
+ * idle until a request comes. start_agent is called on one of them, as agent_start_deferred; false: the agent is at
+ * work.
  */
-void share_wait(bool (*start)(const char *asked));
+void share_wait(bool (*start_agent)(const char *asked));
 
 #endif

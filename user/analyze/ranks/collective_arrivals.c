@@ -57,6 +57,7 @@ struct arrival_collector {
 	struct pause *pauses;	     /* by model.processes */
 	struct taken **processes;    /* by model.processes; NULL: no collective yet */
 	struct profiled_step *steps; /* by model.processes */
+	bool *met_on_cpu;	     /* by model.processes: it had a collective over gloo or MPI */
 	struct tally places;	     /* stack, caller; numbered as they come */
 	uint32_t process_count;
 };
@@ -69,6 +70,7 @@ struct arrival_collector *arrival_collector_new(const struct model *first)
 	taker->pauses = xcalloc(first->process_count, sizeof(*taker->pauses));
 	taker->processes = xcalloc(first->process_count, sizeof(*taker->processes));
 	taker->steps = xcalloc(first->process_count, sizeof(*taker->steps));
+	taker->met_on_cpu = xcalloc(first->process_count, sizeof(*taker->met_on_cpu));
 	return taker;
 }
 
@@ -86,6 +88,7 @@ void arrival_collector_free(struct arrival_collector *taker)
 	tally_free(&taker->places);
 	free(taker->processes);
 	free(taker->steps);
+	free(taker->met_on_cpu);
 	free(taker->pauses);
 	free(taker);
 }
@@ -117,6 +120,12 @@ static bool is_met(const struct collective *collective)
 	return collective->numbers[GPT_COLLECTIVE_GROUP_SIZE] > 1 &&
 	       collective->numbers[GPT_COLLECTIVE_POINT_TO_POINT] != 1 && strcmp(name, "send") != 0 &&
 	       strcmp(name, "recv") != 0;
+}
+
+/* Whether an op is a collective of gloo or MPI, which launches nothing. */
+static bool is_on_cpu(const char *op)
+{
+	return !strncmp(op, "gloo:", 5) || !strncmp(op, "mpi:", 4);
 }
 
 /* An element of a list such as "[0, 2, 4]"; -1: the list has none at that place, or is abbreviated. */
@@ -205,9 +214,12 @@ void arrival_collector_add_op(struct arrival_collector *taker, const struct mode
 {
 	const struct model_op *op = event->op;
 	struct profiled_step step = {.start_ns = op->start_ns, .end_ns = op->end_ns};
+	uint32_t process = part->threads[op->thread].process;
 
+	if (is_on_cpu(part->strings[op->name]))
+		taker->met_on_cpu[process] = true;
 	if (!op->truncated && step_profiler_number(part->strings[op->name], &step.number))
-		taker->steps[part->threads[op->thread].process] = step;
+		taker->steps[process] = step;
 }
 
 /* Steps that overlap, of several threads, have one number on no rank; the latest counts. */
@@ -375,33 +387,57 @@ static enum arrivals_lack lack_of(const struct model *model)
 	bool has_ops = model_is_foreign(model);
 
 	for (uint32_t i = 0; i < model->string_count; i++)
-		if (!strncmp(model->strings[i], "gloo:", 5) || !strncmp(model->strings[i], "mpi:", 4))
+		if (is_on_cpu(model->strings[i]))
 			return ARRIVALS_ON_CPU;
 	for (uint32_t i = 0; i < model->process_count; i++)
 		has_ops |= model->processes[i].ops_state != 0;
 	return has_ops ? ARRIVALS_NO_COLLECTIVE : ARRIVALS_NO_OPS;
 }
 
+/* How much speaks for a process being the rank that its environment says; 0: nothing. */
+static unsigned evidence_of_rank(const struct arrival_collector *taker, const struct model *model, uint32_t process)
+{
+	const struct model_process *of = &model->processes[process];
+
+	return taker->met_on_cpu[process] ? 3 : of->calls ? 2 : of->python ? 1 : 0;
+}
+
+/* Whether another process is known to be the rank, or more speaks for it.  A child starts after its parent. */
+static bool is_other_rank(const struct arrival_collector *taker, const struct model *model, uint32_t other,
+			  uint32_t process)
+{
+	const struct taken *taken = taker->processes[other];
+	const struct model_process *of = &model->processes[process], *its = &model->processes[other];
+	unsigned more = evidence_of_rank(taker, model, other), evidence = evidence_of_rank(taker, model, process);
+
+	if (taken)
+		return (taken->knows_rank ? taken->rank.rank : its->rank) == of->rank;
+	if (other == process || its->rank != of->rank)
+		return false;
+	if (more != evidence)
+		return more > evidence;
+	return its->start_ns != of->start_ns ? its->start_ns < of->start_ns : other < process;
+}
+
 /*
  * Whether a process without collectives that could be compared is a rank all the same: its file says so, or the
- * environment it was started with.  A child inherits that environment: of several processes the first that called CUDA
- * is the rank.
+ * environment it was started with.  A child inherits that environment: of several processes the rank is one that had
+ * collectives on the CPU, else one that called CUDA, else one that runs Python; of these the first.
  */
 static bool is_silent_rank(const struct arrival_collector *taker, const struct model *model, uint32_t process)
 {
 	const struct model_process *of = &model->processes[process];
 
-	if (!of->calls || taker->processes[process])
+	if (taker->processes[process])
 		return false;
 	if (model_source(model)->is_rank)
-		return true;
-	for (uint32_t i = 0; i < taker->process_count; i++) {
-		const struct taken *other = taker->processes[i];
-
-		if (other && (other->knows_rank ? other->rank.rank : model->processes[i].rank) == of->rank)
+		return of->calls;
+	if (of->rank < 0 || !evidence_of_rank(taker, model, process))
+		return false;
+	for (uint32_t i = 0; i < taker->process_count; i++)
+		if (is_other_rank(taker, model, i, process))
 			return false;
-	}
-	return of->rank >= 0;
+	return true;
 }
 
 void arrival_collector_finish(struct arrival_collector *taker, const struct model *model, struct lines *lines,

@@ -12,6 +12,7 @@
 #include "analyze/breakdown/breakdown.h"
 #include "analyze/ranks/clock_fit.h"
 #include "analyze/ranks/collective_arrivals.h"
+#include "analyze/ranks/rank_onset.h"
 
 /* The facts of a log. */
 struct rank_log {
@@ -52,7 +53,7 @@ struct rank_row {
 	uint64_t compared;		 /* collectives that another rank was seen in, too */
 	uint64_t late, late_ns, most_ns; /* how often last, beyond the clocks' error; time after the median rank */
 	uint64_t waited_ns;		 /* for the last rank */
-	uint64_t late_from_ns;		 /* the first time that it was late; on the clock of the first log */
+	struct rank_onset onset;	 /* since when it is later than before */
 };
 
 /* The times that one rank was late at one place. */
@@ -72,9 +73,8 @@ struct ranks {
 	ARRAY(struct late_row) late; /* most time first */
 	int64_t world;		     /* size of the job, 0: there is no rank */
 	uint64_t arrivals, compared; /* collectives; those with more than one rank */
-	uint64_t compared_from_ns,
-		compared_until_ns; /* first and last arrival at those, on the clock of the first log */
-	uint64_t begin_ns;	   /* earliest start of all logs, on the clock of the first */
+	uint64_t compared_from_ns;   /* first arrival at those, on the clock of the first log */
+	uint64_t begin_ns;	     /* earliest start of all logs, on the clock of the first */
 };
 
 /* Adds a log; takes over arrivals.  Copies strings, except name. */

@@ -88,8 +88,6 @@ static void add_late(struct ranks *ranks, struct tally *rows, const struct arriv
 	rank->late_ns += ns;
 	if (ns > rank->most_ns)
 		rank->most_ns = ns;
-	if (rank->late == 1 || last->at_ns < rank->late_from_ns)
-		rank->late_from_ns = last->at_ns;
 	if (ns <= row->most_ns)
 		return;
 	row->most_ns = ns;
@@ -98,24 +96,26 @@ static void add_late(struct ranks *ranks, struct tally *rows, const struct arriv
 	row->pause_to = arrival->pause_to;
 }
 
-/* Compares the arrivals at one collective: sorted by time, at least two. */
-static void compare_arrivals(struct ranks *ranks, struct tally *rows, const struct arrival *list, size_t count)
+/* Compares the arrivals at one collective: sorted by time, at least two.  latenesses: one list a rank. */
+static void compare_arrivals(struct ranks *ranks, struct tally *rows, struct lateness_list *latenesses,
+			     const struct arrival *list, size_t count)
 {
 	const struct arrival *last = &list[count - 1], *middle = &list[(count - 1) / 2];
 	uint64_t ns = last->at_ns - middle->at_ns;
+	bool is_late = ns > error_between(ranks, last, middle) + DEFERRED_LEAST_NS;
 
 	for (size_t i = 0; i < count; i++)
 		if (is_by_wall(ranks, &list[i]))
 			return;
 	if (!ranks->compared++ || list->at_ns < ranks->compared_from_ns)
 		ranks->compared_from_ns = list->at_ns;
-	if (last->at_ns > ranks->compared_until_ns)
-		ranks->compared_until_ns = last->at_ns;
 	for (size_t i = 0; i < count; i++) {
 		ranks->rows.items[list[i].rank].compared++;
 		ranks->rows.items[list[i].rank].waited_ns += last->at_ns - list[i].at_ns;
+		array_push(&latenesses[list[i].rank].list,
+			   ((struct lateness){list[i].at_ns, is_late && &list[i] == last ? ns : 0}));
 	}
-	if (ns > error_between(ranks, last, middle) + DEFERRED_LEAST_NS)
+	if (is_late)
 		add_late(ranks, rows, last, ns);
 }
 
@@ -135,6 +135,7 @@ static int by_time(const void *left, const void *right)
 void ranks_compare(struct ranks *ranks)
 {
 	struct tally rows = {0}; /* key: rank, name, line; more: index in late + 1 */
+	struct lateness_list *latenesses = xcalloc(ranks->rows.count, sizeof(*latenesses));
 	struct arrival *list;
 	size_t count;
 
@@ -144,10 +145,15 @@ void ranks_compare(struct ranks *ranks)
 			;
 		ranks->arrivals++;
 		if (next - i > 1)
-			compare_arrivals(ranks, &rows, &list[i], next - i);
+			compare_arrivals(ranks, &rows, latenesses, &list[i], next - i);
 	}
 	if (ranks->late.count)
 		qsort(ranks->late.items, ranks->late.count, sizeof(*ranks->late.items), by_time);
+	for (size_t i = 0; i < ranks->rows.count; i++) {
+		rank_onset_find(&ranks->rows.items[i].onset, &latenesses[i]);
+		array_free(&latenesses[i].list);
+	}
+	free(latenesses);
 	tally_free(&rows);
 	free(list);
 }

@@ -15,6 +15,7 @@ void line_sums_init(struct line_sums *sums, const struct model *model)
 void line_sums_free(struct line_sums *sums)
 {
 	gpu_tally_free(&sums->stacks);
+	tally_free(&sums->user_lines);
 	free(sums->rows);
 	free(sums->totals);
 }
@@ -135,10 +136,12 @@ static void sum_own(struct line_sums *sums, const struct tally *stacks, struct l
 	sums->rows = xcalloc(stacks->count, sizeof(*sums->rows));
 	for (size_t i = 0; i < stacks->count; i++) {
 		const struct tally_entry *entry = &stacks->entries[i];
-		struct tally_entry *line =
-			tally_at(&own, (struct tally_key){{lines_of_place(lines, entry->key.part[0]).line}});
+		struct place_lines at = lines_of_place(lines, entry->key.part[0]);
+		struct tally_entry *line = tally_at(&own, (struct tally_key){{at.line}});
+		uint32_t user_line = at.user_line == NONE ? at.line : at.user_line;
 		struct line_row *row;
 
+		tally_at(&sums->user_lines, (struct tally_key){{user_line}})->ns += entry->ns;
 		if (!line->more) {
 			sums->rows[sums->count] = (struct line_row){
 				.line = line->key.part[0], .process = NONE, .user_line = NONE, .generated_line = NONE};

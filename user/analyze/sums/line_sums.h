@@ -28,6 +28,7 @@ struct line_sums {
 	struct gpu_tally stacks;
 	uint64_t sum;
 	uint64_t backward[BACKWARD_PLACES]; /* parts of sum */
+	struct tally user_lines;	    /* the innermost line of the user's own code, else the innermost: ns */
 	struct line_row *rows;		    /* lines with an own part, largest first */
 	struct line_row *totals;	    /* Python lines with a total, largest first */
 	size_t count, total_count;

@@ -64,12 +64,13 @@ void utilization_add_device(struct utilization *all, uint32_t device)
 	row_of(all, device);
 }
 
-void utilization_add_running(struct utilization *all, const struct model_gpu *op)
+void utilization_add_crossing(struct utilization *all, const struct model_gpu *op)
 {
 	struct utilization_row *row = row_of(all, op->device);
+	uint64_t outside_ns = row->outside_ns;
 
 	add_time(all, row, op);
-	row->outside_ns = 0;
+	row->outside_ns = outside_ns;
 }
 
 static int by_device(const void *left, const void *right)

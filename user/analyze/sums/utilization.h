@@ -29,13 +29,14 @@ void utilization_free(struct utilization *all);
 void utilization_add_gpu(struct utilization *all, const struct gpu_event *event);
 /* One that works before or after the window. */
 void utilization_add_device(struct utilization *all, uint32_t device);
-/* Of one that began before the window, so that it counts in another slice: only the time that it is busy in this. */
-void utilization_add_running(struct utilization *all, const struct model_gpu *op);
+/* Of one that began before the slice: only the time in the slice; it is another slice that counts the rest. */
+void utilization_add_crossing(struct utilization *all, const struct model_gpu *op);
 void utilization_finish(struct utilization *all);
 
 /* The hooks of this analysis (analyses.h). */
 #define ANALYSIS_UTILIZATION(X)                                                                                        \
 	X(UTILIZATION, begin, utilization_init(&all->utilization, &all->window))                                       \
+	X(UTILIZATION, crossing, utilization_add_crossing(&all->utilization, event->gpu.op))                           \
 	X(UTILIZATION, gpu, utilization_add_gpu(&all->utilization, event))                                             \
 	X(UTILIZATION, finish, utilization_finish(&all->utilization))                                                  \
 	X(UTILIZATION, free, utilization_free(&all->utilization))

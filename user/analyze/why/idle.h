@@ -70,7 +70,8 @@ struct idle_charge {
 	bool after;	       /* idle_row.after */
 	enum why_cause inner;  /* what the culprit did; the cause itself if no other thread is in between */
 	uint32_t culprit; /* model.threads: the thread whose time it is; NONE: the launching thread, or not known */
-	uint32_t via;	  /* caller_place: where the launching thread waited for the culprit, NONE */
+	/* caller_place: where the launching thread waited for the culprit; after a call, what it ran then; NONE */
+	uint32_t via;
 	uint32_t launch_place; /* caller_place, NONE */
 	uint32_t process;      /* model.processes: the process whose GPU work came late */
 	uint32_t block;	       /* block of steps, STEP_BLOCK_NONE */
@@ -219,6 +220,7 @@ uint32_t idle_caller_of_place(struct idle *idle, uint32_t place);
 	X(IDLE, begin, begin_idle(all, event))                                                                         \
 	X(IDLE, part, begin_part_of_idle(all, event->part))                                                            \
 	X(IDLE, call, idle_add_call(&all->idle, event))                                                                \
+	X(IDLE, crossing, idle_add_gpu(&all->idle, &event->gpu))                                                       \
 	X(IDLE, gpu, idle_add_gpu(&all->idle, event))                                                                  \
 	X(IDLE, jit, idle_add_jit(&all->idle, event))                                                                  \
 	X(IDLE, span, idle_add_span(&all->idle, event))                                                                \

@@ -186,16 +186,18 @@ static void take_lead(void *context, struct tally_key key, uint64_t from_ns, uin
 	blame->at_ns += to_ns - from_ns;
 }
 
-/* Charges own time to earlier waits for the GPU, as far as they go; returns where that ends. */
-static uint64_t charge_leads(struct blame *blame, uint64_t from_ns, uint64_t to_ns)
+/* Charges own time at that place to earlier waits for the GPU, as far as they go; returns where that ends. */
+static uint64_t charge_leads(struct blame *blame, uint32_t place, uint64_t from_ns, uint64_t to_ns)
 {
 	struct idle_charging *charging = blame->charging;
 
 	blame->at_ns = from_ns;
 	charging->after = true;
+	charging->via = runs_python(charging->idle->model, place) ? place : NONE;
 	why_thread_leads(why_thread(&charging->idle->threads, blame->thread), charging->hidden, to_ns - from_ns,
 			 take_lead, blame);
 	charging->after = false;
+	charging->via = NONE;
 	return blame->at_ns;
 }
 
@@ -206,7 +208,7 @@ static void put_cause(struct blame *blame, struct tally_key key, uint64_t from_n
 
 	if (is_own_time(blame, key.part[1]) &&
 	    (key.part[0] >= CALLER_NO_FRAME || why_loader(&idle->threads, idle->model, key.part[0]).code == NONE))
-		all.from_ns = from_ns = charge_leads(blame, from_ns, to_ns);
+		all.from_ns = from_ns = charge_leads(blame, key.part[0], from_ns, to_ns);
 	put_spans(blame, key, &(struct idle_spans){.next = &all, .count = 1}, to_ns - from_ns);
 }
 

@@ -3,7 +3,7 @@
  * Why GPUs were idle: the time that was lost, each nanosecond of it charged to one cause.  Lost is
  *  - time in which a GPU idled between two of its operations (idle.h), and
  *  - time in which it only copied between host and device, and
- *  - time in which others kept it waiting (why_shared.h): another process's work, the last rank of a collective.
+ *  - time in which others kept it waiting (why_sharing.h): another process's work, the last rank of a collective.
  * Time before a GPU's first operation and after its last does not count.  If the trace has steps of training, only
  * these count: what happens until the first one, and in it, happens once.
  *
@@ -16,7 +16,7 @@
 #include "analyze/events/lines.h"
 #include "analyze/why/culprits.h"
 #include "analyze/why/idle.h"
-#include "analyze/why/why_shared.h"
+#include "analyze/why/why_sharing.h"
 
 /* A line of a loss, and the evidence for it. */
 struct why_line {
@@ -32,6 +32,8 @@ struct why_line {
 	uint32_t process; /* model.processes: the line's */
 	uint64_t ns, count;
 	uint64_t after_ns;	    /* of ns: time after the calls (idle_row.after) */
+	uint32_t ran_line;	    /* the line that ran or slept for most of after_ns, as far as it is known */
+	uint64_t ran_ns;	    /* how long; 0: not known */
 	uint64_t calls, calls_ns;   /* SYNC, ALLOC, CALL, COPY: all such calls of the line, and the time in them */
 	uint64_t failed;	    /* ALLOC: calls for which there was no memory */
 	uint64_t reads, read_bytes; /* SYNC: copies from the GPU by the line */
@@ -102,6 +104,7 @@ struct why_line why_line_of_charge(struct why *why, struct lines *lines, const s
 #define ANALYSIS_WHY(X)                                                                                                \
 	X(WHY, begin, begin_why(all, event))                                                                           \
 	X(WHY, part, begin_part_of_why(all, event->part))                                                              \
+	X(WHY, crossing, why_add_gpu(&all->why, &event->gpu))                                                          \
 	X(WHY, gpu, why_add_gpu(&all->why, event))                                                                     \
 	X(WHY, finish, why_finish(&all->why, event->lines))                                                            \
 	X(WHY, free, free_why(all))

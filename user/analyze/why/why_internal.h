@@ -29,4 +29,9 @@ void why_charge_block(struct why *why, const struct tally_key *key, uint32_t blo
 /* To be called when no operation of the device is still to come. */
 void why_settle_copies(struct why *why, struct why_device *device);
 
+/* To be called before the device counts as busy with the operation; only [start_ns, end_ns) of it counts. */
+void why_shared_add_gpu(struct why *why, size_t device, const struct gpu_event *event, uint64_t start_ns,
+			uint64_t end_ns, bool copy);
+void why_shared_free(struct why *why);
+
 #endif

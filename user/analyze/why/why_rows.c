@@ -20,7 +20,7 @@ struct making {
 	struct tally calls, reads, copies;
 };
 
-enum of_sum { OF_INNER_LINE, OF_CALLER, OF_STACK };
+enum of_sum { OF_INNER_LINE, OF_CALLER, OF_STACK, OF_RAN_AFTER };
 
 static void settle_all(struct why *why)
 {
@@ -327,6 +327,8 @@ static void name_shares(struct making *making, struct why_line **rows)
 			row->caller = part[2];
 		else if (part[1] == OF_STACK && row->stack == NONE)
 			row->stack = part[2];
+		else if (part[1] == OF_RAN_AFTER && !row->ran_ns)
+			row->ran_line = part[2], row->ran_ns = sorted[i].ns;
 	}
 	free(sorted);
 }
@@ -338,6 +340,17 @@ static int by_time(const void *left, const void *right)
 	return most_first(a->ns, b->ns) ?: least_first(a->cause, b->cause);
 }
 
+/* Notes what ran in time that is charged to an earlier call. */
+static void note_ran_after(struct making *making, const struct idle_charge *charge)
+{
+	struct tally_entry entry = entry_of_gap(making->why, charge);
+	struct culprit culprit = culprit_of(making, &entry.key);
+	struct tally_key key = by_line(making, &entry.key, &culprit);
+
+	add_share(making, (uint32_t)tally_number(&making->charges, key), OF_RAN_AFTER, line_at(making, charge->via),
+		  charge->ns);
+}
+
 /* Key: cause, line where launching threads waited for others. */
 static struct tally vias_by_line(struct making *making)
 {
@@ -347,7 +360,11 @@ static struct tally vias_by_line(struct making *making)
 	for (size_t i = 0; i < idle_charge_count(why->idle); i++) {
 		struct idle_charge charge = idle_charge_at(why->idle, i);
 
-		if (charge.looked_at && charge.via != NONE)
+		if (!charge.looked_at || charge.via == NONE)
+			continue;
+		if (charge.after)
+			note_ran_after(making, &charge);
+		else
 			tally_at(&vias, (struct tally_key){{charge.what.part[1], line_at(making, charge.via)}})->ns +=
 				charge.ns;
 	}

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "analyze/why/why_shared.h"
+#include "analyze/why/why_internal.h"
 
 #include <stdlib.h>
 
-#include "analyze/why/why_internal.h"
 #include "base/distance.h"
 #include "model/collectives.h"
 

@@ -186,7 +186,7 @@ struct foreign_records *foreign_records_new(void)
 	}
 	process->names.first_id = FIRST_NAME;
 	process->batch.send = send_batch;
-	process->source = (struct records_source){.context = process, .text = find_text, .times = place_times};
+	process->source = (struct records_source){.context = process, .read_text = find_text, .times = place_times};
 	process->records =
 		(struct records){.source = &process->source, .batch = &process->batch, .names = &process->names};
 	return process;

@@ -79,9 +79,10 @@ struct file_server_answer {
 };
 
 /*
- * The tracer's messages, a byte each; file_server_answer's error answers LEND_END. The first one comes with credentials
- * whose pid is that of init: only a process with CAP_SYS_ADMIN may send that (unix(7)), and init itself has another
- * uid. A gputrace with file capabilities serves nothing for anyone else, as everybody can execute it by that name.
+ * The tracer's messages, a byte each; file_server_answer's error answers SERVE_END. The first one comes with
+ * credentials whose pid is that of init: only a process with CAP_SYS_ADMIN may send that (unix(7)), and init itself has
+ * another uid. A gputrace with file capabilities serves nothing for anyone else, as everybody can execute it by that
+ * name.
  */
 #define SERVE_GREETING 'g'
 #define SERVE_GREETING_PID 1

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The steps of an injection: checks the process, lends the file, chooses the thread, makes the call, checks the result.
+ * The steps of an injection: checks the process, serves the file, chooses the thread, makes the call, checks the
+ * result.
  */
 #include "attach/inject/inject.h"
 
@@ -23,6 +24,7 @@
 #include "attach/inject/seccomp_trial.h"
 #include "attach/inject/stop.h"
 #include "attach/inject/waiting.h"
+#include "base/monotonic.h"
 #include "target/halt.h"
 #include "target/library.h"
 
@@ -50,6 +52,47 @@ static int refuse_injection(struct injection *injection, int error, const char *
 {
 	snprintf(injection->result->why, sizeof(injection->result->why), "%s", why);
 	return error;
+}
+
+struct other_gputrace {
+	pid_t pid; /* 0: none is seen */
+	uid_t uid;
+};
+
+/* Only for words: any program may have this name. */
+static int find_other(pid_t pid, void *context)
+{
+	struct other_gputrace *other = context;
+	struct process_info info;
+
+	if (pid == getpid() || pid == getppid() || process_info_read(pid, &info))
+		return 0;
+	if (!strcmp(info.comm, "gputrace") && info.parent != getpid())
+		*other = (struct other_gputrace){.pid = pid, .uid = info.uid};
+	process_info_free(&info);
+	return other->pid != 0;
+}
+
+#define OTHER_KEPT_NS 10000000000ULL /* a refused process is tried again and again: not each time all are read */
+
+/* Says who that may be, where a process of that name is seen. */
+static int refuse_at_work(struct injection *injection)
+{
+	static struct other_gputrace other;
+	static uint64_t found_ns;
+	uint64_t now_ns = monotonic_ns();
+	char why[sizeof(injection->result->why)];
+
+	if (!found_ns || now_ns - found_ns > OTHER_KEPT_NS) {
+		other = (struct other_gputrace){0};
+		process_each(find_other, &other);
+		found_ns = now_ns;
+	}
+	snprintf(why, sizeof(why), "%s", at_work);
+	if (other.pid)
+		snprintf(why, sizeof(why), "%s (gputrace runs as pid %d, of user %u)", at_work, (int)other.pid,
+			 (unsigned)other.uid);
+	return refuse_injection(injection, -EAGAIN, why);
 }
 
 static pid_t own_holder;
@@ -281,7 +324,7 @@ static int check_idle(struct injection *injection)
 	uint32_t life = read_life(injection);
 
 	if (life == GPT_AGENT_STARTING || life == GPT_AGENT_RUNNING)
-		return refuse_injection(injection, -EAGAIN, at_work);
+		return refuse_at_work(injection);
 	return check_alive(injection);
 }
 
@@ -359,9 +402,7 @@ static int ask_waiting(pid_t pid, const char *asked, struct inject_result *resul
 	memset(result, 0, sizeof(*result));
 	if (error == -EAGAIN)
 		snprintf(result->why, sizeof(result->why), "the agent that waits there does not answer");
-	if (error == -EBUSY)
-		snprintf(result->why, sizeof(result->why), "%s", at_work);
-	return error == -EBUSY ? -EAGAIN : error;
+	return error == -EBUSY ? refuse_at_work(&(struct injection){.pid = pid, .result = result}) : error;
 }
 
 int inject_agent(pid_t pid, uint64_t start_ticks, int agent_fd, const char *asked, struct inject_result *result)

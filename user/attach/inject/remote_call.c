@@ -83,7 +83,7 @@ static long restarted_call(const struct remote *remote)
 	return (long)number;
 }
 
-static bool is_interrupted(const struct user_regs_struct *regs)
+static bool is_call_interrupted(const struct user_regs_struct *regs)
 {
 	switch ((int64_t)regs->rax) {
 	case -EINTR: /* the call is not restarted after a stop, signal(7) */
@@ -106,7 +106,7 @@ static int examine_call(struct remote *remote, const struct safe_thread *seen)
 	if (seen->descriptor != STACK_OF_PROCESS && seen->descriptor != regs->fs_base)
 		return -EAGAIN;
 	if (regs->cs != 0x33 || regs->rsp != seen->call.sp || regs->rip != seen->call.pc ||
-	    number != seen->call.number || !is_interrupted(regs))
+	    number != seen->call.number || !is_call_interrupted(regs))
 		return -EAGAIN;
 	if (number == SYSCALL_RESTARTED) {
 		struct thread_call before = seen->call;

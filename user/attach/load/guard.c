@@ -54,12 +54,12 @@ static bool share_call(void)
 	return true;
 }
 
-static void futex_wait(_Atomic uint32_t *word, uint32_t value, const struct timespec *most)
+static void wait_while(_Atomic uint32_t *word, uint32_t value, const struct timespec *most)
 {
 	syscall(SYS_futex, word, FUTEX_WAIT, value, most, NULL, 0);
 }
 
-static void futex_wake(_Atomic uint32_t *word)
+static void wake_waiter(_Atomic uint32_t *word)
 {
 	syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
@@ -161,11 +161,11 @@ static void serve_calls(pid_t parent)
 			call->result = serve_call(call->number, call->arguments);
 			call->number = NO_CALL;
 			atomic_fetch_add(&call->answered, 1);
-			futex_wake(&call->answered);
+			wake_waiter(&call->answered);
 		}
 		if (getppid() != parent)
 			return;
-		futex_wait(&call->asked, asked, NULL);
+		wait_while(&call->asked, asked, NULL);
 	}
 }
 
@@ -197,9 +197,9 @@ long guard_call(long number, const long arguments[GUARD_ARGUMENTS])
 	memcpy(call->arguments, arguments, sizeof(call->arguments));
 	call->number = number;
 	atomic_fetch_add(&call->asked, 1);
-	futex_wake(&call->asked);
+	wake_waiter(&call->asked);
 	while (atomic_load(&call->answered) == answered) {
-		futex_wait(&call->answered, answered, &look_again);
+		wait_while(&call->answered, answered, &look_again);
 		if (atomic_load(&call->answered) == answered && !guard_lives())
 			return -ESRCH;
 	}

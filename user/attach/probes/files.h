@@ -87,7 +87,7 @@ struct probed_file {
 	bool kineto_known;	   /* PyTorch: `kineto` is valid */
 	struct kineto_flag kineto; /* where its profiler notes that it records */
 	bool written;		   /* its GPT_PROBES record was written */
-	bool wanted;		   /* by some process; attach.c updates it */
+	bool wanted;		   /* by some process; tick.c updates it */
 };
 
 /* Which files have probes in followed processes only. */

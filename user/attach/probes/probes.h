@@ -2,13 +2,13 @@
 /*
  * Probes on files, one source file for each family of probe sites:
  *
- *   cuda.c     the public functions of libcudart and libcuda, where no agent reports the calls
- *   agent.c    the agent's functions: what it reports, and its requests by semaphores
- *   python.c   CPython: garbage collection, imports, calls, the death of code objects, subinterpreters
- *   torch.c    PyTorch: the autograd engine, and the CUPTI buffers of its profiler
- *   cupti.c    CUPTI: calls of its clients
- *   nccl.c     NCCL: its calls and communicators
- *   files.c    the table of files that carry probes (files.h)
+ *   cuda_probes.c     the public functions of libcudart and libcuda, where no agent reports the calls
+ *   agent_probes.c    the agent's functions: what it reports, and its requests by semaphores
+ *   python_probes.c   CPython: garbage collection, imports, calls, the death of code objects, subinterpreters
+ *   torch_probes.c    PyTorch: the autograd engine, and the CUPTI buffers of its profiler
+ *   cupti_probes.c    CUPTI: calls of its clients
+ *   nccl_probes.c     NCCL: its calls and communicators
+ *   files.c           the table of files that carry probes (files.h)
  *
  * A probe is attached to a file, for every process that maps it or only for the followed ones (files.h).
  * The callers decide which process needs which probes.  All functions do nothing if their result is already in place,

@@ -50,7 +50,7 @@ static bool check_capabilities(void)
 }
 
 /* The capabilities to let the agent into processes that run already. */
-static bool check_lending(void)
+static bool check_serving(void)
 {
 	uint64_t effective = privileges_effective();
 	char own[128], all[128];
@@ -259,7 +259,7 @@ static bool check_kprobes(void)
 bool doctor_check_kernel(void)
 {
 	static bool (*const checks[])(void) = {
-		check_version, check_capabilities, check_lending,     check_pid_namespace, check_lockdown,
+		check_version, check_capabilities, check_serving,     check_pid_namespace, check_lockdown,
 		check_bpf,     check_btf,	   check_ring_buffer, check_uprobes,	   check_tracepoints,
 		check_tracefs, check_features,	   check_perf_events, check_landlock,	   check_kprobes,
 	};

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Reads one log after the other for what must be known of all, then prints it; files take another round. */
+/* Reads all logs for what must be known of all, then prints it; files take another round. */
 #include "cmd/commands.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,6 +12,8 @@
 #include "analyze/analyze.h"
 #include "analyze/ranks/collective_causes.h"
 #include "analyze/ranks/collective_split.h"
+#include "base/thread.h"
+#include "base/workers.h"
 #include "cmd/process/interrupt.h"
 #include "cmd/merge/merge_dumps.h"
 #include "cmd/merge/merge_logs.h"
@@ -43,46 +46,63 @@ static void job_free(struct job *job)
 	ranks_free(&job->ranks);
 }
 
-/* Takes over what was found in a log. */
-static void keep_log(struct job *job, const char *log, struct analyses *all, struct collective_causes *causes)
+/* A log while it is read. */
+struct opened_log {
+	int fd; /* -1: it cannot be read */
+	char *said;
+	struct delivery delivery;
+	struct reading reading;
+	struct collective_causes causes;
+	bool is_analyzed;
+	struct analyses all;
+};
+
+static void opened_log_free(struct opened_log *log)
 {
-	if (all->has[ANALYZE_IDLE]) /* a log without GPU times has no gaps */
-		collective_causes_apply(causes, &all->idle, &all->lines, &all->collective_kernels);
-	ranks_add_log(&job->ranks, log, all->model, &all->arrivals);
+	if (log->is_analyzed)
+		analyses_free(&log->all);
+	if (log->fd >= 0) {
+		reading_close(&log->reading);
+		close(log->fd);
+	}
+	collective_causes_free(&log->causes);
+	free(log->said);
+}
+
+/* Takes over what was found in a log. */
+static void keep_log(struct job *job, const char *name, struct analyses *all)
+{
+	ranks_add_log(&job->ranks, name, all->model, &all->arrivals);
 	ranks_add_breakdown(&job->ranks, &all->breakdown, window_timed_ns(&all->window));
 	array_push(&job->kernels, all->collective_kernels);
 	all->collective_kernels = (struct collective_kernels){0};
 }
 
-/* Adds one log to the ranks. */
-static enum exit_code add_log(const struct options *options, const char *log, int fd, struct job *job)
+static enum exit_code analyze_log(const struct options *options, const char *name, struct opened_log *log)
 {
-	struct collective_causes causes = {0};
 	const struct analyze_options wanted = {
-		.comm_names = &options->comm_kernels, .take_gap = collective_causes_take, .gap_context = &causes};
-	struct delivery delivery = {.options = options, .log_name = from_log_name(log), .log_fd = fd, .skip = SIZE_MAX};
-	struct reading reading;
-	struct analyses all;
-	enum exit_code code = reading_open(&reading, &delivery);
+		.comm_names = &options->comm_kernels, .take_gap = collective_causes_take, .gap_context = &log->causes};
+	struct analyses *all = &log->all;
+	enum exit_code code;
 	int err;
 
-	if (!code) {
-		err = analyze_with(
-			&all, reading.trace,
-			ANALYSES(ANALYZE_ARRIVALS, ANALYZE_BREAKDOWN, ANALYZE_COLLECTIVE_KERNELS, ANALYZE_IDLE),
-			&wanted);
-		if (err)
-			code = reading_failed(&reading, err);
-		else
-			keep_log(job, log, &all, &causes);
-		if (!err && model_completeness(all.model) < MODEL_COMPLETE - model_is_foreign(all.model))
-			msg_warn("%s is %s %% complete", delivery.log_name,
-				 number_thousandths(model_completeness(all.model)).text);
-		analyses_free(&all);
-	}
-	reading_close(&reading);
-	collective_causes_free(&causes);
-	return code;
+	log->delivery = (struct delivery){
+		.options = options, .log_name = from_log_name(name), .log_fd = log->fd, .skip = SIZE_MAX};
+	code = reading_open(&log->reading, &log->delivery);
+	if (code)
+		return code;
+	log->is_analyzed = true;
+	err = analyze_with(all, log->reading.trace,
+			   ANALYSES(ANALYZE_ARRIVALS, ANALYZE_BREAKDOWN, ANALYZE_COLLECTIVE_KERNELS, ANALYZE_IDLE),
+			   &wanted);
+	if (err)
+		return reading_failed(&log->reading, err);
+	if (all->has[ANALYZE_IDLE]) /* a log without GPU times has no gaps */
+		collective_causes_apply(&log->causes, &all->idle, &all->lines, &all->collective_kernels);
+	if (model_completeness(all->model) < MODEL_COMPLETE - model_is_foreign(all->model))
+		msg_warn("%s is %s %% complete", log->delivery.log_name,
+			 number_thousandths(model_completeness(all->model)).text);
+	return EXIT_GOOD;
 }
 
 /* Whether files[count] is one of the files before it, also under another name. */
@@ -97,27 +117,96 @@ static bool is_there_twice(const struct options *options, const struct identity 
 	return false;
 }
 
+/*
+ * Logs that are read, two at once if there are two processors: each is read by one thread, with help of the worker
+ * threads (base/workers.h), which leaves a processor idle most of the time if a log is short.  What was found is kept,
+ * and what was said is printed, in the order of the logs.
+ */
+struct log_queue {
+	const struct options *options;
+	struct job *job;
+	struct identity *files;
+	pthread_mutex_t lock; /* guards job, files, and what follows */
+	pthread_cond_t turned;
+	size_t opened, kept; /* logs so far */
+	enum exit_code code; /* of the first log that failed */
+};
+
+/* Under the lock: the descriptor, or -1 if a message has said why the log is not read. */
+static int open_next(struct log_queue *queue, size_t log)
+{
+	int fd = from_log_open(queue->options->logs.list.items[log]);
+	struct stat stat;
+
+	if (fd < 0)
+		return -1;
+	if (!fstat(fd, &stat)) {
+		queue->files[log] = (struct identity){stat.st_dev, stat.st_ino};
+		if (!is_there_twice(queue->options, queue->files, log))
+			return fd;
+	}
+	close(fd);
+	return -1;
+}
+
+/* Under the lock, which is released while the log is read. */
+static void read_next(struct log_queue *queue)
+{
+	size_t log = queue->opened++;
+	const char *name = queue->options->logs.list.items[log];
+	struct opened_log *opened = xcalloc(1, sizeof(*opened));
+	enum exit_code code = EXIT_FAILED;
+
+	msg_hold(&opened->said);
+	opened->fd = open_next(queue, log);
+	pthread_mutex_unlock(&queue->lock);
+	if (opened->fd >= 0)
+		code = analyze_log(queue->options, name, opened);
+	msg_hold(NULL);
+	pthread_mutex_lock(&queue->lock);
+	while (queue->kept != log)
+		pthread_cond_wait(&queue->turned, &queue->lock);
+	if (!queue->code) {
+		msg_print_held(opened->said);
+		queue->code = code;
+		if (!code)
+			keep_log(queue->job, name, &opened->all);
+	}
+	queue->kept++;
+	pthread_cond_broadcast(&queue->turned);
+	pthread_mutex_unlock(&queue->lock);
+	opened_log_free(opened);
+	free(opened);
+	pthread_mutex_lock(&queue->lock);
+}
+
+static void *read_all(void *context)
+{
+	struct log_queue *queue = context;
+
+	pthread_mutex_lock(&queue->lock);
+	while (queue->opened < queue->options->logs.list.count && !queue->code)
+		read_next(queue);
+	pthread_mutex_unlock(&queue->lock);
+	return NULL;
+}
+
 static enum exit_code read_logs(const struct options *options, struct job *job)
 {
-	struct identity *files = xcalloc(options->logs.list.count, sizeof(*files));
-	enum exit_code code = EXIT_GOOD;
+	struct log_queue queue = {.options = options,
+				  .job = job,
+				  .files = xcalloc(options->logs.list.count, sizeof(*queue.files)),
+				  .lock = PTHREAD_MUTEX_INITIALIZER,
+				  .turned = PTHREAD_COND_INITIALIZER};
+	pthread_t second;
+	bool has_second =
+		workers_count() && options->logs.list.count > 1 && !thread_start(read_all, &queue, 0, &second);
 
-	for (size_t i = 0; i < options->logs.list.count && !code; i++) {
-		const char *log = options->logs.list.items[i];
-		int fd = from_log_open(log);
-		struct stat stat;
-
-		code = EXIT_FAILED;
-		if (fd >= 0 && !fstat(fd, &stat)) {
-			files[i] = (struct identity){stat.st_dev, stat.st_ino};
-			if (!is_there_twice(options, files, i))
-				code = add_log(options, log, fd, job);
-		}
-		if (fd >= 0)
-			close(fd);
-	}
-	free(files);
-	return code;
+	read_all(&queue);
+	if (has_second)
+		pthread_join(second, NULL);
+	free(queue.files);
+	return queue.code;
 }
 
 struct print_request {

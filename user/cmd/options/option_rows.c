@@ -189,15 +189,15 @@ const struct option_row option_rows[] = {
 	 "what a folded line or a box of a .svg counts (default: GPU ns where there are any);\n"
 	 "cpu: CPU time (--cpu), also of .prof; idle: GPUs that had nothing to do, by the line\n"
 	 "to blame",
-	 RECORD | REPORT | EXPORT, parse_metric},
+	 RECORD | REPORT | EXPORT | WHY, parse_metric},
 	{"backward", 0, "caller or forward", "caller|forward",
 	 "PyTorch's backward work is put on the line that called backward() (default), or\n"
 	 "on the line of the forward op, where --forward-lines recorded it",
-	 RECORD | REPORT | EXPORT | DIFF, parse_backward},
+	 RECORD | REPORT | EXPORT | DIFF | WHY, parse_backward},
 	{"graphs", 0, "replay or capture", "replay|capture",
 	 "the work of CUDA graphs is put on the stack that launched the graph, or on the one\n"
 	 "that was captured (default: lines that were captured, folded stacks of launches)",
-	 RECORD | REPORT | EXPORT | DIFF, parse_graphs},
+	 RECORD | REPORT | EXPORT | DIFF | WHY, parse_graphs},
 	{"agent", 0, "auto, require or off", "auto|require|off",
 	 "CUPTI agent: if possible, or fail, or launches without GPU times", RECORD | WHY | TOP, parse_agent},
 	{"way", 0, "auto, bpf or agent", "auto|bpf|agent",

@@ -256,6 +256,7 @@ static const char *recording_option(const struct options *options)
 		{"no-cpu", options->cpu_unwanted},
 		{"no-off-cpu", options->off_cpu_unwanted},
 		{"output", options->outputs.list.count},
+		{"metric", options->metric}, /* of an output */
 		{"agent", options->agent},
 		{"way", options->way},
 		{"cupti", options->cupti},

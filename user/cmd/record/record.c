@@ -270,7 +270,7 @@ static int open_log(struct recording *recording)
 	early_cycles_start(&recording->early, recording->options, recording->file.fd);
 	err = top_process_start(&recording->top, recording->options, recording->file.fd);
 	if (err)
-		msg_error("the screen cannot be started: %s", error_text(err));
+		msg_error("the screen cannot be started: %s", start_error_text(err));
 	return err;
 }
 
@@ -292,7 +292,7 @@ static int start_command(struct recording *recording)
 		return 0;
 	err = command_start(&options, &recording->command);
 	if (err)
-		msg_error("%s: cannot be started: %s", options.argv[0], error_text(err));
+		msg_error("%s: cannot be started: %s", options.argv[0], start_error_text(err));
 	return err;
 }
 
@@ -383,7 +383,7 @@ static int run_it(struct recording *recording)
 		.start = recording->start,
 		.begin = on_begin,
 		.started = on_started,
-		.waits = recording_say_waits,
+		.say_waits = recording_say_waits,
 		.command_ended = recording->command.pid ? on_command_ended : NULL,
 		.command_pid = recording->command.pid,
 		.command_name = recording->command.pid ? recording->options->command[0] : NULL,
@@ -462,7 +462,7 @@ int record_command(const struct options *options)
 		.command = {.go = -1, .failed = -1},
 	};
 	enum exit_code code = EXIT_FAILED;
-	bool refused;
+	bool refused, unentered;
 	int status;
 
 	/* Else a file at its greatest size kills gputrace without a word. */
@@ -486,6 +486,7 @@ int record_command(const struct options *options)
 	if (run_it(&recording))
 		goto cleanup;
 	refused = recording_lacks_python_calls(&recording, true);
+	unentered = recording_lacks_process(&recording);
 	/* Removes all probes before the outputs are made. */
 	drain_close(recording.drain);
 	recording.drain = NULL;
@@ -504,6 +505,8 @@ int record_command(const struct options *options)
 	code = options->subcommand == SUBCOMMAND_TOP ? recording_result(&recording) : recording_deliver(&recording);
 	if (refused)
 		code = EXIT_FAILED;
+	else if (unentered && code == EXIT_GOOD)
+		code = EXIT_INCOMPLETE;
 cleanup:
 	close_all(&recording);
 	stay_with_command(&recording);

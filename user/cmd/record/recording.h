@@ -57,6 +57,9 @@ void recording_say_not_begun(struct recording *recording);
 /* Places the probes, after starting the ring's reader.  0, or -errno and a message. */
 int recording_attach(struct recording *recording);
 
+/* Whether nothing saw the calls of a process that was named, to the end; then with a message. */
+bool recording_lacks_process(const struct recording *recording);
+
 /* Whether --python-calls cannot trace any calls (or, when the recording is `over`, did not); then with a message. */
 bool recording_lacks_python_calls(struct recording *recording, bool over);
 

@@ -15,7 +15,10 @@ void recording_say_end(struct recording *recording)
 {
 	const struct run_result *result = &recording->result;
 
-	if (result->reason == GPT_END_DISK && (result->error == -EFBIG || result->error == -ENOMEM))
+	if (result->reason == GPT_END_DISK && result->error == -EAGAIN) /* no file of a disk says so */
+		msg_error("%s: the trace ends here, as the thread that writes the log could not be started: %s",
+			  log_file_name(&recording->file), start_error_text(result->error));
+	else if (result->reason == GPT_END_DISK && (result->error == -EFBIG || result->error == -ENOMEM))
 		msg_error("%s: the trace ends here, as the log could not be written any further: %s",
 			  log_file_name(&recording->file), error_text(result->error));
 	else if (result->reason == GPT_END_DISK)

@@ -131,7 +131,8 @@ int recording_attach(struct recording *recording)
 	err = drain_start(attach_shares(recording->attach), attach_ring_fd(recording->attach), recording->log,
 			  attach_wants, &recording->drain);
 	if (err)
-		snprintf(recording->why, sizeof(recording->why), "the ring buffer cannot be read: %s", error_text(err));
+		snprintf(recording->why, sizeof(recording->why), "the ring buffer cannot be read: %s",
+			 start_error_text(err));
 	if (!err) {
 		drain_count_passes(recording->drain, attach_ring_passes(recording->attach));
 		drain_accept(recording->drain, &asked);
@@ -166,6 +167,17 @@ bool recording_lacks_python_calls(struct recording *recording, bool over)
 	else
 		msg_error("--python-calls: no Python was found in what was traced: leave the option out");
 	return true;
+}
+
+bool recording_lacks_process(const struct recording *recording)
+{
+	const char *why;
+	pid_t pid = attach_unentered(recording->attach, &why);
+
+	if (pid)
+		msg_warn("pid %d: the agent could not be let in, and without root nothing else records its calls: %s",
+			 (int)pid, why);
+	return pid != 0;
 }
 
 void recording_say_target(const struct recording *recording)

@@ -163,7 +163,7 @@ static uint64_t place_of(const struct ring *ring, unsigned index, const void *me
 
 /* ---- recognising it --------------------------------------------------------------------------------------------- */
 
-static uint64_t ring_bytes(const struct recorder *recorder)
+static uint64_t recorder_bytes(const struct recorder *recorder)
 {
 	return recorder->entries.end - recorder->entries.begin;
 }
@@ -180,10 +180,10 @@ static bool may_be_recorder(const struct recorder *recorder)
 
 static bool may_have_layout(const struct recorder *recorder, const struct layout *layout)
 {
-	uint64_t count = ring_bytes(recorder) / layout->bytes;
+	uint64_t count = recorder_bytes(recorder) / layout->bytes;
 
 	/* until the ring is full, `next` is the number of entries, or (before 2.10) 0 */
-	return ring_bytes(recorder) % layout->bytes == 0 && count <= recorder->most &&
+	return recorder_bytes(recorder) % layout->bytes == 0 && count <= recorder->most &&
 	       (count == recorder->most || count == recorder->next || !recorder->next);
 }
 
@@ -227,7 +227,8 @@ static bool copy_entries(struct ring *ring, unsigned most)
 {
 	const struct recorder *recorder = &ring->recorder;
 	unsigned bytes = ring->layout->bytes;
-	uint64_t all = ring_bytes(recorder) / bytes, oldest = all == recorder->most ? recorder->next : 0, first, whole;
+	uint64_t all = recorder_bytes(recorder) / bytes, oldest = all == recorder->most ? recorder->next : 0, first,
+		 whole;
 
 	ring->count = (unsigned)(all < most ? all : most);
 	first = (oldest + all - ring->count) % all;

@@ -69,7 +69,7 @@ static uint64_t read_word(const struct object_graph *graph, uint64_t address)
 }
 
 /* The slot of an object that was seen, or the free one where it belongs. */
-static uint64_t slot_of(const struct object_graph *graph, uint64_t object)
+static uint64_t slot_of_object(const struct object_graph *graph, uint64_t object)
 {
 	uint64_t at = object * graph->seed;
 
@@ -81,7 +81,7 @@ static uint64_t slot_of(const struct object_graph *graph, uint64_t object)
 
 static void mark_seen(struct object_graph *graph, uint64_t object, uint32_t node)
 {
-	uint64_t slot = slot_of(graph, object);
+	uint64_t slot = slot_of_object(graph, object);
 
 	graph->seen[slot] = object;
 	graph->seen_nodes[slot] = node;
@@ -99,7 +99,7 @@ static uint32_t add_node(struct object_graph *graph, struct object_node node)
 
 uint32_t object_graph_find(const struct object_graph *graph, uint64_t object)
 {
-	uint64_t slot = slot_of(graph, object);
+	uint64_t slot = slot_of_object(graph, object);
 
 	return graph->seen[slot] ? graph->seen_nodes[slot] : NODE_NONE;
 }
@@ -133,7 +133,7 @@ void object_graph_add(struct object_graph *graph, uint64_t object, uint32_t pare
 	if (!type || type->kind == OBJECT_LEAF)
 		return;
 	node.type = (uint32_t)(type - graph->types.all.items);
-	slot = slot_of(graph, object);
+	slot = slot_of_object(graph, object);
 	if (graph->seen[slot]) {
 		name_again(graph, graph->seen_nodes[slot], node);
 		return;

@@ -19,6 +19,7 @@
 struct database {
 	sqlite3 *handle;
 	sqlite3_vfs vfs;
+	char name[32]; /* of the vfs; its own, as several files may be open */
 	int fd;
 	uint64_t size;	   /* of the file */
 	uint64_t whole;	   /* size according to its header */

@@ -2,9 +2,9 @@
 /* The file system: it reads one descriptor, and nothing else; see database.h. */
 #include "input/database/database.h"
 
-#include "base/sqlite_vfs.h"
+#include <stdio.h>
 
-#define NAME "gputrace-read"
+#include "base/sqlite_vfs.h"
 
 /* In the header: write version, read version (2: with a write-ahead log, which SQLite would look for). */
 #define FORMATS_AT 18
@@ -91,15 +91,17 @@ static int system_delete(sqlite3_vfs *vfs, const char *name, int sync)
 
 bool database_file_open(struct database *base)
 {
+	(void)snprintf(base->name, sizeof(base->name), "gputrace-%p", (void *)base);
 	base->vfs = (sqlite3_vfs){
 		.szOsFile = sizeof(struct open_file),
-		.zName = NAME,
+		.zName = base->name,
 		.pAppData = base,
 		.xOpen = system_open,
 		.xDelete = system_delete,
 	};
 	return sqlite_vfs_register(&base->vfs) == SQLITE_OK &&
-	       sqlite3_open_v2(NAME, &base->handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NAME) == SQLITE_OK;
+	       sqlite3_open_v2(base->name, &base->handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, base->name) ==
+		       SQLITE_OK;
 }
 
 void database_file_close(struct database *base)

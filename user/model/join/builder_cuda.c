@@ -147,7 +147,7 @@ void builder_add_registration(struct builder *builder, uint32_t pid, uint64_t ti
 }
 
 /* "add_kernel (kernels.py:12)" */
-static char *kernel_label(const char *name, const char *place)
+static char *label_with_place(const char *name, const char *place)
 {
 	const char *base = path_base(place), *colon = strrchr(base, ':');
 	char *file = xasprintf("%.*s", (int)(colon ? colon - place : 0), place), *shortened = NULL, *label;
@@ -172,7 +172,7 @@ void builder_add_name(struct builder *builder, struct process_image program, uin
 		return;
 	second = string_intern(&builder->strings, place.bytes, place.size);
 	*lookup_put(&builder->kernel_places, program.epoch, key, second) = second;
-	label = kernel_label(string_at(&builder->strings, string), string_at(&builder->strings, second));
+	label = label_with_place(string_at(&builder->strings, string), string_at(&builder->strings, second));
 	second = string_intern(&builder->strings, label, strlen(label));
 	*lookup_put(&builder->kernel_labels, program.epoch, key, second) = second;
 	free(label);

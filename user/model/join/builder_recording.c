@@ -32,6 +32,7 @@ bool builder_add_start(struct builder *builder, const struct sender *none, const
 		return false;
 	began->set_up_at_ns = start->set_up_ns;
 	began->set_up_ns = start->ready_ns - start->set_up_ns;
+	began->start_ns = start->time_ns;
 	began->asked_wall_ns = asked ? start->asked_wall_ns : 0;
 	began->late_ns = asked ? start->late_ns : 0;
 	began->wall_error_ns = start->wall_error_ns;

@@ -74,7 +74,7 @@ bool builder_add_wait(struct builder *builder, const struct sender *none, const 
 }
 
 /* Finds a Python stack by its key; its state remains the record's, or becomes the reason why the stack is missing. */
-static uint32_t find_stack(struct builder *builder, uint32_t epoch, uint64_t key, uint8_t *state)
+static uint32_t find_stack_of_key(struct builder *builder, uint32_t epoch, uint64_t key, uint8_t *state)
 {
 	uint32_t stack = stacks_find(&builder->stacks, epoch, key);
 
@@ -96,7 +96,7 @@ bool join_sample(struct builder *builder, const struct pending_sample *pending, 
 	struct clock_span moment = {.start_ns = from->time_ns, .end_ns = from->time_ns};
 
 	(void)complete_ns;
-	sample.stack = find_stack(builder, pending->program.epoch, from->stack_id, &sample.stack_state);
+	sample.stack = find_stack_of_key(builder, pending->program.epoch, from->stack_id, &sample.stack_state);
 	if (!lies_outside(builder, NONE, moment))
 		array_push(&builder->samples, sample);
 	return true;
@@ -124,13 +124,14 @@ bool join_await(struct builder *builder, const struct pending_await *pending, ui
 
 	(void)complete_ns;
 	if (!lies_outside(builder, NONE, span))
-		array_push(&builder->awaits, ((struct model_await){.time_ns = from->time_ns,
-								   .end_ns = from->end_ns,
-								   .thread = pending->of.thread,
-								   .stack = find_stack(builder, pending->program.epoch,
-										       from->stack_id, &state),
-								   .tasks = from->tasks,
-								   .all = from->all}));
+		array_push(&builder->awaits,
+			   ((struct model_await){
+				   .time_ns = from->time_ns,
+				   .end_ns = from->end_ns,
+				   .thread = pending->of.thread,
+				   .stack = find_stack_of_key(builder, pending->program.epoch, from->stack_id, &state),
+				   .tasks = from->tasks,
+				   .all = from->all}));
 	return true;
 }
 
@@ -156,8 +157,8 @@ static void join_waker(struct builder *builder, const struct pending_wait *pendi
 	wait->waker_tid = from->waker_tid;
 	read_name(wait->waker_name, from->waker_comm);
 	if (from->waker == GPT_WAKER_THREAD)
-		wait->waker_stack =
-			find_stack(builder, pending->of.waker_epoch, from->waker_stack_id, &wait->waker_stack_state);
+		wait->waker_stack = find_stack_of_key(builder, pending->of.waker_epoch, from->waker_stack_id,
+						      &wait->waker_stack_state);
 }
 
 bool join_wait(struct builder *builder, const struct pending_wait *pending, uint64_t complete_ns)
@@ -180,7 +181,7 @@ bool join_wait(struct builder *builder, const struct pending_wait *pending, uint
 	struct clock_span span = {.start_ns = wait.start_ns, .end_ns = wait.end_ns};
 
 	(void)complete_ns;
-	wait.stack = find_stack(builder, epoch, from->stack_id, &wait.stack_state);
+	wait.stack = find_stack_of_key(builder, epoch, from->stack_id, &wait.stack_state);
 	join_waker(builder, pending, &wait);
 	if (!lies_outside(builder, NONE, span))
 		array_push(&builder->waits, wait);

@@ -12,11 +12,4 @@
 void op_order_take(struct ops *ops, const struct ops *known, struct model_thread *threads, size_t thread_count,
 		   uint64_t until_ns);
 
-/*
- * "autograd::engine::evaluate_function: X" is the op around an autograd node, but PyTorch numbers only the node.  As in
- * Kineto, this op gets the number and the forward thread of the first op inside it.  Works on the ordered ops; the
- * first op inside may belong to a later part and still be pending.
- */
-void op_numbers_give(struct ops *ops, const struct ops *known);
-
 #endif

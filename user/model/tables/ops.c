@@ -228,6 +228,64 @@ static void enter_op(struct ops *ops, struct op_nesting *nesting, uint32_t index
 		array_push(&nesting->open, index);
 }
 
+static bool is_evaluation(const struct ops *ops, const struct model_op *op)
+{
+	static const char prefix[] = "autograd::engine::evaluate_function: ";
+
+	return op->sequence < 0 && op->name != NONE &&
+	       !strncmp(string_at(ops->strings, op->name), prefix, sizeof(prefix) - 1);
+}
+
+/* epoch: of a pending inner op, whose forward op was not looked up yet; 0: the inner op is in the list. */
+static void take_number(struct ops *ops, struct model_op *op, const struct model_op *inner, uint32_t epoch)
+{
+	op->sequence = inner->sequence;
+	op->forward_thread = inner->forward_thread;
+	if (inner->scope != GPT_AGENT_OP_BACKWARD_FUNCTION)
+		return;
+	op->node = inner->name;
+	op->forward = epoch ? forward_ops_find(&ops->forwards, epoch, inner) : inner->forward;
+}
+
+/* The first pending op that begins inside the op, NULL. */
+static const struct pending_op *first_waiting(const struct ops *ops, const struct ops *known, const struct model_op *op)
+{
+	const struct pending_op *first = NULL;
+
+	for (size_t i = 0; i < ops->pending.count; i++) {
+		const struct pending_op *other = &ops->pending.items[i];
+
+		if (other->op.start_ns < op->end_ns && (!first || other->op.start_ns < first->op.start_ns) &&
+		    ops_thread_of(known, other) == op->thread)
+			first = other;
+	}
+	return first;
+}
+
+/*
+ * "autograd::engine::evaluate_function: X" is the op around an autograd node, but PyTorch numbers only the node.  As in
+ * Kineto, this op gets the number and the forward thread of the first op inside it.  Works on the ordered ops; the
+ * first op inside may belong to a later part and still be pending.
+ */
+static void give_numbers(struct ops *ops, const struct ops *known)
+{
+	for (size_t i = 0; i < ops->list.count; i++) {
+		struct model_op *op = &ops->list.items[i];
+		const struct pending_op *waiting;
+
+		if (op->continued || op->overlaps || !is_evaluation(ops, op))
+			continue;
+		if (i + 1 < ops->list.count && op[1].thread == op->thread) {
+			if (op[1].start_ns < op->end_ns)
+				take_number(ops, op, &op[1], 0);
+			continue;
+		}
+		waiting = first_waiting(ops, known, op);
+		if (waiting)
+			take_number(ops, op, &waiting->op, waiting->epoch);
+	}
+}
+
 void ops_join(struct ops *ops, const struct ops *known, struct model_thread *threads, uint64_t end_ns,
 	      uint64_t until_ns)
 {
@@ -258,7 +316,7 @@ void ops_join(struct ops *ops, const struct ops *known, struct model_thread *thr
 	}
 	ops->list.count = kept;
 	ops->until_ns = until_ns;
-	op_numbers_give(ops, known);
+	give_numbers(ops, known);
 	array_free(&nesting.open);
 }
 

@@ -6,7 +6,6 @@
 
 #include "base/order.h"
 
-#define BEGAN_SHARE 10u	  /* a rank is late from a time on if no sooner than after one part in this many */
 #define PAUSE_SHARE 2u	  /* a pause explains lateness from one part in this many of it on */
 #define EXPOSED_SHARE 20u /* exposed communication is named from one part in this many of a rank's time */
 
@@ -27,27 +26,24 @@ static const struct rank_row *latest_rank(const struct ranks *ranks)
 	return latest;
 }
 
-/* ", from 12.3 s after the first of them on", "" where it is late from the beginning. */
-static char *since_text(const struct ranks *ranks, const struct rank_row *row)
-{
-	uint64_t length_ns = ranks->compared_until_ns - ranks->compared_from_ns;
-	uint64_t before_ns = row->late_from_ns - ranks->compared_from_ns;
-
-	return before_ns > length_ns / BEGAN_SHARE
-		       ? xasprintf(", the first %s after the beginning", number_time(before_ns).text)
-		       : xstrdup("");
-}
-
 static void put_latest(struct report *report, const struct ranks *ranks, const struct rank_row *row)
 {
-	char *name = rank_name(row), *since = since_text(ranks, row);
+	const struct rank_onset *onset = &row->onset;
+	char *name = rank_name(row);
 
-	report_line(report, "Late most is %s: last to %s of %s collectives (%s %%), by %s in all, %s at most%s", name,
+	report_line(report, "Late most is %s: last to %s of %s collectives (%s %%), by %s in all, %s at most", name,
 		    number_count(row->late).text, number_count(row->compared).text,
 		    number_percent((double)row->late, (double)row->compared).text, number_time(row->late_ns).text,
-		    number_time(row->most_ns).text, since);
+		    number_time(row->most_ns).text);
 	free(name);
-	free(since);
+	if (onset->is_known)
+		report_line(report,
+			    "  more since %s after the first collective: last to %s of %s from then on, to %s of %s "
+			    "before; on average later by %s (+- %s)",
+			    number_time(onset->from_ns - ranks->compared_from_ns).text,
+			    number_count(onset->late_after).text, number_count(onset->after).text,
+			    number_count(onset->late_before).text, number_count(onset->before).text,
+			    number_time((uint64_t)onset->more_ns).text, number_time((uint64_t)onset->error_ns).text);
 }
 
 static int by_ns(const void *left, const void *right)

@@ -145,6 +145,22 @@ static void put_clocks(struct report *report, const struct ranks *ranks)
 
 /* ---- ranks ------------------------------------------------------------------------------------------------------- */
 
+static void add_onset(struct table *table, const struct ranks *ranks, const struct rank_onset *onset)
+{
+	const struct number no_text = {""};
+
+	if (!onset->is_known) {
+		for (unsigned i = 0; i < 5; i++)
+			table_add_unknown(table, "");
+		return;
+	}
+	table_add_integer(table, no_text, onset->from_ns - ranks->compared_from_ns);
+	table_add_value(table, no_text, onset->more_ns);
+	table_add_value(table, no_text, onset->error_ns);
+	table_add_integer(table, no_text, onset->before);
+	table_add_integer(table, no_text, onset->late_before);
+}
+
 static void add_row(struct table *table, const struct ranks *ranks, const struct rank_row *row)
 {
 	const struct rank_log *log = &ranks->logs.items[row->log];
@@ -160,6 +176,7 @@ static void add_row(struct table *table, const struct ranks *ranks, const struct
 	table_add_id(table, row->of->pid);
 	table_add(table, log->name);
 	table_add_integer(table, (struct number){""}, row->of->repeated + row->of->left_out + row->of->unnumbered);
+	add_onset(table, ranks, &row->onset);
 }
 
 /* Says why a log has no rank. */
@@ -177,11 +194,35 @@ static void put_unknown(struct report *report, const struct ranks *ranks)
 				    why[ranks->logs.items[i].arrivals.lack]);
 }
 
+/* Says why ranks that only their environment names are compared with no other. */
+static void put_silent(struct report *report, const struct ranks *ranks)
+{
+	static const char *const why[] = {
+		[ARRIVALS_NO_OPS] = "its collectives are recorded with --ops",
+		[ARRIVALS_ON_CPU] = "its collectives went over gloo or MPI, which have no GPU times",
+		[ARRIVALS_NO_COLLECTIVE] = "no collective of it with GPU times was recorded",
+	};
+	const struct rank_row *first = NULL;
+	uint64_t silent = 0;
+
+	for (size_t i = 0; i < ranks->rows.count; i++)
+		if (ranks->rows.items[i].of->by_environment) {
+			first = first ?: &ranks->rows.items[i];
+			silent++;
+		}
+	if (first)
+		report_line(report,
+			    "  known by RANK alone, and compared with none: %s %s, the first is rank %" PRId64 ": %s",
+			    number_count(silent).text, silent == 1 ? "rank" : "ranks", first->of->rank,
+			    why[ranks->logs.items[first->log].arrivals.lack]);
+}
+
 static void put_missing(struct report *report, const struct ranks *ranks)
 {
 	int64_t next = 0, missing = 0, first = -1;
 
 	put_unknown(report, ranks);
+	put_silent(report, ranks);
 	for (size_t i = 0; i < ranks->rows.count; i++) {
 		int64_t rank = ranks->rows.items[i].of->rank;
 
@@ -220,6 +261,11 @@ static void put_ranks(struct report *report, const struct ranks *ranks)
 		COLUMN_NUMBER("pid", "pid", UNIT_ID),
 		COLUMN_DATA("log", UNIT_TEXT),
 		COLUMN_DATA("not_compared", UNIT_COUNT),
+		COLUMN_DATA("later_after_ns", UNIT_NS),
+		COLUMN_DATA("later_by_ns", UNIT_NS_AVG),
+		COLUMN_DATA("later_error_ns", UNIT_NS_AVG),
+		COLUMN_DATA("compared_before", UNIT_COUNT),
+		COLUMN_DATA("late_before", UNIT_COUNT),
 		COLUMN_END,
 	};
 	uint64_t left_out = 0, unnumbered = 0, by_step = 0;

@@ -9,10 +9,11 @@
 /* Processes that came after the start, and did something. */
 static uint32_t count_later(const struct model *model)
 {
+	const uint64_t start_ns = model_source(model)->began.start_ns;
 	uint32_t later = 0;
 
 	for (uint32_t i = 0; i < model->process_count; i++)
-		later += model->processes[i].start_ns >= model->start_ns &&
+		later += model->processes[i].start_ns >= start_ns &&
 			 (model->processes[i].calls || model->processes[i].gpu_ops);
 	return later;
 }
@@ -32,7 +33,7 @@ static void put_table(struct report *report, const struct model_began *began)
 		COLUMN_END,
 	};
 	const struct model *model = report->model;
-	int64_t wall_ns = (int64_t)model->start_ns + model_source(model)->wall_offset_ns;
+	int64_t wall_ns = (int64_t)began->start_ns + model_source(model)->wall_offset_ns;
 	bool is_known = began->wall_error_ns != UINT64_MAX && !began->is_unsynced;
 	struct table table;
 

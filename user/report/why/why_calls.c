@@ -31,17 +31,31 @@ static char *sync_place(const struct analyses *all, const struct why_line *line,
 	return line->extra == NONE ? at : xjoin(at, " in ", xstrdup(why_name(all->model, line->extra)));
 }
 
+/* What would have been done while the GPU worked. */
+static char *ran_after(const struct analyses *all, const struct why_line *line)
+{
+	char *label, *text;
+
+	if (!line->ran_ns)
+		return xstrdup("");
+	label = line_label(&all->lines, line->ran_line);
+	text = xasprintf(" (%s for %s of it)", label, number_time(line->ran_ns).text);
+	free(label);
+	return text;
+}
+
 static char *sync_evidence(const struct analyses *all, const struct why_loss *loss, const char *others)
 {
 	const struct why_line *line = &loss->lines[0];
-	char *text;
+	char *ran = ran_after(all, line), *text;
 
 	text = xasprintf("%s call%s of %s there took %s. The GPU had nothing to do for %s in %s, and for %s after %s, "
-			 "which would have run meanwhile.",
+			 "which would have run meanwhile%s.",
 			 number_count(line->calls).text, cause_plural(line->calls), api_name((uint16_t)line->detail),
 			 number_time(line->calls_ns).text, number_time(line->ns - line->after_ns).text,
 			 line->calls == 1 ? "it" : "them", number_time(line->after_ns).text,
-			 line->calls == 1 ? "it" : "them");
+			 line->calls == 1 ? "it" : "them", ran);
+	free(ran);
 	if (!line->reads)
 		return text;
 	return xjoin(text, " ",

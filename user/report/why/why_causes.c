@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The rows of all causes. */
+/* The rows of all cause_rows. */
 #include "report/why/why_causes.h"
 
 static const struct {
 	const char *name;
 	const struct cause *cause;
-} causes[WHY_CAUSES] = {
+} cause_rows[WHY_CAUSES] = {
 #define CAUSE(id, name, ...) [WHY_##id] = {#name, &cause_##name},
 	WHY_LOSS_ROWS(CAUSE) WHY_OTHER_ROWS(CAUSE)
 #undef CAUSE
@@ -15,12 +15,12 @@ const struct cause *cause_of(enum why_cause cause)
 {
 	static const struct cause edge;
 
-	return cause < WHY_CAUSES ? causes[cause].cause : &edge;
+	return cause < WHY_CAUSES ? cause_rows[cause].cause : &edge;
 }
 
 const char *why_cause_name(enum why_cause cause)
 {
-	return causes[cause].name;
+	return cause_rows[cause].name;
 }
 
 /* Without any Python code in the file it is not known whether it was Python. */

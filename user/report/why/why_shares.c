@@ -20,7 +20,7 @@ struct why_shares why_shares_of(const struct analyses *all, enum why_cause cause
 
 		if (charge.what.part[1] != cause || !charge.looked_at)
 			continue;
-		shares.waited_ns += charge.via != NONE ? charge.ns : 0;
+		shares.waited_ns += charge.via != NONE && !charge.after ? charge.ns : 0;
 		add_share(&shares.inner, charge.inner, charge.ns);
 		add_share(&shares.culprits, charge.inner == cause ? NONE : charge.culprit, charge.ns);
 		add_share(&shares.functions, ran ? charge.what.part[2] : NONE, charge.ns);

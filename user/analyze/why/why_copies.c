@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Charges time of copies once a later operation has begun; the gaps are the account's (idle.c). */
+/* Charges time of copies once a later operation has begun; the gaps are the account's (idle_gaps.c). */
 #include "analyze/why/why_internal.h"
 #include "base/distance.h"
 
@@ -60,7 +60,7 @@ void why_settle_copies(struct why *why, struct why_device *device)
 
 static uint32_t place_of_copy(const struct why *why, const struct gpu_event *event)
 {
-	return event->attributed ? caller_place(why->model, event->attributed->stack, event->caller) : event->caller;
+	return caller_place(why->model, event->stack, event->caller);
 }
 
 static struct tally_key key_of_copy(const struct why *why, const struct gpu_event *event)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The request of a file: what the file server is, what can be done to it, and when it ends. */
+/* The agent file server: what it is, what can be done to it, and when it ends. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,9 +31,9 @@
 #include "process_state.h"
 
 #define STRANGER 200000 /* a user without any rights */
-#define LOOKS 90000	/* of 1 ms each: the limit for programs that hang */
+#define CHECKS 90000	/* of 1 ms each: the limit for programs that hang */
 
-static char served[] = "/tmp/gputrace-lent-XXXXXX";
+static char served[] = "/tmp/gputrace-served-XXXXXX";
 
 struct request {
 	struct file_server file_server;
@@ -42,7 +42,7 @@ struct request {
 	char path[64], why[192];
 };
 
-static pid_t start_borrower(void)
+static pid_t start_target(void)
 {
 	pid_t child = fork();
 
@@ -82,7 +82,7 @@ static void wait_state(pid_t pid, const char *state)
 {
 	char line[256];
 
-	for (int i = 0; i < LOOKS; i++) {
+	for (int i = 0; i < CHECKS; i++) {
 		if (!strncmp(status_of(pid, "State:\t", line), state, strlen(state)))
 			return;
 		pause_a_little();
@@ -92,7 +92,7 @@ static void wait_state(pid_t pid, const char *state)
 
 static void wait_gone(pid_t pid)
 {
-	for (int i = 0; i < LOOKS && !kill(pid, 0); i++)
+	for (int i = 0; i < CHECKS && !kill(pid, 0); i++)
 		pause_a_little();
 	assert_int_equal(kill(pid, 0), -1);
 }
@@ -112,7 +112,7 @@ static int begin_test(void **state)
 	*state = request;
 	if (geteuid())
 		return 0;
-	request->target = start_borrower();
+	request->target = start_target();
 	request->file = read_only_open(served);
 	wait_state(request->target, "S"); /* it has set its ids */
 	assert_int_equal(file_server_start(&request->file_server, request->target, request->file, request->why,
@@ -172,19 +172,19 @@ static void it_has_no_rights_and_does_nothing(void **state)
 	file_server_stop(&request->file_server);
 }
 
-static void its_namespaces_are_the_borrowers(void **state)
+static void its_namespaces_are_the_targets(void **state)
 {
 	static const char *const names[] = {"cgroup", "ipc", "mnt", "net", "pid", "user", "uts"};
 
 	AS_ROOT(request);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		char of_server[64], of_borrower[64];
+		char of_server[64], of_target[64];
 		struct stat file_server, target;
 
 		snprintf(of_server, sizeof(of_server), "/proc/%d/ns/%s", request->pid, names[i]);
-		snprintf(of_borrower, sizeof(of_borrower), "/proc/%d/ns/%s", request->target, names[i]);
+		snprintf(of_target, sizeof(of_target), "/proc/%d/ns/%s", request->target, names[i]);
 		assert_int_equal(stat(of_server, &file_server), 0);
-		assert_int_equal(stat(of_borrower, &target), 0);
+		assert_int_equal(stat(of_target, &target), 0);
 		assert_int_equal(file_server.st_ino, target.st_ino);
 	}
 	file_server_stop(&request->file_server);
@@ -251,7 +251,7 @@ static void it_goes_with_the_tracer(void **state)
 	wait_gone(request->pid);
 }
 
-/* Waits until the parent has looked at the target several times and waits again. */
+/* Waits until the parent has checked the target several times and waits again. */
 static void wait_kept(pid_t parent)
 {
 	unsigned long waits = waits_of(parent);
@@ -263,7 +263,7 @@ static void wait_kept(pid_t parent)
 }
 
 /* The target may open the path later. */
-static void a_path_in_use_is_kept_until_the_borrower_ends(void **state)
+static void a_path_in_use_is_kept_until_the_target_ends(void **state)
 {
 	pid_t parent;
 
@@ -279,7 +279,7 @@ static void a_path_in_use_is_kept_until_the_borrower_ends(void **state)
 	wait_gone(request->pid);
 }
 
-static void a_file_that_the_borrower_could_write_to_is_not_lent(void **state)
+static void a_file_that_the_target_could_write_to_is_not_served(void **state)
 {
 	int file = open(served, O_RDONLY | O_CLOEXEC);
 	struct file_server second;
@@ -295,12 +295,12 @@ static void a_file_that_the_borrower_could_write_to_is_not_lent(void **state)
 	close(file);
 }
 
-/* Starts a target that changes something of itself, and asks for a request to it. */
-static void assert_not_lent(const struct request *request, void (*change)(void), int error, const char *why)
+/* Starts a target that changes something of itself, and asks for a file server for it. */
+static void assert_not_served(const struct request *request, void (*change)(void), int error, const char *why)
 {
 	char said[192] = "";
 	struct file_server file_server;
-	int pipe[2], lent_to;
+	int pipe[2], result;
 	pid_t target;
 
 	assert_int_equal(pipe2(pipe, O_CLOEXEC), 0);
@@ -315,10 +315,10 @@ static void assert_not_lent(const struct request *request, void (*change)(void),
 	close(pipe[1]);
 	assert_int_equal(read(pipe[0], said, 1), 1);
 	close(pipe[0]);
-	lent_to = file_server_start(&file_server, target, request->file, said, sizeof(said));
+	result = file_server_start(&file_server, target, request->file, said, sizeof(said));
 	kill(target, SIGKILL);
 	waitpid(target, NULL, 0);
-	assert_int_equal(lent_to, error);
+	assert_int_equal(result, error);
 	assert_string_equal(said, why);
 }
 
@@ -336,13 +336,13 @@ static void cover_proc(void)
 		_exit(1);
 }
 
-static void a_borrower_of_no_user_or_without_proc_gets_none(void **state)
+static void a_target_of_no_user_or_without_proc_gets_none(void **state)
 {
 	AS_ROOT(request);
 	file_server_stop(&request->file_server);
-	assert_not_lent(request, be_of_no_user, -EINVAL, "its user's rights cannot be taken on: Invalid argument");
-	assert_not_lent(request, cover_proc, -ENOTSUP,
-			"it has no /proc of its own pid namespace, through which the agent would come");
+	assert_not_served(request, be_of_no_user, -EINVAL, "its user's rights cannot be taken on: Invalid argument");
+	assert_not_served(request, cover_proc, -ENOTSUP,
+			  "it has no /proc of its own pid namespace, through which the agent would come");
 }
 
 static void what_is_opened_read_only_cannot_be_opened_for_writing(void **state)
@@ -362,19 +362,19 @@ static void what_is_opened_read_only_cannot_be_opened_for_writing(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-#define LOAN(test) cmocka_unit_test_setup_teardown(test, begin_test, end_test)
-		LOAN(the_path_leads_to_the_file_until_the_end),
-		LOAN(it_has_no_rights_and_does_nothing),
-		LOAN(its_namespaces_are_the_borrowers),
-		LOAN(its_root_and_its_folder_lead_nowhere),
-		LOAN(no_one_else_can_trace_it),
-		LOAN(signals_do_not_wake_it),
-		LOAN(its_pid_is_no_ones_when_it_has_been_killed),
-		LOAN(it_goes_with_the_tracer),
-		LOAN(a_path_in_use_is_kept_until_the_borrower_ends),
-		LOAN(a_file_that_the_borrower_could_write_to_is_not_lent),
-		LOAN(a_borrower_of_no_user_or_without_proc_gets_none),
-		LOAN(what_is_opened_read_only_cannot_be_opened_for_writing),
+#define FILE_SERVER_TEST(test) cmocka_unit_test_setup_teardown(test, begin_test, end_test)
+		FILE_SERVER_TEST(the_path_leads_to_the_file_until_the_end),
+		FILE_SERVER_TEST(it_has_no_rights_and_does_nothing),
+		FILE_SERVER_TEST(its_namespaces_are_the_targets),
+		FILE_SERVER_TEST(its_root_and_its_folder_lead_nowhere),
+		FILE_SERVER_TEST(no_one_else_can_trace_it),
+		FILE_SERVER_TEST(signals_do_not_wake_it),
+		FILE_SERVER_TEST(its_pid_is_no_ones_when_it_has_been_killed),
+		FILE_SERVER_TEST(it_goes_with_the_tracer),
+		FILE_SERVER_TEST(a_path_in_use_is_kept_until_the_target_ends),
+		FILE_SERVER_TEST(a_file_that_the_target_could_write_to_is_not_served),
+		FILE_SERVER_TEST(a_target_of_no_user_or_without_proc_gets_none),
+		FILE_SERVER_TEST(what_is_opened_read_only_cannot_be_opened_for_writing),
 	};
 	int failed, file;
 

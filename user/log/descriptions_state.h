@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Shared by descriptions.c, descriptions_process.c, references.c, and descriptions_agent.c for records in batches. */
-#ifndef GPUTRACE_DESCRIPTIONS_INTERNAL_H
-#define GPUTRACE_DESCRIPTIONS_INTERNAL_H
+#ifndef GPUTRACE_DESCRIPTIONS_STATE_H
+#define GPUTRACE_DESCRIPTIONS_STATE_H
 
 #include <gputrace/record.h>
 

@@ -5,8 +5,8 @@
  * the trace.  Bounded: WHY_SHARES processes of a GPU, the latest WHY_PIECES pieces that each ran, the latest
  * WHY_OPEN_COLLECTIVES collectives that not all ranks have reached, groups of at most WHY_RANKS.
  */
-#ifndef GPUTRACE_ANALYZE_WHY_SHARED_H
-#define GPUTRACE_ANALYZE_WHY_SHARED_H
+#ifndef GPUTRACE_ANALYZE_WHY_SHARING_H
+#define GPUTRACE_ANALYZE_WHY_SHARING_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -59,12 +59,5 @@ struct why_open_collectives {
 	uint64_t begun;
 	uint64_t complete; /* collectives that all ranks reached */
 };
-
-struct why;
-
-/* To be called before the device counts as busy with the operation; only [start_ns, end_ns) of it counts. */
-void why_shared_add_gpu(struct why *why, size_t device, const struct gpu_event *event, uint64_t start_ns,
-			uint64_t end_ns, bool copy);
-void why_shared_free(struct why *why);
 
 #endif
