@@ -19,6 +19,7 @@
 #define LOOK_NS 1000000000ULL
 #define LOOK_RARELY_NS 10000000000ULL
 #define CHECK_NS 1000000000ULL
+#define CHECK_REST 10u /* a check is followed by a pause of at least so many times what it took */
 
 struct process_modules {
 	struct python_module_class class; /* code 0: nothing is marked */
@@ -120,9 +121,11 @@ static void look_at(struct processes *processes, struct followed *process, uint6
 		return;
 	}
 	if (now_ns >= modules->check_ns && !last) {
+		uint64_t begin_ns = monotonic_ns();
+
 		if (module_names_check(modules->names, &reader, &modules->class))
 			mark(processes, process, modules->class.code);
-		modules->check_ns = now_ns + CHECK_NS;
+		modules->check_ns = now_ns + CHECK_NS + (monotonic_ns() - begin_ns) * CHECK_REST;
 	}
 }
 

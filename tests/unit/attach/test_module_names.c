@@ -18,30 +18,31 @@
 #define KEPT 64
 
 /* Executes each line that it gets, and answers with the address of `it`. */
-static const char source[] =
-	"import os, sys, types\n"
-	"class Module:\n"
-	"    def __init__(self, **children):\n"
-	"        self.training = True\n"
-	"        self._modules = children\n"
-	"    def __call__(self): pass\n"
-	"for name in ('torch', 'torch.nn', 'torch.nn.modules', 'torch.nn.modules.module'):\n"
-	"    sys.modules[name] = types.ModuleType(name)\n"
-	"sys.modules['torch.nn.modules.module'].Module = Module\n"
-	"class Leaf(Module): pass\n"
-	"class Other(Module): pass\n"
-	"class Net(Module): pass\n"
-	"def module_at(address):\n" /* the allocator gives freed memory to the next objects of the same size */
-	"    kept = []\n"
-	"    while len(kept) < 10000: kept.append(Other.__new__(Other))\n"
-	"    found = [module for module in kept if id(module) == address]\n"
-	"    for module in found: module.__init__()\n"
-	"    return found[0] if found else None\n"
-	"it = None\n"
-	"print('ready', flush=True)\n"
-	"for line in sys.stdin:\n"
-	"    exec(line)\n"
-	"    print(id(it), flush=True)\n";
+static const char source[] = "import os, sys, types\n"
+			     "class Module:\n"
+			     "    def __init__(self, **children):\n"
+			     "        self.training = True\n"
+			     "        self._modules = children\n"
+			     "    def __call__(self): pass\n"
+			     "for name in ('torch', 'torch.nn', 'torch.nn.modules', 'torch.nn.modules.module'):\n"
+			     "    sys.modules[name] = types.ModuleType(name)\n"
+			     "sys.modules['torch.nn.modules.module'].Module = Module\n"
+			     "class Leaf(Module): pass\n"
+			     "class Other(Module): pass\n"
+			     "class Net(Module): pass\n"
+			     /* The allocator gives freed memory to the next objects of the same size. */
+			     "def replace(holder, key, kind=Other):\n"
+			     "    made, address, kept = kind.__new__, id(holder[key]), [None] * 10000\n"
+			     "    del holder[key]\n"
+			     "    for i in range(len(kept)): kept[i] = made(kind)\n"
+			     "    found = [module for module in kept if id(module) == address]\n"
+			     "    for module in found: module.__init__()\n"
+			     "    return found[0] if found else None\n"
+			     "it = None\n"
+			     "print('ready', flush=True)\n"
+			     "for line in sys.stdin:\n"
+			     "    exec(line)\n"
+			     "    print(id(it), flush=True)\n";
 
 static char *folder, *script_path;
 static struct child child;
@@ -258,7 +259,6 @@ static void test_a_module_that_is_added_later_is_named(void **state)
 static void test_another_module_at_an_address_is_another_generation(void **state)
 {
 	uint64_t net = ask("net = it = Net(a=Leaf())"), leaf = ask("it = net._modules['a']");
-	char code[96];
 
 	(void)state;
 	note(leaf, net, 0);
@@ -270,8 +270,7 @@ static void test_another_module_at_an_address_is_another_generation(void **state
 	assert_false(module_names_check(names, &reader, &class));
 	ask("del net._modules['m0']; it = None");
 	assert_false(module_names_check(names, &reader, &class));
-	snprintf(code, sizeof(code), "del net._modules['a']; it = module_at(%llu)", (unsigned long long)leaf);
-	assert_int_equal(ask(code), leaf);
+	assert_int_equal(ask("it = replace(net._modules, 'a')"), leaf);
 	assert_true(module_names_check(names, &reader, &class));
 	assert_int_equal(module_names_generation(names), 1);
 	ask("net._modules['b'] = it");
@@ -280,6 +279,42 @@ static void test_another_module_at_an_address_is_another_generation(void **state
 	assert_int_equal(last_of(leaf)->generation, 1);
 	assert_named(leaf, "b", "Other", "Net");
 	assert_false(module_names_check(names, &reader, &class));
+}
+
+/* A program makes its loss anew in each step. */
+static void test_a_module_that_is_made_anew_with_the_same_name_is_the_same(void **state)
+{
+	uint64_t loss = ask("loss = it = Leaf()"), children = ask("it = loss._modules");
+
+	(void)state;
+	note(loss, 0, 0);
+	work();
+	assert_int_equal(ask("kept = loss._modules; it = loss = replace(globals(), 'loss', Leaf)"), loss);
+	assert_int_not_equal(ask("it = loss._modules"), children);
+	assert_false(module_names_check(names, &reader, &class));
+	assert_int_equal(module_names_generation(names), 0);
+	assert_false(module_names_check(names, &reader, &class));
+}
+
+static void test_a_root_keeps_its_number_when_another_module_changes(void **state)
+{
+	uint64_t net = ask("net = it = Net(a=Leaf())"), loss = ask("loss = it = Leaf()");
+	uint32_t number;
+
+	(void)state;
+	note(loss, 0, 0);
+	note(net, 0, 0);
+	work();
+	number = last_of(net)->root_number;
+	ask("it = None");
+	assert_int_equal(ask("it = loss = replace(globals(), 'loss')"), loss);
+	assert_true(module_names_check(names, &reader, &class));
+	note(net, 0, 0);
+	note(loss, 0, 0);
+	work();
+	assert_int_equal(last_of(net)->generation, 1);
+	assert_int_equal(last_of(net)->root_number, number);
+	assert_named(loss, "", "Other", "Other");
 }
 
 static void test_code_that_gets_no_modules_is_noticed(void **state)
@@ -328,6 +363,8 @@ int main(void)
 		TEST(a_module_that_is_in_no_tree_has_its_class),
 		TEST(a_module_that_is_added_later_is_named),
 		TEST(another_module_at_an_address_is_another_generation),
+		TEST(a_module_that_is_made_anew_with_the_same_name_is_the_same),
+		TEST(a_root_keeps_its_number_when_another_module_changes),
 		TEST(code_that_gets_no_modules_is_noticed),
 	};
 
