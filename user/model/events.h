@@ -172,6 +172,7 @@ struct new_stack {
 	uint32_t missing; /* how many, MODEL_MISSING_UNKNOWN: some */
 	const struct new_stack_module *modules; /* innermost first */
 	uint32_t module_count;
+	bool module_missing; /* a more inner one may be among the frames that are missing */
 };
 
 /*

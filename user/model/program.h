@@ -94,6 +94,7 @@ struct model_stack {
 	uint32_t gap;	  /* frames are missing before this one (depth: outer ones); valid when `missing` is not 0 */
 	uint32_t missing; /* how many, MODEL_MISSING_UNKNOWN: some */
 	uint32_t first_module, module_count; /* in model.stack_modules, outermost first */
+	bool module_missing;		     /* the innermost one may be among the missing frames */
 };
 
 struct model_native {

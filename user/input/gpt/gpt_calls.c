@@ -73,10 +73,15 @@ static bool is_gap(const struct gpt_pystack *stack, uint32_t index)
 	       index == GPT_PYSTACK_MAX_FRAMES - GPT_PYSTACK_OUTER_FRAMES - 1;
 }
 
+static const struct gpt_stack_module *innermost_module(const struct gpt_pystack *event)
+{
+	return (const struct gpt_stack_module *)&event->frames[event->depth];
+}
+
 /* Reads the modules after the frames.  False: one of them makes no sense. */
 static bool read_modules(const struct gpt_pystack *event, struct new_stack_module *modules, uint32_t *count)
 {
-	const struct gpt_stack_module *from = (const struct gpt_stack_module *)&event->frames[event->depth];
+	const struct gpt_stack_module *from = innermost_module(event);
 	size_t room = (event->hdr.size - sizeof(*event)) / sizeof(event->frames[0]) - event->depth;
 
 	if (!(event->hdr.flags & GPT_PYSTACK_MODULES))
@@ -117,6 +122,8 @@ bool gpt_add_pystack(struct builder *builder, const struct sender *none, const s
 		stack.gap = stack.depth;
 		stack.missing = MODEL_MISSING_UNKNOWN;
 	}
+	stack.module_missing =
+		stack.missing && (!stack.module_count || (uint32_t)innermost_module(event)->frame >= stack.gap);
 	builder_add_stack(builder, event->pid, &stack);
 	return true;
 }

@@ -38,6 +38,7 @@ static bool is_same(const struct stacks *stacks, const struct model_stack *a, co
 	     memcmp(modules + a->first_module, modules + b->first_module, a->module_count * sizeof(*modules)) != 0))
 		return false;
 	return a->depth == b->depth && a->gap == b->gap && a->missing == b->missing &&
+	       a->module_missing == b->module_missing &&
 	       !memcmp(frames + a->first, frames + b->first, a->depth * sizeof(*frames));
 }
 
@@ -69,7 +70,8 @@ void stacks_add_python(struct stacks *stacks, struct process_image program, cons
 	struct model_stack made = {.first = (uint32_t)stacks->frames.count,
 				   .missing = from->missing,
 				   .first_module = (uint32_t)stacks->stack_modules.count,
-				   .module_count = from->module_count};
+				   .module_count = from->module_count,
+				   .module_missing = from->module_missing};
 	uint32_t stack, epoch = program.epoch;
 
 	stacks->latest = (struct lookup_latest){0};
