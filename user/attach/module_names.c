@@ -248,7 +248,7 @@ static void describe_unnamed(struct module_names *names, const struct python_rea
 		names->modules++;
 	} else {
 		names->not_modules++;
-		out->of.unnamed = "it had gone before it was read";
+		out->of.unnamed = "no module was there when it was read";
 	}
 }
 

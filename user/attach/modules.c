@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "attach/modules.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include <bpf/bpf.h>
@@ -86,13 +87,21 @@ static void look_for_class(struct processes *processes, struct followed *process
 	}
 }
 
-static void refuse(struct processes *processes, struct followed *process)
+static void refuse(struct processes *processes, struct followed *process, const char *why)
 {
 	process->modules->refused = true;
 	mark(processes, process, 0);
 	emit_note(processes->emit, processes->emit_context, (uint32_t)process->pid,
-		  "pid %d: stacks have no modules: what torch.nn.Module's __call__ has as `self` is no module",
-		  process->pid);
+		  "pid %d: no layers of its PyTorch model: %s", process->pid, why);
+}
+
+/* Without root an agent may have shown the Python of a process that gputrace may not read. */
+static bool may_read(const struct followed *process)
+{
+	uint64_t word;
+	int error = process_read_memory(process->pid, process->python.runtime, &word, sizeof(word));
+
+	return error != -EPERM && error != -EACCES;
 }
 
 /* How often PyTorch is looked for. A program that neither calls CUDA nor has libtorch has nothing that is named. */
@@ -113,11 +122,15 @@ static void look_at(struct processes *processes, struct followed *process, uint6
 	struct python_reader reader = {.pid = process->pid, .layout = &process->python.layout};
 
 	if (now_ns >= modules->looked_ns + look_interval(process, now_ns) && !last) {
+		if (followed_maps(process, LIBRARY_TORCH) && !may_read(process)) {
+			refuse(processes, process, process_explain_refused(process->pid));
+			return;
+		}
 		look_for_class(processes, process, &reader);
 		modules->looked_ns = now_ns;
 	}
 	if (!module_names_work(modules->names, &reader, &modules->class, last)) {
-		refuse(processes, process);
+		refuse(processes, process, "what torch.nn.Module's __call__ has as `self` is no module");
 		return;
 	}
 	if (now_ns >= modules->check_ns && !last) {

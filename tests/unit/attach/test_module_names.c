@@ -15,7 +15,7 @@
 #include "every_python.h"
 #include "python_child.h"
 
-#define KEPT 64
+#define KEPT 128
 
 /* Executes each line that it gets, and answers with the address of `it`. */
 static const char source[] = "import os, sys, types\n"
@@ -57,7 +57,7 @@ static struct described {
 	uint64_t module;
 	uint32_t generation, names, root_number;
 	bool unnamed;
-	char name[64], class[64], root_class[64], other[64];
+	char name[64], class[64], root_class[64], why[64], other[64];
 } described[KEPT];
 static unsigned described_count;
 
@@ -72,7 +72,6 @@ static void take_record(void *context, const struct gpt_record *record)
 	const struct gpt_module *module = (const void *)record;
 	const char *at = module->text, *end = at + module->bytes;
 	struct described *of = NULL;
-	char why[64];
 
 	(void)context;
 	assert_int_equal(record->type, GPT_MODULE);
@@ -91,8 +90,8 @@ static void take_record(void *context, const struct gpt_record *record)
 	keep(of->name, &at);
 	keep(of->class, &at);
 	keep(of->root_class, &at);
-	keep(why, &at);
-	assert_int_equal(of->unnamed, why[0] != '\0');
+	keep(of->why, &at);
+	assert_int_equal(of->unnamed, of->why[0] != '\0');
 	if (at < end)
 		keep(of->other, &at);
 }
@@ -332,6 +331,7 @@ static void test_code_that_gets_no_modules_is_noticed(void **state)
 		fits = module_names_work(names, &reader, &class, true);
 	}
 	assert_false(fits);
+	assert_string_equal(described[0].why, "no module was there when it was read");
 }
 
 static int prepare_fixture(void **state)
