@@ -3,8 +3,7 @@
  * Shared by all programs: maps, configuration, counters, the test whether a process is traced. Maps are weak so that
  * each object file may define them; the BPF linker makes one of each.
  */
-#ifndef GPUTRACE_COMMON_BPF_H
-#define GPUTRACE_COMMON_BPF_H
+#pragma once
 
 #ifdef GPT_USER_SPACE
 #include "user_space.h"
@@ -233,4 +232,3 @@ static __always_inline struct gpt_process_state *traced_process(__u32 pid)
 }
 
 #endif /* GPT_USER_SPACE */
-#endif

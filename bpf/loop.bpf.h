@@ -10,8 +10,7 @@
  * a function may take scalars only (kernel/bpf/btf.c, btf_prepare_func_args of 5.10), so the body looks up slot and
  * process again.
  */
-#ifndef GPUTRACE_LOOP_BPF_H
-#define GPUTRACE_LOOP_BPF_H
+#pragma once
 
 #include "common.bpf.h"
 #include "slot.bpf.h"
@@ -117,7 +116,5 @@ static __always_inline bool walk_of_this_cpu(struct walk *walk)
 
 #define LOOP_SHORT LOOP
 #define AT_MOST(bound, most) (most) /* a plain loop needs a constant */
-
-#endif
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The native stack of the calling thread, by frame pointers; it is sent the first time it occurs. */
-#ifndef GPUTRACE_NATIVE_BPF_H
-#define GPUTRACE_NATIVE_BPF_H
+#pragma once
 
 #include "python.bpf.h"
 #include "thread.bpf.h"
@@ -77,5 +76,3 @@ static __noinline __u64 native_stack(void *ctx, struct gpt_process_state *proces
 	bpf_map_update_elem(&stacks, &id, &sent, BPF_ANY);
 	return id;
 }
-
-#endif

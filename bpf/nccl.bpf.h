@@ -4,8 +4,7 @@
  * ncclGroupEnd that ends it. The stack pointer shows whether the thread is still in that call, as for a node of a
  * backward pass (torch.bpf.h), until a probe on one of the function's exits reports the end.
  */
-#ifndef GPUTRACE_NCCL_BPF_H
-#define GPUTRACE_NCCL_BPF_H
+#pragma once
 
 #include "common.bpf.h"
 #include "thread.bpf.h"
@@ -22,5 +21,3 @@ static __always_inline bool nccl_lasts(const struct gpt_thread_state *thread, __
 {
 	return call_lasts(sp, thread->nccl_sp, thread->nccl_return);
 }
-
-#endif

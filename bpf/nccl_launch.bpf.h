@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Launches that a thread makes inside NCCL; used by call.bpf.c. */
-#ifndef GPUTRACE_NCCL_LAUNCH_BPF_H
-#define GPUTRACE_NCCL_LAUNCH_BPF_H
+#pragma once
 
 #include "nccl.bpf.h"
 
@@ -59,5 +58,3 @@ static __noinline int nccl_launch(struct gpt_thread_state *thread, __u64 sp, __u
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 	return 0;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Finds where in an interpreter a probe was hit; shared by the programs of python_events and python_calls. */
-#ifndef GPUTRACE_PYTHON_SITE_BPF_H
-#define GPUTRACE_PYTHON_SITE_BPF_H
+#pragma once
 
 #include "common.bpf.h"
 
@@ -29,5 +28,3 @@ static __always_inline struct gpt_py_site *python_site(struct pt_regs *ctx, cons
 
 	return bpf_map_lookup_elem(&python_sites, &key);
 }
-
-#endif

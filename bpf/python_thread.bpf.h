@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Finds the calling thread's PyThreadState in the interpreters' lists; it is remembered and checked at each use. */
-#ifndef GPUTRACE_PYTHON_THREAD_BPF_H
-#define GPUTRACE_PYTHON_THREAD_BPF_H
+#pragma once
 
 #include "common.bpf.h"
 #include "loop.bpf.h"
@@ -193,5 +192,3 @@ static __always_inline bool tstate_was_made(struct gpt_process_state *process, c
 		return false;
 	return thread->searched != made + 1;
 }
-
-#endif

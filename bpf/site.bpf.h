@@ -3,8 +3,7 @@
  * Which of a program's probes has fired: the cookie that attach/ gave to its site. Linux 5.15 and later keep a cookie
  * with the probe (bpf_get_attach_cookie); older kernels use a map with the file offset of the probe as key.
  */
-#ifndef GPUTRACE_SITE_BPF_H
-#define GPUTRACE_SITE_BPF_H
+#pragma once
 
 #include "common.bpf.h"
 
@@ -61,5 +60,3 @@ static __always_inline bool site_text(struct pt_regs *ctx, struct gpt_text_segme
 	text->bytes = GPT_TEXT_COOKIE_BYTES(cookie);
 	return true;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * The calling thread's entry in the thread table. At the thread's first call the entry is made and the thread is
  * announced.
  */
-#ifndef GPUTRACE_THREAD_BPF_H
-#define GPUTRACE_THREAD_BPF_H
+#pragma once
 
 #include "common.bpf.h"
 
@@ -123,5 +122,3 @@ static __always_inline struct gpt_thread_state *thread_get(struct gpt_process_st
 		return thread;
 	return thread_create(process, tid, pid);
 }
-
-#endif

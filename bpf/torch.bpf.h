@@ -4,8 +4,7 @@
  * shows whether it has: the engine's loop, which called the node, is below it, and whatever that loop calls next puts
  * its own return address where the node's was.
  */
-#ifndef GPUTRACE_TORCH_BPF_H
-#define GPUTRACE_TORCH_BPF_H
+#pragma once
 
 #include "common.bpf.h"
 #include "thread.bpf.h"
@@ -23,5 +22,3 @@ static __always_inline __u64 backward_stack(const struct gpt_thread_state *threa
 		return 0;
 	return backward_lasts(thread, sp) ? thread->backward_stack : 0;
 }
-
-#endif

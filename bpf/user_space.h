@@ -18,8 +18,7 @@
  * and the variables code_age and code_descriptions, and CODE_MARKS_AGE: the descriptions after which all marks expire.
  * These need the headers of include/gputrace/ and, for code_key, common.bpf.h.  The caller owns the slots.
  */
-#ifndef GPUTRACE_USER_SPACE_H
-#define GPUTRACE_USER_SPACE_H
+#pragma once
 
 #include <linux/types.h>
 #include <stdbool.h>
@@ -41,5 +40,3 @@
 
 /* Loops have clang's unroll pragmas, for the verifier. */
 #pragma GCC diagnostic ignored "-Wunknown-pragmas"
-
-#endif

@@ -275,11 +275,12 @@ class Log:
             self.end = self.segments[-1].end
 
     def records(self):
-        """Every record once; nested records are in the `records` of the one that contains them."""
-        last = -1
+        """Every record; nested records are in the `records` of the one that contains them.  After a gap descriptions may
+        come more than once."""
+        last, gap = -1, False
         for segment in self.segments:
-            follows = last >= 0 and segment.sequence == last + 1
-            yield from segment.records(self.schema)[segment.repeated if follows else 0:]
+            gap |= segment.sequence != last + 1
+            yield from segment.records(self.schema)[0 if gap else segment.repeated:]
             last = segment.sequence
 
     def index(self):

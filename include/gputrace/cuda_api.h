@@ -10,8 +10,7 @@
  * appends to them.  `make check-cupti` compares this table with them.
  * Source of the argument positions: cuda_runtime_api.h, cuda.h (13.0), x86-64 System V ABI.
  */
-#ifndef GPUTRACE_CUDA_API_H
-#define GPUTRACE_CUDA_API_H
+#pragma once
 
 /*
  * The id of a call everywhere, also in the log: the domain in the upper bits, CUPTI's callback id in the lower twelve.
@@ -214,5 +213,3 @@ enum gpt_api_twin {
 	X(DRIVER, cuStreamBeginCapture_v2, BEGINS, 539, 540)                                                           \
 	X(DRIVER, cuStreamBeginCaptureToGraph, BEGINS, 720, 721)                                                       \
 	X(DRIVER, cuStreamEndCapture, ENDS, 497, 498)
-
-#endif

@@ -3,8 +3,7 @@
  * Where a process's libcupti is looked for, in this order: by the agent, which opens it, and by `gputrace doctor`,
  * which says what the agent would find.
  */
-#ifndef GPUTRACE_CUPTI_SEARCH_H
-#define GPUTRACE_CUPTI_SEARCH_H
+#pragma once
 
 /* CUDA majors, newest first, and the SONAME of each: 11.x keeps the minor, and before 11.8 records were shorter. */
 #define GPT_CUPTI_GENERATIONS                                                                                          \
@@ -35,5 +34,3 @@
 	}
 #define GPT_CUPTI_VARIABLE "GPUTRACE_CUPTI"
 #define GPT_CUPTI_TOOLKIT "/usr/local/cuda"
-
-#endif

@@ -3,8 +3,7 @@
  * Tools that may hold CUPTI's subscriber in a process, by the library that the tool loads into it. The agent then stays
  * away from the activity API; `gputrace doctor` names the tool.
  */
-#ifndef GPUTRACE_CUPTI_USERS_H
-#define GPUTRACE_CUPTI_USERS_H
+#pragma once
 
 /* torch.profiler: the agent can use CUPTI between its sessions. */
 #define GPT_KINETO_FILE "libtorch_cpu.so"
@@ -32,5 +31,3 @@
 	X("libTAU", "TAU")                                                                                             \
 	X("libhpcrun", "HPCToolkit")                                                                                   \
 	X("libcudatrace", "Extrae")
-
-#endif

@@ -12,8 +12,7 @@
  * Fields are only ever appended to structures: `header_size` says where the next part begins. A log without index and
  * trailer was cut short; it is read from its start to its last whole segment.
  */
-#ifndef GPUTRACE_LOG_H
-#define GPUTRACE_LOG_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -105,5 +104,3 @@ _Static_assert(sizeof(struct gpt_log_kind) == 8, "log layout");
 _Static_assert(sizeof(struct gpt_log_index) == 24, "log layout");
 _Static_assert(sizeof(struct gpt_log_entry) == 8, "log layout");
 _Static_assert(sizeof(struct gpt_log_trailer) == 24, "log layout");
-
-#endif

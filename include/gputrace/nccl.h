@@ -5,8 +5,7 @@
  *
  * Source: nccl.h of NCCL 2.30.7, x86-64 System V ABI. Functions that a libnccl lacks are left out.
  */
-#ifndef GPUTRACE_NCCL_H
-#define GPUTRACE_NCCL_H
+#pragma once
 
 /* Where the arguments worth keeping are at entry. */
 enum gpt_nccl_args {
@@ -58,5 +57,3 @@ enum gpt_nccl_function {
 #define GPT_NCCL_DTYPES 12	     /* ncclDataType_t */
 #define GPT_NCCL_ID_BYTES 128	     /* NCCL_UNIQUE_ID_BYTES */
 #define GPT_NCCL_RANKS_MAX (1 << 24) /* a larger value is no number of ranks */
-
-#endif

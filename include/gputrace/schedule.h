@@ -3,8 +3,7 @@
  * Which steps of training are recorded, counted as torch.profiler.schedule does.  The collector gives them to the agent
  * by semaphores, one for each bit of these numbers: it writes nothing else into a process.
  */
-#ifndef GPUTRACE_SCHEDULE_H
-#define GPUTRACE_SCHEDULE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -80,5 +79,3 @@ static inline enum gpt_step_phase gpt_schedule_phase(const struct gpt_schedule *
 		return GPT_STEP_WAITING;
 	return in < (uint64_t)schedule->wait + schedule->warmup ? GPT_STEP_WARMUP : GPT_STEP_ACTIVE;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Iterates the records that an agent put into a GPT_AGENT_BATCH. For user space. */
-#ifndef GPUTRACE_WALK_H
-#define GPUTRACE_WALK_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ static inline const struct gpt_record *batch_next(const struct gpt_agent_batch *
 
 	return record_at(batch->data, batch->bytes < room ? batch->bytes : room, at);
 }
-
-#endif

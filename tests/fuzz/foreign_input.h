@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Reads a file of another tool whole and in parts; both models must hold their invariants. */
-#ifndef GPUTRACE_FUZZ_FOREIGN_INPUT_H
-#define GPUTRACE_FUZZ_FOREIGN_INPUT_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,5 +48,3 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	close(fd);
 	return 0;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * Each only returns "not supported", so that loading and symbol look-up work as with the real ones.
  * list-unsupported.sh makes the lists (*.inc).
  */
-#ifndef SIMGPU_UNSUPPORTED_H
-#define SIMGPU_UNSUPPORTED_H
+#pragma once
 
 #include "core/frame.h"
 
@@ -15,5 +14,3 @@
 		SIM_FRAME();                                                                                           \
 		return answer;                                                                                         \
 	}
-
-#endif

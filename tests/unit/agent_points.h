@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The agent's probe points for tests: they keep what the agent reports. Include once per test program. */
-#ifndef AGENT_POINTS_H
-#define AGENT_POINTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -124,5 +123,3 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *t)
 		t->tv_sec += wall_clock_step_s;
 	return result;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* For tests of user/analyze: the sample run (test_export_log.h) as a model, and checks of a row's line. */
-#ifndef GPUTRACE_ANALYZED_H
-#define GPUTRACE_ANALYZED_H
+#pragma once
 
 #include "model_of.h"
 #include "sample_model.h"
@@ -34,5 +33,3 @@ __attribute__((unused)) static void assert_line(const struct analyses *all, uint
 	assert_string_equal(found, label);
 	free(found);
 }
-
-#endif

@@ -3,8 +3,7 @@
  * A shared library (or program) that this machine's compiler makes from a source text, for tests that need a real ELF
  * file with known symbols. It is opened and removed again at once.
  */
-#ifndef GPUTRACE_TEST_BUILT_LIBRARY_H
-#define GPUTRACE_TEST_BUILT_LIBRARY_H
+#pragma once
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -93,5 +92,3 @@ static inline int open_file(const char *path)
 	}
 	return fd;
 }
-
-#endif

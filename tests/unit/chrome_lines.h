@@ -4,8 +4,7 @@
  * and NVTX ranges are removed: a parent's number is replaced by the parent's own line, the number of an NVTX row by the
  * row's name. The text before and after the events is split into lines of its own.
  */
-#ifndef GPUTRACE_CHROME_LINES_H
-#define GPUTRACE_CHROME_LINES_H
+#pragma once
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -202,5 +201,3 @@ LINES_FN bool chrome_lines_are_same(const struct chrome_lines *a, const struct c
 	}
 	return !wrong;
 }
-
-#endif

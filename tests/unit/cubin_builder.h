@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* An ELF file with a line table, as GPU code has it: one kernel, or two in separate sections. */
-#ifndef CUBIN_BUILDER_H
-#define CUBIN_BUILDER_H
+#pragma once
 
 #include <elf.h>
 #include <stddef.h>
@@ -140,5 +139,3 @@ static inline void cubin_of(struct cubin_bytes *cubin, uint8_t version, uint8_t 
 	cubin_end_unit(&lines);
 	cubin_build(cubin, &lines, at);
 }
-
-#endif

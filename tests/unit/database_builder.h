@@ -3,8 +3,7 @@
  * Profilers' databases, made by test code after their documented tables: SQL statements are run in memory and the
  * result becomes a file; files are read back as traces. Include it after cmocka.h.
  */
-#ifndef GPUTRACE_TEST_DATABASE_BUILDER_H
-#define GPUTRACE_TEST_DATABASE_BUILDER_H
+#pragma once
 
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -111,5 +110,3 @@ BUILDER_FN char *refused(int fd)
 	close(fd);
 	return why;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Every CPython on this machine, and as root those that Debian's suites (tests/roots) add. */
-#ifndef GPUTRACE_TEST_EVERY_PYTHON_H
-#define GPUTRACE_TEST_EVERY_PYTHON_H
+#pragma once
 
 #include <glob.h>
 #include <stdbool.h>
@@ -129,5 +128,3 @@ static inline void forget_every_python(void)
 	for (unsigned i = 0; i < python_count; i++)
 		free(pythons[i].path);
 }
-
-#endif

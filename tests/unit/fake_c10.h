@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A minimal PyTorch allocator, as much as the agent's detours see, and what a test can do with it. */
-#ifndef FAKE_C10_H
-#define FAKE_C10_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ void report_usage(void *address, int64_t bytes, uint64_t allocated, uint64_t res
 	EXPORT("_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE");
 void report_out(int64_t bytes, uint64_t allocated, uint64_t reserved, struct fake_device device)
 	EXPORT("_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE");
-
-#endif

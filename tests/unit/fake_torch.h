@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A minimal libtorch_cpu, as much as an observer of ops sees, and what a test can do with it. */
-#ifndef FAKE_TORCH_H
-#define FAKE_TORCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ struct fake_torch {
 	bool (*list_is_held)(void);  /* a callback is being removed */
 	void (*release)(void);	     /* the list */
 };
-
-#endif

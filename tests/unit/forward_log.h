@@ -3,8 +3,7 @@
  * For tests of backward passes: layers on the main thread with a sampled Python stack, and nodes on the engine's thread
  * with the stack of the call to backward(). Times in us; one GPU operation for each launch.
  */
-#ifndef GPUTRACE_FORWARD_LOG_H
-#define GPUTRACE_FORWARD_LOG_H
+#pragma once
 
 #include "model_of.h"
 
@@ -141,5 +140,3 @@ LOG_FN struct model *forward_log_training_step(void)
 	forward_log_node(&forward, "AccumulateGrad", 280, 290, -1, FORWARD_THREAD);
 	return forward_log_end(&forward);
 }
-
-#endif

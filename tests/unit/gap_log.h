@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* For tests of what a gap is charged to by samples and waits: a log with one gap, from FROM to TO, and its rows. */
-#ifndef GPUTRACE_GAP_LOG_H
-#define GPUTRACE_GAP_LOG_H
+#pragma once
 
 #include "analyzed.h"
 #include "report/report.h"
@@ -203,5 +202,3 @@ GAP_FN void end_words(struct gap *gap)
 	analyses_free(&gap->all);
 	model_free(gap->model);
 }
-
-#endif

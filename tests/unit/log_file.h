@@ -11,8 +11,7 @@
  *	log_file_finish(&file);
  *	fd = log_file_fd(&file); log_file_free(&file);
  */
-#ifndef GPUTRACE_TEST_LOG_FILE_H
-#define GPUTRACE_TEST_LOG_FILE_H
+#pragma once
 
 #include <gputrace/log.h>
 #include <zlib.h>
@@ -178,5 +177,3 @@ LOG_FN int log_file_fd(const struct log_file *file)
 		abort();
 	return fd;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* For tests of user/log's reader: a log file of three segments, and what the reader returns from a file. */
-#ifndef GPUTRACE_LOG_GIVEN_H
-#define GPUTRACE_LOG_GIVEN_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -153,5 +152,3 @@ LOG_FN void assert_three(const struct three *three, unsigned set, bool torn)
 	assert_int_equal(given.error, 0);
 	log_free(&given.records);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A program whose lines hold memory of PyTorch, as a log. Include it after cmocka.h. */
-#ifndef GPUTRACE_MEMORY_LOG_H
-#define GPUTRACE_MEMORY_LOG_H
+#pragma once
 
 #include "model_of.h"
 
@@ -53,5 +52,3 @@ LOG_FN struct model *model_with_memory(const char *path, int64_t wall_ns)
 	log_end(&log, 1000000);
 	return model_of(&log);
 }
-
-#endif

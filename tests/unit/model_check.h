@@ -3,8 +3,7 @@
  * What model.h promises about every model, whatever its log: indices within bounds, order, lists without loops, valid
  * strings, sums that agree. Used by tests and by the fuzzer.
  */
-#ifndef GPUTRACE_MODEL_CHECK_H
-#define GPUTRACE_MODEL_CHECK_H
+#pragma once
 
 #include <stdlib.h>
 #include <string.h>
@@ -261,5 +260,3 @@ CHECK_FN const char *model_check(const struct model *model)
 	}
 	return NULL;
 }
-
-#endif

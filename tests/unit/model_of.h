@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* For tests of user/model and user/input: makes a model of a log in memory in one step. */
-#ifndef GPUTRACE_MODEL_OF_H
-#define GPUTRACE_MODEL_OF_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -105,5 +104,3 @@ __attribute__((unused)) static const char *frame_text(const struct model *model,
 		 frame->line);
 	return text;
 }
-
-#endif

@@ -10,8 +10,7 @@
  *	                                             |mm 210..240| launch 220 (40 us)
  *	main thread  launch 400 (1 us, in no op)
  */
-#ifndef GPUTRACE_OPS_LOG_H
-#define GPUTRACE_OPS_LOG_H
+#pragma once
 
 #include "model_of.h"
 
@@ -97,5 +96,3 @@ __attribute__((unused)) static struct model *ops_model(void)
 	log_end(&ops.log, 1000000);
 	return model_of(&ops.log);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A folder for each test that writes files; SUDO_UID and SUDO_GID are unset. */
-#ifndef GPUTRACE_TEST_OWN_FOLDER_H
-#define GPUTRACE_TEST_OWN_FOLDER_H
+#pragma once
 
 #include <glob.h>
 #include <stdlib.h>
@@ -51,5 +50,3 @@ static inline unsigned count_files(void)
 }
 
 #define file_test(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
-
-#endif

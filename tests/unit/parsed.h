@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Command lines parsed for tests, and the message about one that is refused. */
-#ifndef GPUTRACE_TEST_PARSED_H
-#define GPUTRACE_TEST_PARSED_H
+#pragma once
 
 #include "cmd/options/command_line.h"
 
@@ -33,5 +32,3 @@ static void assert_refused(int result, const char *named, const char *accepted)
 	if (!strstr(why, named) || !strstr(why, accepted) || strchr(why, '\n'))
 		fail_msg("no '%s' and '%s' in: %s", named, accepted, why);
 }
-
-#endif

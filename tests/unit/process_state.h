@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The state of a process, from /proc: for tests that wait until it reaches a certain point. */
-#ifndef GPUTRACE_TEST_PROCESS_STATE_H
-#define GPUTRACE_TEST_PROCESS_STATE_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,5 +54,3 @@ static inline unsigned long waits_of(pid_t pid)
 
 	return line ? strtoul(line + strlen(key), NULL, 10) : 0;
 }
-
-#endif

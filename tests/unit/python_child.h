@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A child process in which to look for Python: start it, talk to it, examine it, end it. */
-#ifndef GPUTRACE_TEST_PYTHON_CHILD_H
-#define GPUTRACE_TEST_PYTHON_CHILD_H
+#pragma once
 
 #include <signal.h>
 #include <stdio.h>
@@ -63,5 +62,3 @@ static inline int find_python(pid_t pid, struct python_info *info, char *why, si
 	mappings_free(&mappings);
 	return err;
 }
-
-#endif

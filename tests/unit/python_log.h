@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* For tests of recorded Python function calls. */
-#ifndef GPUTRACE_PYTHON_LOG_H
-#define GPUTRACE_PYTHON_LOG_H
+#pragma once
 
 #include "model_of.h"
 
@@ -30,5 +29,3 @@ LOG_FN void python_log_call(struct log_builder *log, uint64_t ms, uint64_t frame
 
 	log_put(log, GPT_PYCALL, &record, sizeof(record), NULL, 0);
 }
-
-#endif

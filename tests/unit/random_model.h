@@ -5,12 +5,9 @@
  * held for long, compilations, collections, nested imports, NVTX ranges that may or may not nest, functions. For
  * properties that hold of every model; the same number gives the same model.
  */
-#ifndef GPUTRACE_RANDOM_MODEL_H
-#define GPUTRACE_RANDOM_MODEL_H
+#pragma once
 
 #include "model/model.h"
 
 struct model *random_model(uint64_t number, uint32_t calls);
 void random_model_free(struct model *model);
-
-#endif

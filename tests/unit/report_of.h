@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The report of a log in memory; the caller frees it. */
-#ifndef GPUTRACE_REPORT_OF_H
-#define GPUTRACE_REPORT_OF_H
+#pragma once
 
 #include "model_of.h"
 #include "report/report.h"
@@ -22,5 +21,3 @@ LOG_FN char *report_of(struct log_builder *log)
 	model_free(model);
 	return text;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* For tests of what is printed of other tools' files: a file of few events, and the text that a report makes of it. */
-#ifndef GPUTRACE_REPORT_OF_FILE_H
-#define GPUTRACE_REPORT_OF_FILE_H
+#pragma once
 
 #include <stdio.h>
 #include <string.h>
@@ -58,5 +57,3 @@ __attribute__((unused)) static void assert_says(write_fn *write, const char *doc
 		fail_msg("not in it: %s\n%s", expected, text);
 	free(text);
 }
-
-#endif

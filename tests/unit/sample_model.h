@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The sample run (test_export_log.h) as a model; the caller frees it. Include after cmocka.h. */
-#ifndef GPUTRACE_SAMPLE_MODEL_H
-#define GPUTRACE_SAMPLE_MODEL_H
+#pragma once
 
 #include <unistd.h>
 
@@ -18,5 +17,3 @@ LOG_FN struct model *sample_model(uint32_t processes, uint32_t steps)
 	close(fd);
 	return model;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * A log file taken apart for tests of log writers: header, segments, index, trailer, each checked against log.h by
  * asserts. Of the reader's code it uses only unpack().
  */
-#ifndef GPUTRACE_TEST_SEGMENTS_H
-#define GPUTRACE_TEST_SEGMENTS_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -155,5 +154,3 @@ static inline void segments_free(struct segments *log)
 	free(log->file);
 	free(log);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* For tests of training steps: a log with nine of them, and its trace with the steps found. */
-#ifndef GPUTRACE_STEPS_LOG_H
-#define GPUTRACE_STEPS_LOG_H
+#pragma once
 
 #include "ops_log.h"
 
@@ -79,5 +78,3 @@ __attribute__((unused)) static void found_free(struct found *found)
 	steps_free(&found->steps);
 	model_free(found->model);
 }
-
-#endif

@@ -13,8 +13,7 @@
  * and on a thread without Python (pt_autograd_0): cuLaunchKernel, gemm, 60 us.
  * With the CPU: the main thread was sampled in Block.forward and in the kernel, and off the CPU in between.
  */
-#ifndef GPUTRACE_TEST_EXPORT_LOG_H
-#define GPUTRACE_TEST_EXPORT_LOG_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -263,5 +262,3 @@ LOG_FN int sample_log(uint32_t processes, uint32_t steps)
 {
 	return sample_log_of((struct sample){0}, processes, steps);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Checks the promises of user/timeline/timeline.h and slice.h on any trace: for fuzzing. */
-#ifndef GPUTRACE_TIMELINE_CHECK_H
-#define GPUTRACE_TIMELINE_CHECK_H
+#pragma once
 
 #include "model/trace.h"
 #include "timeline/timeline.h"
@@ -127,5 +126,3 @@ static inline const char *timeline_check(struct trace *trace, int process, uint6
 	handed_over[2] = check.memories;
 	return check.wrong;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* For tests of user/timeline: keeps everything that a timeline hands over. */
-#ifndef GPUTRACE_TIMELINE_OF_H
-#define GPUTRACE_TIMELINE_OF_H
+#pragma once
 
 #include "model/trace.h"
 #include "model_of.h"
@@ -147,5 +146,3 @@ __attribute__((unused)) static const char *label_of(const struct kept *kept, uin
 	timeline_track_label(kept->timeline, track, text, sizeof(text));
 	return text;
 }
-
-#endif

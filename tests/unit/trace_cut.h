@@ -8,8 +8,7 @@
  * from part to part. Until the last part, the texts, codes, frames and stacks end with the last one met, the receipt is
  * empty, and gpu_ops counts what was seen so far.
  */
-#ifndef GPUTRACE_TRACE_CUT_H
-#define GPUTRACE_TRACE_CUT_H
+#pragma once
 
 #include "model/trace.h"
 
@@ -23,5 +22,3 @@ size_t trace_cut_parts(const struct trace *trace);
 
 /* The caller keeps the model. */
 void trace_cut_free(struct trace *trace);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Shared by placing events in parts (trace_cut.c) and making a part (trace_cut_part.c). */
-#ifndef GPUTRACE_TRACE_CUT_INTERNAL_H
-#define GPUTRACE_TRACE_CUT_INTERNAL_H
+#pragma once
 
 #include "base/array.h"
 #include "model/totals.h"
@@ -63,5 +62,3 @@ static inline uint64_t cut_time(const struct cut *cut, enum kind kind, uint32_t 
 /* Makes the part at cut->at in place of the previous one; cut_drop_part frees it. */
 const struct model *cut_make_part(struct cut *cut);
 void cut_drop_part(struct cut *cut);
-
-#endif

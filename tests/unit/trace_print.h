@@ -3,8 +3,7 @@
  * Prints everything that a trace hands over as text, kind by kind, each event with the text of what it refers to: so a
  * trace in parts can be compared with the same trace as a whole.
  */
-#ifndef GPUTRACE_TRACE_PRINT_H
-#define GPUTRACE_TRACE_PRINT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -12,5 +11,3 @@
 
 /* Returns the number of parts. */
 unsigned trace_print(FILE *out, struct trace *trace);
-
-#endif

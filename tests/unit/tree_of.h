@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A trace's tree of calls as text; the caller frees it. Include after cmocka.h. */
-#ifndef GPUTRACE_TREE_OF_H
-#define GPUTRACE_TREE_OF_H
+#pragma once
 
 #include "report/tree/tree.h"
 
@@ -18,5 +17,3 @@ __attribute__((unused)) static char *tree_of_trace(struct trace *trace, struct a
 	fclose(out);
 	return text;
 }
-
-#endif

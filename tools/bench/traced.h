@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A program that measures itself on request, and a trace of it whose records are only counted. */
-#ifndef GPUTRACE_BENCH_TRACED_H
-#define GPUTRACE_BENCH_TRACED_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -37,5 +36,3 @@ void tracer_stop(struct tracer *tracer, uint64_t counters[GPT_COUNTER_COUNT]);
 
 /* Also sorts the values. */
 double median(double *values, size_t count);
-
-#endif

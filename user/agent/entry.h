@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Entry points of the agent. */
-#ifndef GPUTRACE_AGENT_ENTRY_H
-#define GPUTRACE_AGENT_ENTRY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ bool agent_start_asked(const char *asked);
 /* The collector calls this to wake an agent that is in the process already: see gputrace/agent.h. */
 void gputrace_agent_start(const char *asked);
 extern const uint32_t gputrace_agent_abi;
-
-#endif

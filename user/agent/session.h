@@ -3,8 +3,7 @@
  * One CUPTI session, from subscribing to leaving. Turns CUPTI's records into batches. agent.c handles threads and the
  * life of the process.
  */
-#ifndef GPUTRACE_AGENT_SESSION_H
-#define GPUTRACE_AGENT_SESSION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ void session_tick(struct session *session);
  * everything that is left, the last STATS and a HELLO (GPT_AGENT_STOPPED).
  */
 void session_stop(struct session *session, uint64_t wait_ns);
-
-#endif

@@ -11,8 +11,7 @@
  *		use(&all.gpu_lines.rows[i]);
  *	analyses_free(&all);
  */
-#ifndef GPUTRACE_ANALYZE_H
-#define GPUTRACE_ANALYZE_H
+#pragma once
 
 #include "analyze/analyses.h"
 #include "model/trace.h"
@@ -26,5 +25,3 @@ int analyze(struct analyses *all, struct trace *trace, const enum analysis *whic
 	    const struct attribution *attribution);
 int analyze_with(struct analyses *all, struct trace *trace, const enum analysis *which,
 		 const struct analyze_options *options);
-
-#endif

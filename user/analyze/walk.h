@@ -3,8 +3,7 @@
  * Feeds analyses with the parts of a trace, one after the other: each event in its part, with what it was joined with,
  * in the order of events.h over all parts.  Nothing of a part outlives it but what analyses keep.
  */
-#ifndef GPUTRACE_ANALYZE_WALK_H
-#define GPUTRACE_ANALYZE_WALK_H
+#pragma once
 
 #include "analyze/analyses.h"
 #include "base/array.h"
@@ -42,5 +41,3 @@ void walk_free(struct walk *walk);
  * walk->next.
  */
 void walk_feed(struct walk *walk, enum walk_kind kind, uint32_t index);
-
-#endif

@@ -12,8 +12,7 @@
  * that, the shortest wait falls again, and the rate may rise again; after each time that this was too early, the next
  * try comes later.  Every change for cost is noted in the log.
  */
-#ifndef GPUTRACE_ATTACH_ACTIVITY_H
-#define GPUTRACE_ATTACH_ACTIVITY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -47,5 +46,3 @@ void activity_tick(struct attach *attach, uint64_t now_ns);
 void activity_stop(struct attach *attach);
 
 void activity_close(struct activity *activity);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Decides which followed process gets the agent, and when to try again. The injection itself is inject.h's. */
-#ifndef GPUTRACE_ATTACH_AGENTS_H
-#define GPUTRACE_ATTACH_AGENTS_H
+#pragma once
 
 #include "attach/processes.h"
 
@@ -39,5 +38,3 @@ void agents_end_entering(struct agents *agents);
 
 /* A process that could not be entered, NULL: none. */
 const struct followed *agents_refused(const struct agents *agents);
-
-#endif

@@ -3,8 +3,7 @@
  * Where the tasks of asyncio in followed processes await while their loop waits.  The programs in the kernel cannot see
  * it; a process of gputrace's own reads it (dump/process/loops.h), and its answers go into the log as GPT_AWAIT.
  */
-#ifndef GPUTRACE_ATTACH_AWAITS_H
-#define GPUTRACE_ATTACH_AWAITS_H
+#pragma once
 
 #include "attach/emit.h"
 #include "attach/followed.h"
@@ -19,5 +18,3 @@ void awaits_tick(struct awaits *awaits, struct processes *processes, uint64_t no
 
 /* Also NULL. */
 void awaits_stop(struct awaits *awaits);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Forked processes that have not called exec since: which of them can use CUDA at all. */
-#ifndef GPUTRACE_ATTACH_FORKS_H
-#define GPUTRACE_ATTACH_FORKS_H
+#pragma once
 
 #include "attach/followed.h"
 
@@ -31,5 +30,3 @@ enum fork_verdict fork_look(pid_t pid, pid_t parent, char *why, size_t why_size)
  * Judges it by what is known of its parent. why (at least 192 bytes): the reason if it may not be entered, or not yet.
  */
 enum fork_verdict fork_judge(struct processes *processes, const struct followed *process, char *why, size_t why_size);
-
-#endif

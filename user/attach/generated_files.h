@@ -4,8 +4,7 @@
  * alive, and puts what they say about the launching lines into the log, so that a report does not need the files. Does
  * the same for notebook cells, which are in the process's memory only.
  */
-#ifndef GPUTRACE_ATTACH_GENERATED_FILES_H
-#define GPUTRACE_ATTACH_GENERATED_FILES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -19,5 +18,3 @@ struct generated_files *generated_files_new(attach_emit emit, void *context);
 bool generated_files_want(const struct gpt_code *code);
 void generated_files_add(struct generated_files *files, const struct gpt_code *code);
 void generated_files_free(struct generated_files *files);
-
-#endif

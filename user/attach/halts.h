@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Followed processes that others keep from running for a while: their agents cannot answer meanwhile. */
-#ifndef GPUTRACE_ATTACH_HALTS_H
-#define GPUTRACE_ATTACH_HALTS_H
+#pragma once
 
 #include "attach/followed.h"
 
@@ -13,5 +12,3 @@ void halts_report(const struct processes *processes, struct followed *process);
 
 /* At the end of a trace, when the agents had time to stop: also notes whose agent cannot answer now. */
 void halts_report_all(struct processes *processes);
-
-#endif

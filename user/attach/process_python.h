@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The CPython of a followed process: found, probed, and described to the BPF side, which then walks its stacks. */
-#ifndef GPUTRACE_ATTACH_PROCESS_PYTHON_H
-#define GPUTRACE_ATTACH_PROCESS_PYTHON_H
+#pragma once
 
 #include "attach/followed.h"
 
@@ -14,5 +13,3 @@ struct process_info;
  */
 void python_examine(struct processes *processes, struct followed *process, const struct mappings *mappings,
 		    const struct process_info *info, uint64_t known_ns);
-
-#endif

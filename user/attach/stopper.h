@@ -4,8 +4,7 @@
  * its probes are in place. They are stopped by ptrace(2), which no parent sees. When gputrace dies the kernel lets them
  * continue.
  */
-#ifndef GPUTRACE_ATTACH_STOPPER_H
-#define GPUTRACE_ATTACH_STOPPER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ void stopper_release(struct stopper *stopper, const struct stop *stop);
 
 /* Lets all threads continue. `stopper` may be NULL. */
 void stopper_end(struct stopper *stopper);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What gputrace and the process that stops threads for it share: the memory is mapped by both. */
-#ifndef GPUTRACE_ATTACH_STOPPER_PROCESS_H
-#define GPUTRACE_ATTACH_STOPPER_PROCESS_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -60,5 +59,3 @@ void stopper_unlock(struct stopper *stopper);
 
 /* The process: stops what requests_map asks for, until `finish`. */
 void __attribute__((noreturn)) stopper_serve(struct stopper *stopper, int requests_map);
-
-#endif

@@ -3,8 +3,7 @@
  * Growing arrays: declare `ARRAY(struct thing) things;` (zeroed), push, index items[], free.
  * Growth doubles; running out of memory ends the program with a message, as nothing useful can follow.
  */
-#ifndef GPUTRACE_ARRAY_H
-#define GPUTRACE_ARRAY_H
+#pragma once
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -50,5 +49,3 @@ char *xvasprintf(const char *format, va_list args) __attribute__((format(printf,
 FILE *xmemstream(char **text, size_t *size); /* open_memstream */
 /* "text, more", or more where text is empty; frees both. */
 char *xjoin(char *text, const char *separator, char *more);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Cancels long work, and a write that blocks because no one reads. */
-#ifndef GPUTRACE_CANCEL_H
-#define GPUTRACE_CANCEL_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -21,5 +20,3 @@ bool is_cancelled(const struct cancel *cancel);
  * or a socket is full.  Data that was already handed to the descriptor may then still be written.
  */
 int write_unless(int fd, const void *data, size_t bytes, const struct cancel *cancel);
-
-#endif

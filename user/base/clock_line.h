@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The relation of two machines' clocks: an offset at one time, and a drift. */
-#ifndef GPUTRACE_CLOCK_LINE_H
-#define GPUTRACE_CLOCK_LINE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -22,5 +21,3 @@ static inline uint64_t clock_line_at(const struct clock_line *line, uint64_t tim
 		there += (int64_t)(beyond < 0 ? beyond - 0.5 : beyond + 0.5);
 	return there < 0 ? 0 : there > UINT64_MAX ? UINT64_MAX : (uint64_t)there;
 }
-
-#endif

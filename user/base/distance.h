@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Two times: which is later, and how far they are from each other. */
-#ifndef GPUTRACE_BASE_DISTANCE_H
-#define GPUTRACE_BASE_DISTANCE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -19,5 +18,3 @@ static inline uint64_t earlier_time(uint64_t a_ns, uint64_t b_ns)
 {
 	return a_ns < b_ns ? a_ns : b_ns;
 }
-
-#endif

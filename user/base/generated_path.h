@@ -3,8 +3,7 @@
  * Recognizes, by the path alone, code that is in no file of its author's: PyTorch's compiler (Inductor) generated it,
  * or it is a notebook's cell.
  */
-#ifndef GPUTRACE_BASE_GENERATED_PATH_H
-#define GPUTRACE_BASE_GENERATED_PATH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ char *generated_name_shorten(const char *name, uint32_t line);
 
 /* ipykernel names a cell by a hash of its text: "/tmp/ipykernel_812/2903183.py". */
 bool file_is_cell(const char *path);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Whether a file belongs to a library, by its path alone. */
-#ifndef GPUTRACE_ANALYZE_LIBRARY_H
-#define GPUTRACE_ANALYZE_LIBRARY_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -12,5 +11,3 @@
  * and code that the interpreter runs without a file.  The path is the code object's: a program can put any text there.
  */
 bool file_is_library(const char *path);
-
-#endif

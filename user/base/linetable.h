@@ -3,8 +3,7 @@
  * Decodes line tables of CPython 3.6 to 3.14: byte offset of an instruction to its line.  Pure functions; the table is
  * hostile.
  */
-#ifndef GPUTRACE_LINETABLE_H
-#define GPUTRACE_LINETABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ void linetable_decode(enum gpt_linetable kind, const uint8_t *table, size_t byte
 
 /* The line of the instruction at a byte offset, 0: none or not known. */
 uint32_t linetable_find(const struct line_range *ranges, size_t count, uint32_t offset);
-
-#endif

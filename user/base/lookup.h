@@ -4,8 +4,7 @@
  * addressing without deletion: an entry's value changes; lookup_shrink and lookup_move rebuild the table.
  * The numbers come from targets, so the hash is seeded: a target cannot choose keys that collide.
  */
-#ifndef GPUTRACE_LOOKUP_H
-#define GPUTRACE_LOOKUP_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -75,5 +74,3 @@ uint64_t hash_bytes(uint64_t seed, const void *bytes, size_t size);
 
 /* A seed that no target can know. */
 uint64_t hash_seed(void);
-
-#endif

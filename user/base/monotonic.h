@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* CLOCK_MONOTONIC, the clock of all times in a trace, and other clocks, in nanoseconds. */
-#ifndef GPUTRACE_BASE_MONOTONIC_H
-#define GPUTRACE_BASE_MONOTONIC_H
+#pragma once
 
 #include <stdint.h>
 #include <time.h>
@@ -11,5 +10,3 @@ uint64_t clock_ns(clockid_t clock);
 
 /* CLOCK_MONOTONIC in nanoseconds. */
 uint64_t monotonic_ns(void);
-
-#endif

@@ -3,8 +3,7 @@
  * A sparse set of numbers that count up from 0: a flag that few of very many items have.  It takes a bit for each
  * number close to a member, and 4 bytes for each 512 numbers.
  */
-#ifndef GPUTRACE_NUMBER_SET_H
-#define GPUTRACE_NUMBER_SET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ static inline bool number_set_has(const struct number_set *set, uint64_t number)
 
 	return page && set->pages.items[page - 1].bits[bit / 64] >> (bit % 64) & 1;
 }
-
-#endif

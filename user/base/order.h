@@ -4,8 +4,7 @@
  *
  *	return most_first(a->ns, b->ns) ?: most_first(a->count, b->count) ?: least_first(a->line, b->line);
  */
-#ifndef GPUTRACE_BASE_ORDER_H
-#define GPUTRACE_BASE_ORDER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -18,5 +17,3 @@ static inline int most_first(uint64_t a, uint64_t b)
 {
 	return least_first(b, a);
 }
-
-#endif

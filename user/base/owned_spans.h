@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Spans of time, each of one owner, such as a process: whether a time lies in one of an owner's spans. */
-#ifndef GPUTRACE_BASE_OWNED_SPANS_H
-#define GPUTRACE_BASE_OWNED_SPANS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,5 +22,3 @@ struct owned_spans {
 void owned_spans_merge(struct owned_spans *spans);
 
 bool owned_spans_have(const struct owned_spans *spans, uint32_t owner, uint64_t time_ns);
-
-#endif

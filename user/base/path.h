@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Paths as text; nothing is looked up. */
-#ifndef GPUTRACE_BASE_PATH_H
-#define GPUTRACE_BASE_PATH_H
+#pragma once
 
 #include <string.h>
 
@@ -12,5 +11,3 @@ static inline const char *path_base(const char *path)
 
 	return slash ? slash + 1 : path;
 }
-
-#endif

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* pread(2) until everything is there or the file ends. */
-#ifndef GPUTRACE_BASE_READ_AT_H
-#define GPUTRACE_BASE_READ_AT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
 /* Returns the bytes that were read, fewer than asked for at the end of the file; -errno. */
 int64_t read_at(int fd, void *to, size_t bytes, uint64_t at);
-
-#endif

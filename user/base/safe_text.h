@@ -4,8 +4,7 @@
  * through here: messages (msg.c), gputrace doctor, and the strings of reports and files (model/string_pool.c).  Knows
  * encodings, not records.
  */
-#ifndef GPUTRACE_SAFE_TEXT_H
-#define GPUTRACE_SAFE_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,5 +51,3 @@ void safe_text_append_kind(text_buffer *out, const void *bytes, size_t size, uns
 
 /* Writes a string of JSON with its quotes, made safe; NULL: null. */
 void put_json_string(FILE *out, const char *text);
-
-#endif

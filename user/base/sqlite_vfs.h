@@ -3,8 +3,7 @@
  * The common parts of SQLite VFSes that consist of one file, given as a descriptor.  No one else has it open, there is
  * no file beside it (journal), and no file is looked up by name.
  */
-#ifndef GPUTRACE_BASE_SQLITE_VFS_H
-#define GPUTRACE_BASE_SQLITE_VFS_H
+#pragma once
 
 #include <sqlite3.h>
 
@@ -28,5 +27,3 @@ int sqlite_vfs_register(sqlite3_vfs *vfs);
 
 /* Reads what there is and fills the rest with zeros.  Returns the bytes read, or -errno. */
 int sqlite_vfs_read(int fd, void *data, int bytes, sqlite3_int64 offset);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#ifndef GPUTRACE_BASE_STANDARD_STREAMS_H
-#define GPUTRACE_BASE_STANDARD_STREAMS_H
+#pragma once
 
 #define STANDARD_STREAMS 3
 
@@ -9,5 +8,3 @@
  * output waits until the last copy of them is closed.
  */
 void standard_streams_leave(void);
-
-#endif

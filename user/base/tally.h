@@ -3,8 +3,7 @@
  * Sums by key: a hash table from four small numbers to a time and a count.  Entries keep the order in which
  * they were first added, so results do not depend on the hash.
  */
-#ifndef GPUTRACE_TALLY_H
-#define GPUTRACE_TALLY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ static inline uint32_t tally_number(struct tally *tally, struct tally_key key)
 struct tally_entry *tally_sorted(const struct tally *tally, bool by_count);
 
 void tally_free(struct tally *tally);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Threads beside the main one. */
-#ifndef GPUTRACE_THREAD_H
-#define GPUTRACE_THREAD_H
+#pragma once
 
 #include <pthread.h>
 #include <stddef.h>
@@ -11,5 +10,3 @@
  * detached.  0 or -errno
  */
 int thread_start(void *(*run)(void *), void *context, size_t stack_bytes, pthread_t *out);
-
-#endif

@@ -3,8 +3,7 @@
  * For each user of the machine: a budget of a resource, in nanoseconds used, which is refilled as time passes; and a
  * counter.
  */
-#ifndef GPUTRACE_BASE_USER_BUDGET_H
-#define GPUTRACE_BASE_USER_BUDGET_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -37,5 +36,3 @@ struct user_counts {
 /* How often it was called for the user, this call included. */
 unsigned user_counts_add(struct user_counts *counts, uid_t uid);
 void user_counts_free(struct user_counts *counts);
-
-#endif

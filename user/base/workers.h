@@ -10,8 +10,7 @@
  * Work starts in the order in which it was given.  A thread that waits runs work that has not started: so a piece
  * may give work and wait for it, and all work is done even if no thread can be started.
  */
-#ifndef GPUTRACE_WORKERS_H
-#define GPUTRACE_WORKERS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -38,5 +37,3 @@ void workers_use(unsigned threads);
 
 /* The most threads there can be. */
 unsigned workers_count(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The offset of wall time from CLOCK_MONOTONIC, the clock of all records. */
-#ifndef GPUTRACE_CAPTURE_CLOCK_H
-#define GPUTRACE_CAPTURE_CLOCK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,5 +12,3 @@ void clock_sample(struct gpt_clock *out);
 
 /* The kernel's bound of CLOCK_REALTIME's error in ns, UINT64_MAX: not known.  *unsynced: nothing keeps it right. */
 uint64_t clock_wall_error(bool *unsynced);
-
-#endif

@@ -5,8 +5,7 @@
  * notice.  A call of that time does not belong to the recording, nor does what an agent reports of it.  GPU work is not
  * cut here: it belongs to its launch (model/join/join_outside.c).
  */
-#ifndef GPUTRACE_CAPTURE_CUT_H
-#define GPUTRACE_CAPTURE_CUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ struct agent_request {
  */
 const struct gpt_record *cut_unasked(const struct gpt_record *record, const struct agent_request *asked,
 				     struct gpt_record *room, bool *malformed);
-
-#endif

@@ -4,8 +4,7 @@
  * does nothing else, and waits only for the ring and the log's disk, so that a process that is slow to attach costs no
  * record.
  */
-#ifndef GPUTRACE_CAPTURE_DRAIN_H
-#define GPUTRACE_CAPTURE_DRAIN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -83,5 +82,3 @@ uint64_t drain_malformed(const struct drain *drain);
 
 /* Ends the thread if it runs. */
 void drain_close(struct drain *drain);
-
-#endif

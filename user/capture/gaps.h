@@ -3,8 +3,7 @@
  * The GPU's short gaps while a trace is made, from the batches of agents: for what samples are taken, and how often. An
  * estimate for that only; what a report says of gaps is made from the log.
  */
-#ifndef GPUTRACE_CAPTURE_GAPS_H
-#define GPUTRACE_CAPTURE_GAPS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -26,5 +25,3 @@ struct gaps {
 
 /* Any record; only batches count. */
 void gaps_add(struct gaps *gaps, const struct gpt_record *record);
-
-#endif

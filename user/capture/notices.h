@@ -3,8 +3,7 @@
  * Records on their way from the thread that drains the ring to the one that attaches probes: copies, in order, in
  * bounded memory.  The first thread never waits for the second.
  */
-#ifndef GPUTRACE_CAPTURE_NOTICES_H
-#define GPUTRACE_CAPTURE_NOTICES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ uint64_t notices_refused(struct notices *notices, uint64_t *batches);
 
 /* Makes notices_fd readable once without a record: the taker has something else to look at. */
 void notices_wake(struct notices *notices);
-
-#endif

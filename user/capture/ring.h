@@ -3,8 +3,7 @@
  * The consumer's end of the BPF ring buffer, or of the rings of agents without BPF: whole records, one after the other,
  * and how full it was.
  */
-#ifndef GPUTRACE_RING_H
-#define GPUTRACE_RING_H
+#pragma once
 
 #include <stdint.h>
 
@@ -37,5 +36,3 @@ uint64_t ring_bytes_max(const struct ring *ring); /* highest fill seen */
 uint64_t ring_malformed(const struct ring *ring); /* records dropped for an impossible size */
 
 void ring_close(struct ring *ring);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Signals as something to poll while a trace runs, and passing them on to the command. */
-#ifndef GPUTRACE_SIGNALS_H
-#define GPUTRACE_SIGNALS_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -44,5 +43,3 @@ struct stop_signals stop_signals_take(int fd, pid_t command);
 
 /* Unblocks them again: what is still pending is delivered now. */
 void stop_signals_close(int fd, const sigset_t *old);
-
-#endif

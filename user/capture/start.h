@@ -3,8 +3,7 @@
  * When a recording begins: one instant for all processes, after everything is set up.  Knows clocks and what was asked
  * for, nothing of processes or logs.
  */
-#ifndef GPUTRACE_CAPTURE_START_H
-#define GPUTRACE_CAPTURE_START_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -56,5 +55,3 @@ uint64_t start_check(struct start *start, bool is_ready, uint64_t now_ns, int64_
 
 /* The moment asked for as CLOCK_REALTIME, as far as the clocks say now. */
 int64_t start_moment_wall(const struct start *start);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The subcommands, each a function of the options of its command line, as SUBCOMMANDS (options.h) names them. */
-#ifndef GPUTRACE_COMMANDS_H
-#define GPUTRACE_COMMANDS_H
+#pragma once
 
 #include "cmd/process/exit_code.h"
 #include "cmd/options/options.h"
@@ -42,5 +41,3 @@ enum exit_code mcp_command(const struct options *options);
 
 /* `gputrace env`: shell commands that set the variables by which the driver loads the agent and the agent waits. */
 enum exit_code env_command(const struct options *options);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* The calls of cuda_api.h, looked up by CUPTI's callback ids. */
-#ifndef GPUTRACE_CUPTI_APIS_H
-#define GPUTRACE_CUPTI_APIS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -27,5 +26,3 @@ unsigned apis_class(uint16_t api);
  * The call classes that the activity sets need: bits of enum gpt_api_class, from bits of enum gpt_agent_activity_set.
  */
 uint32_t apis_classes(unsigned activity_sets);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Batches of records of agent.h on their way to the collector, some 32 KiB each.  Not thread-safe. */
-#ifndef GPUTRACE_CUPTI_BATCH_H
-#define GPUTRACE_CUPTI_BATCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ void *batch_add(struct batch *batch, uint16_t type, size_t bytes);
 
 /* Sends the records collected so far. */
 void batch_flush(struct batch *batch);
-
-#endif

@@ -6,8 +6,7 @@
  * Source: cupti_activity.h, cupti_callbacks.h, cupti_result.h of CUDA 11.8 to 13.5.  Records only ever grow at their
  * end, so an offset is valid for every version whose record is long enough: never use sizeof here.
  */
-#ifndef GPUTRACE_CUPTI_CUPTI_ABI_H
-#define GPUTRACE_CUPTI_CUPTI_ABI_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -393,5 +392,3 @@ struct cupti {
 	bool fragile;	/* must not be called before the driver is known to work; version is a guess until then */
 	char path[512]; /* as opened; "": none */
 };
-
-#endif

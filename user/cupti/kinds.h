@@ -3,8 +3,7 @@
  * CUPTI's activity kinds, one row each: which record of agent.h it becomes, which fields are copied from where, and
  * what else must be done.  To add a kind, start here.  Only for records.c and record_sizes.c.
  */
-#ifndef GPUTRACE_CUPTI_KINDS_H
-#define GPUTRACE_CUPTI_KINDS_H
+#pragma once
 
 #include <string.h>
 
@@ -56,5 +55,3 @@ static inline size_t kind_start(const struct kind *kind)
 {
 	return kind->start & ~KIND_INSTANT;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * Kernel names, each kept once and numbered.  Compared by content, never by address: CUPTI's pointers go stale when a
  * module is unloaded (until 13.4 Update 1).  Bounded; used by the agent's thread alone.
  */
-#ifndef GPUTRACE_CUPTI_NAMES_H
-#define GPUTRACE_CUPTI_NAMES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ struct name names_intern(struct names *names, const char *text);
 
 /* The same for a text followed by a NUL and a second text; second may be NULL. */
 struct name names_intern_pair(struct names *names, const char *text, const char *second);
-
-#endif

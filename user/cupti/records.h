@@ -3,8 +3,7 @@
  * Converts CUPTI's activity records into records of agent.h, by a table of fields per kind.  Record sizes are those of
  * the opened library, found by asking it (records_probe).  Used by the agent's thread alone.
  */
-#ifndef GPUTRACE_CUPTI_RECORDS_H
-#define GPUTRACE_CUPTI_RECORDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,5 +37,3 @@ void records_buffer(struct records *records, uint8_t *buffer, size_t valid);
  * ended between the two wall-clock times; counts nothing as malformed, but counts the records of another client.
  */
 void records_abandoned(struct records *records, uint8_t *buffer, size_t bytes, const uint64_t between_wall_ns[2]);
-
-#endif

@@ -3,8 +3,7 @@
  * Collectives that have not finished, by the Flight Recorders of all processes that were looked at: the first one in
  * each group of each job, and what every rank of the group did with it.
  */
-#ifndef GPUTRACE_DUMP_COLLECTIVES_H
-#define GPUTRACE_DUMP_COLLECTIVES_H
+#pragma once
 
 #include "dump/ranks.h"
 
@@ -49,5 +48,3 @@ typedef ARRAY(struct collective) collective_list;
 /* Free with collectives_free; the looks own what the members point to. */
 void collectives_find(collective_list *list, const look_list *looks, const rank_list *ranks);
 void collectives_free(collective_list *list);
-
-#endif

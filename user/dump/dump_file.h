@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Reads what `gputrace dump --format json` wrote, on this host or another one; only what is needed to find ranks. */
-#ifndef GPUTRACE_DUMP_DUMP_FILE_H
-#define GPUTRACE_DUMP_DUMP_FILE_H
+#pragma once
 
 #include "dump/process/look.h"
 
@@ -11,5 +10,3 @@ bool dump_file_is_one(int fd);
 /* Adds the file's processes to `looks`; their host is the one named in the file, or NULL.  NULL, or why it failed (free
  * it). */
 char *dump_file_read(int fd, look_list *looks);
-
-#endif

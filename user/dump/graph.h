@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The graph of which thread waits for which, over all processes that were looked at: its cycles and its roots. */
-#ifndef GPUTRACE_DUMP_GRAPH_H
-#define GPUTRACE_DUMP_GRAPH_H
+#pragma once
 
 #include "dump/peers.h"
 
@@ -25,5 +24,3 @@ void graph_free(struct graph *graph);
 
 /* Whether others wait for it and it waits for no thread that was looked at: it holds them all up. */
 bool graph_is_root(const struct graph_node *node);
-
-#endif

@@ -3,8 +3,7 @@
  * Which Python objects hold the tensors of a process: read from outside, in a child of gputrace's own, while the
  * process runs (object_graph.h).
  */
-#ifndef GPUTRACE_DUMP_HOLDERS_H
-#define GPUTRACE_DUMP_HOLDERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -54,5 +53,3 @@ void holders_start(struct holders_look *look, pid_t pid);
 /* Whether it is over; if it could not be read or has ended meanwhile, holders->why says so. */
 bool holders_are_read(struct holders_look *look);
 void holders_free(struct holders_look *look);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Finds which other processes the threads wait for: the other ends of pipes and sockets, children. */
-#ifndef GPUTRACE_DUMP_PEERS_H
-#define GPUTRACE_DUMP_PEERS_H
+#pragma once
 
 #include "dump/process/look.h"
 
@@ -16,5 +15,3 @@ uint64_t peers_tcp_peer(pid_t pid, uint64_t inode);
 
 /* Adds the other processes to the waits of all threads. */
 void peers_find(look_list *looks);
-
-#endif

@@ -3,8 +3,7 @@
  * The ranks of distributed jobs among the processes that were looked at: by its Python stack, each rank is in a
  * collective of torch.distributed or at some other line.
  */
-#ifndef GPUTRACE_DUMP_RANKS_H
-#define GPUTRACE_DUMP_RANKS_H
+#pragma once
 
 #include "dump/process/look.h"
 
@@ -33,5 +32,3 @@ bool is_same_frame(const struct dump_frame *a, const struct dump_frame *b);
 
 /* Whether both belong to one job.  Without MASTER_ADDR, the children of one parent process are one job. */
 bool rank_is_of_job(const struct dump_process *a, const struct dump_process *b);
-
-#endif

@@ -4,8 +4,7 @@
  * which ranks of the job answer and how far each one is.  Its answer is shown as evidence, not as a finding of
  * gputrace's.
  */
-#ifndef GPUTRACE_DUMP_RAS_H
-#define GPUTRACE_DUMP_RAS_H
+#pragma once
 
 #include <sys/socket.h>
 
@@ -37,5 +36,3 @@ void ras_ask_all(ras_list *list);
 
 /* Which of the processes has a socket open; 0: none of them. */
 pid_t ras_owner(const pid_t *pids, unsigned count, uint64_t inode);
-
-#endif

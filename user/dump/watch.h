@@ -3,8 +3,7 @@
  * For how long processes have made no progress, by repeated looks.  A thread makes progress when its Python stack
  * changes, or when it runs for more than 2 % of the time; waking up by a timer is no progress.
  */
-#ifndef GPUTRACE_DUMP_WATCH_H
-#define GPUTRACE_DUMP_WATCH_H
+#pragma once
 
 #include "dump/graph.h"
 #include "dump/process/kernel.h"
@@ -72,5 +71,3 @@ void watch_settle(const look_list *looks, pid_t pid);
  */
 bool watch_is_hang(const look_list *looks, const struct graph *graph, const rank_list *ranks, pid_t pid,
 		   enum watch_state state);
-
-#endif

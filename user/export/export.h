@@ -3,8 +3,7 @@
  * The files that gputrace makes from a joined trace: one writer per format, listed in one table.  The log (.gpt) is not
  * among them: capture writes it, and copying it is the caller's business.
  */
-#ifndef GPUTRACE_EXPORT_H
-#define GPUTRACE_EXPORT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ int export_write(int fd, const struct export_format *format, struct trace *trace
 /* The same for several traces, in a format that supports this. */
 int export_write_merged(int fd, const struct export_format *format, const struct merge *merge,
 			const struct cancel *cancel);
-
-#endif

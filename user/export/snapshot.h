@@ -3,12 +3,9 @@
  * What torch.cuda.memory._snapshot() returns, pickled as by its _dump_snapshot() (.pickle): for pytorch.org/memory_viz
  * and torch/cuda/_memory_viz.py.  Made from the allocations that --memory records; GPU memory only.
  */
-#ifndef GPUTRACE_SNAPSHOT_H
-#define GPUTRACE_SNAPSHOT_H
+#pragma once
 
 #include "export/file/format.h"
 
 /* -ENODATA: all processes were asked for, and none has allocations of PyTorch on a GPU. */
 export_write_fn snapshot_write;
-
-#endif

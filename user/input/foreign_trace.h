@@ -3,8 +3,7 @@
  * Any file that gputrace reads as a trace: its own logs, and those of other tools, distinguished by content, not by
  * name. Events of another tool's file are sorted first (rows.h).
  */
-#ifndef GPUTRACE_INPUT_FOREIGN_TRACE_H
-#define GPUTRACE_INPUT_FOREIGN_TRACE_H
+#pragma once
 
 #include "input/two_pass_trace.h"
 
@@ -23,5 +22,3 @@ int foreign_trace_open(int fd, const struct trace_division *division, struct tra
  * content says nothing.
  */
 char *foreign_refusal(int fd, const char *name);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Converts words that other tools write back to the CUPTI numbers that they came from. */
-#ifndef GPUTRACE_INPUT_NAMES_H
-#define GPUTRACE_INPUT_NAMES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ enum gpt_agent_sync_kind name_to_wait(const char *name, size_t size);
 
 /* "Buffer Flush"; 0: unknown. */
 uint32_t name_to_overhead(const char *name, size_t size);
-
-#endif

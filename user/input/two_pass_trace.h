@@ -4,8 +4,7 @@
  * is fed once for pass 1, which collects what only its end shows, and again for every walk over its parts (pass 2);
  * memory use does not grow with its length.  Formats are the source's business.
  */
-#ifndef GPUTRACE_INPUT_TWO_PASS_TRACE_H
-#define GPUTRACE_INPUT_TWO_PASS_TRACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -56,5 +55,3 @@ void two_pass_trace_close(struct trace *trace);
  */
 bool two_pass_trace_is_long(const struct trace *trace);
 struct trace *two_pass_trace_reopen(struct trace_source *source, const struct trace *of);
-
-#endif

@@ -8,8 +8,7 @@
  *		decode_ahead_put(ahead);
  *	while ((segment = decode_ahead_oldest(ahead, &err))) ... decode_ahead_done(ahead);
  */
-#ifndef GPUTRACE_LOG_DECODE_AHEAD_H
-#define GPUTRACE_LOG_DECODE_AHEAD_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -60,5 +59,3 @@ void decode_ahead_done(struct decode_ahead *ahead);
 void decode_ahead_rest(struct decode_ahead *ahead);
 /* decode_ahead_done for all that were put in. */
 void decode_ahead_drop(struct decode_ahead *ahead);
-
-#endif

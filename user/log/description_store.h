@@ -4,8 +4,7 @@
  * lists the descriptions that the present chunk needs, until the next chunk, in the order of the log. Bounded in bytes:
  * the least recently needed are forgotten first.
  */
-#ifndef GPUTRACE_DESCRIPTION_STORE_H
-#define GPUTRACE_DESCRIPTION_STORE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -112,5 +111,3 @@ static inline uint32_t description_needed_bytes(const struct description_store *
 
 /* Sorts needed[] into the order of the log. */
 void description_store_sort(struct description_store *store);
-
-#endif

@@ -7,8 +7,7 @@
  * What is over is removed: descriptions of processes that have ended, and stacks with code objects that have died.
  * Bounded in bytes: the least recently needed are forgotten, and counted.
  */
-#ifndef GPUTRACE_DESCRIPTIONS_H
-#define GPUTRACE_DESCRIPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,5 +40,3 @@ void descriptions_look(struct descriptions *descriptions, const uint8_t *records
 /* Writes them for the front of the chunk, repeated.bytes in all: whole records, in an order that keeps their meaning.
  */
 void descriptions_write(const struct descriptions *descriptions, uint8_t *to);
-
-#endif

@@ -3,8 +3,7 @@
  * The index at the end of a log: where each segment begins, and its header.  It only says which segments need not be
  * read: a segment that is read is checked by its own header.
  */
-#ifndef GPUTRACE_LOG_INDEX_READ_H
-#define GPUTRACE_LOG_INDEX_READ_H
+#pragma once
 
 #include <stdint.h>
 
@@ -33,5 +32,3 @@ const struct gpt_log_segment *log_index_header(struct log_index *index, uint64_t
 void log_index_rewind(struct log_index *index);
 
 void log_index_free(struct log_index *index);
-
-#endif

@@ -4,8 +4,7 @@
  * differences or numbers, which zstd compresses far better than the records.  The layout is in packed.h.
  * A packer belongs to one thread; it owns its result, which is valid until it packs again.
  */
-#ifndef GPUTRACE_LOG_PACK_H
-#define GPUTRACE_LOG_PACK_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ void packer_free(struct packer *packer);
  * GPT_LOG_RECORD_BYTES_MAX.
  */
 int pack(struct packer *packer, const void *records, size_t bytes, uint32_t repeated, struct pack_out *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* One column of a segment that is being packed: a field of many records, appended as its code says (packed.h). */
-#ifndef GPUTRACE_LOG_PACK_COLUMN_H
-#define GPUTRACE_LOG_PACK_COLUMN_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -58,5 +57,3 @@ void pack_column_bytes(struct pack_column *column, const uint8_t *bytes, size_t 
 
 /* Appends the column's bytes to another column, with their length in front. */
 void pack_column_finish(const struct pack_column *column, struct pack_column *to);
-
-#endif

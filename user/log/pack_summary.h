@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What the header of a segment says of its records: the number of each type, their times, their processes. */
-#ifndef GPUTRACE_LOG_PACK_SUMMARY_H
-#define GPUTRACE_LOG_PACK_SUMMARY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ void pack_summary_add(struct pack_summary *summary, const struct schema_type *ty
 		      bool wall_is_mono);
 
 void pack_summary_finish(struct pack_summary *summary, const struct schema *schema, struct pack_out *out);
-
-#endif

@@ -33,8 +33,7 @@
  *		records	one column: for each record, how many bytes at its end are no records;
  *			one column: those bytes
  */
-#ifndef GPUTRACE_LOG_PACKED_H
-#define GPUTRACE_LOG_PACKED_H
+#pragma once
 
 #include <stdint.h>
 
@@ -62,5 +61,3 @@ static inline uint32_t packed_columns(const struct schema_type *type)
 {
 	return packed_rest(type) + 1;
 }
-
-#endif

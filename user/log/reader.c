@@ -95,6 +95,7 @@ int log_reader_open(struct log_reader *reader, int fd, const char **why)
 	memset(reader, 0, sizeof(*reader));
 	reader->sequence = reader->passed_over = -1;
 	reader->most = LOG_BYTES_MAX;
+	returned_open(&reader->returned);
 	log_source_open(&reader->source, fd);
 	err = check_header(reader, why);
 	if (!err)
@@ -120,6 +121,7 @@ int log_reader_again(struct log_reader *reader)
 	reader->error = 0;
 	reader->damaged = reader->read = reader->unwanted = 0;
 	reader->segment = NULL;
+	reader->has_gap = false;
 	reader->given = 0;
 	reader->sequence = reader->passed_over = -1;
 	reader->source.at = reader->first;
@@ -128,6 +130,7 @@ int log_reader_again(struct log_reader *reader)
 
 void log_reader_close(struct log_reader *reader)
 {
+	returned_close(&reader->returned);
 	if (!reader->schema)
 		return;
 	decode_ahead_close(&reader->ahead);
@@ -292,7 +295,7 @@ static void read_ahead(struct log_reader *reader)
 
 /* ---- from the threads to the records ---------------------------------------------------------- */
 
-/* Whether a segment directly follows the last one that was returned; if not, its repeated records are needed. */
+/* Whether a segment directly follows the last one that was returned, or is the first of the log. */
 static bool follows_last(struct log_reader *reader, const struct log_segment *segment)
 {
 	bool was_passed_over = segment->passed_over >= 0;
@@ -301,6 +304,25 @@ static bool follows_last(struct log_reader *reader, const struct log_segment *se
 	if (segment->header.sequence != before + 1)
 		reader->torn = true;
 	return !was_passed_over && segment->header.sequence == before + 1;
+}
+
+/*
+ * Finds which of the records that the segment repeats are needed: none while all before it was returned; after a gap
+ * all, and in the segments after that those which have not been returned since.
+ */
+static void begin_segment(struct log_reader *reader, const struct log_segment *segment)
+{
+	bool follows = follows_last(reader, segment);
+
+	if (!follows)
+		returned_forget(&reader->returned);
+	reader->has_gap |= !follows;
+	reader->at = reader->has_gap ? 0 : segment->own;
+	reader->own = follows ? segment->own : 0;
+	reader->end = segment->header.record_bytes;
+	reader->sequence = segment->header.sequence;
+	reader->segment = segment;
+	reader->read++;
 }
 
 /* Takes the next segment whose records can be returned. */
@@ -326,12 +348,26 @@ static bool next_segment(struct log_reader *reader)
 			decode_ahead_done(&reader->ahead);
 			continue;
 		}
-		reader->at = follows_last(reader, segment) ? segment->own : 0;
-		reader->end = segment->header.record_bytes;
-		reader->sequence = segment->header.sequence;
-		reader->segment = segment;
-		reader->read++;
+		begin_segment(reader, segment);
 		return true;
+	}
+}
+
+/* The next record that is needed, at reader->at; NULL: there is none. */
+static const struct gpt_record *find_next(struct log_reader *reader)
+{
+	const struct gpt_record *record;
+	bool is_repeated;
+
+	for (;;) {
+		while (!reader->segment || reader->at == reader->end)
+			if (!next_segment(reader))
+				return NULL;
+		record = (const struct gpt_record *)(reader->segment->records.data + reader->at);
+		is_repeated = reader->at < reader->own;
+		if (!reader->has_gap || returned_note(&reader->returned, record) || !is_repeated)
+			return record;
+		reader->at += record->size;
 	}
 }
 
@@ -341,10 +377,9 @@ const struct gpt_record *log_reader_next(struct log_reader *reader)
 
 	if (reader->error || reader->too_long)
 		return NULL;
-	while (!reader->segment || reader->at == reader->end)
-		if (!next_segment(reader))
-			return NULL;
-	record = (const struct gpt_record *)(reader->segment->records.data + reader->at);
+	record = find_next(reader);
+	if (!record)
+		return NULL;
 	if (record->size > reader->most - reader->given) {
 		reader->torn = reader->too_long = true;
 		return NULL;

@@ -11,8 +11,7 @@
  *	err = log_reader_again(&reader);	then the same records once more
  *	log_reader_close(&reader);
  */
-#ifndef GPUTRACE_LOG_READER_H
-#define GPUTRACE_LOG_READER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,6 +23,7 @@
 #include "log/decode_ahead.h"
 #include "log/index_read.h"
 #include "log/restriction.h"
+#include "log/returned.h"
 #include "log/source.h"
 
 /*
@@ -54,6 +54,9 @@ struct log_reader {
 
 	const struct log_segment *segment; /* whose records are being returned, NULL: none */
 	size_t at, end;			   /* in its records */
+	size_t own;			   /* before it are repeated ones, of which only new ones are returned */
+	bool has_gap;			   /* not all segments before it were returned */
+	struct returned returned;	   /* since the last gap */
 	uint64_t given, most;		   /* bytes of records of all segments: returned so far; the limit */
 	int64_t sequence;		   /* of the last segment that was returned, -1: none */
 };
@@ -80,5 +83,3 @@ bool log_reader_can_again(const struct log_reader *reader);
 void log_reader_restrict(struct log_reader *reader, const struct log_restriction *restriction);
 /* Returns no more than `bytes` bytes of records; the default is LOG_BYTES_MAX; UINT64_MAX: no limit. */
 void log_reader_bound(struct log_reader *reader, uint64_t bytes);
-
-#endif

@@ -5,8 +5,7 @@
  * 0, or, at the end of a record, missing.  Also converts records in batches, elements of arrays, and records that text
  * follows.
  */
-#ifndef GPUTRACE_LOG_RESHAPE_H
-#define GPUTRACE_LOG_RESHAPE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ void reshaper_free(struct reshaper *reshaper);
  * not whole, or the result would exceed GPT_LOG_RECORD_BYTES_MAX.
  */
 int reshape(struct reshaper *reshaper, const uint8_t *records, size_t bytes, const uint8_t **out, size_t *out_bytes);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Which segments of a log are wanted, by what their headers say. */
-#ifndef GPUTRACE_LOG_RESTRICTION_H
-#define GPUTRACE_LOG_RESTRICTION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ struct log_restriction {
 
 /* header: sane, with its lists after it.  NULL wants all. */
 bool log_restriction_wants(const struct log_restriction *wanted, const struct gpt_log_segment *header);
-
-#endif

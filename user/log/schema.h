@@ -21,8 +21,7 @@
  *	records			records, one after the other
  *	array:BYTES field...	elements of BYTES bytes, each of these fields
  */
-#ifndef GPUTRACE_LOG_SCHEMA_H
-#define GPUTRACE_LOG_SCHEMA_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -99,5 +98,3 @@ static inline const struct schema_type *schema_type(const struct schema *schema,
 {
 	return schema->rows[type] ? &schema->types[schema->rows[type] - 1] : NULL;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * Encodes records as a segment: packs and compresses them, and puts a header with a checksum in front (log.h).
  * An encoder belongs to one thread; it owns its result, which is valid until it encodes again.
  */
-#ifndef GPUTRACE_SEGMENT_H
-#define GPUTRACE_SEGMENT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ void segment_encoder_free(struct segment_encoder *encoder);
  */
 int segment_encode(struct segment_encoder *encoder, const uint8_t *records, size_t bytes, uint32_t repeated,
 		   uint32_t sequence, uint32_t flags, struct segment *out);
-
-#endif

@@ -3,8 +3,7 @@
  * Decodes the bytes of one segment to records: header, checksum, zstd, unpacking.  Nothing in a segment is trusted: the
  * result is exactly as many whole records as its header says, or nothing.
  */
-#ifndef GPUTRACE_LOG_SEGMENT_DECODE_H
-#define GPUTRACE_LOG_SEGMENT_DECODE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -62,5 +61,3 @@ int log_segment_decode(struct log_segment *segment, struct log_decoder *decoder,
 
 void log_segment_free(struct log_segment *segment);
 void log_decoder_free(struct log_decoder *decoder);
-
-#endif

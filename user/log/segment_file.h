@@ -3,8 +3,7 @@
  * Writes the log file: header and schema, segments, and at the end GPT_END, index and trailer.  Knows where each
  * segment lies; when a write fails, it makes room for GPT_END after whole segments.
  */
-#ifndef GPUTRACE_SEGMENT_FILE_H
-#define GPUTRACE_SEGMENT_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,5 +52,3 @@ int segment_file_finish(struct segment_file *file, struct segment_encoder *encod
  */
 void segment_file_salvage(struct segment_file *file, struct segment_encoder *encoder, const struct gpt_end *end,
 			  int error);
-
-#endif

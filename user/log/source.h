@@ -3,8 +3,7 @@
  * The bytes of a log file, in order.  A regular file is read by position, so the caller's file offset stays, and
  * skipped bytes are never read.  A pipe is read as it comes.  Does not know what the bytes mean.
  */
-#ifndef GPUTRACE_LOG_SOURCE_H
-#define GPUTRACE_LOG_SOURCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ bool log_source_is_beyond_end(const struct log_source *source);
 
 /* Skips `bytes` bytes, of a pipe at most what it has: 0, -errno. */
 int log_source_skip(struct log_source *source, uint64_t bytes);
-
-#endif

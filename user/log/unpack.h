@@ -4,8 +4,7 @@
  * trusted: it accesses only the memory it was given, and the size of that bounds its own memory.
  * An unpacker belongs to one thread; several may share a schema.
  */
-#ifndef GPUTRACE_LOG_UNPACK_H
-#define GPUTRACE_LOG_UNPACK_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ void unpacker_free(struct unpacker *unpacker);
  * content of records[] is then undefined.
  */
 int unpack(struct unpacker *unpacker, const uint8_t *packed, size_t size, uint8_t *records, size_t record_bytes);
-
-#endif

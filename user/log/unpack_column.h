@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* One column of a packed segment: writes its field into many records, one after the other. */
-#ifndef GPUTRACE_LOG_UNPACK_COLUMN_H
-#define GPUTRACE_LOG_UNPACK_COLUMN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,5 +58,3 @@ static inline bool unpack_column_done(const struct unpack_column *column)
 {
 	return column->at == column->end;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Variable-length numbers (LEB128), signed ones as zigzag, and fields of any width. */
-#ifndef GPUTRACE_LOG_VARINT_H
-#define GPUTRACE_LOG_VARINT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -105,5 +104,3 @@ static inline __attribute__((always_inline)) uint64_t zigzag_add(uint64_t before
 {
 	return before + (zigzag >> 1 ^ -(zigzag & 1));
 }
-
-#endif

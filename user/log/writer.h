@@ -5,8 +5,7 @@
  * whole segments, and GPT_END where there is room for it.  Any thread may append: a lock puts all records in one order.
  * An append waits only when WRITER_CHUNKS are under way, that is, when the disk is slower than the records come.
  */
-#ifndef GPUTRACE_LOG_WRITER_H
-#define GPUTRACE_LOG_WRITER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -58,5 +57,3 @@ int log_writer_finish(struct log_writer *writer, struct gpt_end *end);
 
 /* NULL is allowed. */
 void log_writer_close(struct log_writer *writer);
-
-#endif

@@ -3,8 +3,7 @@
  * What threads did (model.h): CPU samples taken by a timer (--cpu), and waits off the CPU (--off-cpu).  Both exist only
  * if the user asked for them, and only for followed processes.
  */
-#ifndef GPUTRACE_MODEL_ACTIVITY_H
-#define GPUTRACE_MODEL_ACTIVITY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -76,5 +75,3 @@ static inline uint64_t wait_runnable_ns(const struct model_wait *wait)
 {
 	return wait->woken_ns && wait->woken_ns < wait->end_ns ? wait->end_ns - wait->woken_ns : 0;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The parameters of a torch.distributed collective, as a text of several fields.  The text is hostile. */
-#ifndef GPUTRACE_MODEL_COLLECTIVES_H
-#define GPUTRACE_MODEL_COLLECTIVES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -56,5 +55,3 @@ const struct model_collective *model_nccl_call_of(const struct model *model, con
 
 /* The collective that a call launches, from its op, else from its NCCL call; NULL: neither. */
 const struct model_collective *model_collective_of_call(const struct model *model, const struct model_call *call);
-
-#endif

@@ -3,8 +3,7 @@
  * Which kernels exchange data between ranks, by their names: those of NCCL, of libraries with all-reduces of their own,
  * and those that a user names (--comm-kernel).
  */
-#ifndef GPUTRACE_MODEL_COMM_KERNELS_H
-#define GPUTRACE_MODEL_COMM_KERNELS_H
+#pragma once
 
 #include <regex.h>
 #include <stddef.h>
@@ -40,5 +39,3 @@ struct comm_names {
 /* string: its number in model.strings. */
 enum comm_kind comm_names_kind(struct comm_names *names, uint32_t string, const char *name);
 void comm_names_free(struct comm_names *names);
-
-#endif

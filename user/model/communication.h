@@ -4,8 +4,7 @@
  * the table of communication kernels (comm_kernels.h) or among those that the user names.  The name alone decides in
  * files of other tools, in CUDA graphs whose captured calls were not seen, and where NCCL is part of another library.
  */
-#ifndef GPUTRACE_MODEL_COMMUNICATION_H
-#define GPUTRACE_MODEL_COMMUNICATION_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -20,5 +19,3 @@ bool gpu_is_communication(struct comm_names *names, const struct model *model, c
  * What a communication kernel does, for people: "all-reduce"; "communication" where its name does not say.
  */
 const char *communication_word(const char *name);
-
-#endif

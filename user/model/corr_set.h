@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Correlation ids of one process's calls: the highest, and whether two calls share one. */
-#ifndef GPUTRACE_CORR_SET_H
-#define GPUTRACE_CORR_SET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ bool corr_set_add(struct corr_set *set, uint32_t corr);
 void corr_set_give_up(struct corr_set *set);
 
 void corr_set_free(struct corr_set *set);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Demangles C++ names of hostile origin: libiberty with bounds on its stack, its time and its output. */
-#ifndef GPUTRACE_DEMANGLE_H
-#define GPUTRACE_DEMANGLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,5 +12,3 @@
 
 /* Replaces *out by the demangled name (Itanium ABI); false: not a mangled name, or beyond the bounds. */
 bool demangle(const char *mangled, size_t size, text_buffer *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What GPUs and their driver did, in the model (model.h). */
-#ifndef GPUTRACE_MODEL_GPU_H
-#define GPUTRACE_MODEL_GPU_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -157,5 +156,3 @@ const char *gpu_memory_kind(uint32_t kind);
 
 /* "PTX compiled", "loaded from the cache" and so on. */
 const char *jit_name(const struct model_jit *jit);
-
-#endif

@@ -16,8 +16,7 @@
  * allocation.  Only an allocation does not keep its release; it then has none.  So every reference in the model stays
  * valid.  The time taken is linear in the arrays; the memory is kept between uses.
  */
-#ifndef GPUTRACE_MODEL_KEEP_H
-#define GPUTRACE_MODEL_KEEP_H
+#pragma once
 
 #include "base/array.h"
 #include "model/model.h"
@@ -73,5 +72,3 @@ void keep_apply_into(struct keep *keep, struct model *model, struct kept_arrays 
 
 void keep_free(struct keep *keep);
 void kept_arrays_free(struct kept_arrays *arrays);
-
-#endif

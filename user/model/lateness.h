@@ -7,8 +7,7 @@
  * events come very late: the record of a kernel that ran for minutes, the return of a call that waited as long, all
  * records that another profiler held back.  They would delay every part, so they are deferred (deferred.h).
  */
-#ifndef GPUTRACE_MODEL_LATENESS_H
-#define GPUTRACE_MODEL_LATENESS_H
+#pragma once
 
 #include "base/array.h"
 #include "model/events.h"
@@ -124,5 +123,3 @@ uint64_t lateness_begins(const struct lateness_index *lateness, uint32_t chunk);
 
 /* The chunk and later ones refer to no call of the epoch with a lower correlation id (lateness_unwrap). */
 uint64_t lateness_references(const struct lateness_index *lateness, uint32_t epoch, uint32_t chunk);
-
-#endif

@@ -3,8 +3,7 @@
  * The inputs of a PyTorch op (--shapes): one text of four JSON arrays, separated by blanks, each with an element for
  * every input, as Kineto writes them.  The target wrote it: hostile until op_inputs_split accepts it.
  */
-#ifndef GPUTRACE_MODEL_OP_INPUTS_H
-#define GPUTRACE_MODEL_OP_INPUTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,5 +23,3 @@ struct op_inputs_part_text {
 
 /* False: not a text in that format; parts are then invalid. */
 bool op_inputs_split(const char *text, size_t size, struct op_inputs_part_text parts[OP_INPUTS_PARTS]);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Sorting of large, nearly sorted arrays by time, and moving their elements into that order. */
-#ifndef GPUTRACE_MODEL_ORDER_H
-#define GPUTRACE_MODEL_ORDER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ size_t order_count_before(const void *items, size_t count, size_t item_size, siz
 
 /* Moves elements so that element i is the one that was at keys[i].index.  Overwrites the indices. */
 void order_apply(struct order_key *keys, size_t count, void *items, size_t item_size);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Names of NVTX ranges. */
-#ifndef GPUTRACE_MODEL_RANGE_NAME_H
-#define GPUTRACE_MODEL_RANGE_NAME_H
+#pragma once
 
 #include <stddef.h>
 
@@ -10,5 +9,3 @@
  * (torch/csrc/autograd/profiler_legacy.cpp): such names count as one, the text before the numbers.  Returns its length.
  */
 size_t range_name_length(const char *name);
-
-#endif

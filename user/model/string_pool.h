@@ -3,8 +3,7 @@
  * Every string of a model, once each: made safe (safe_text.h), kept at a fixed address, known by its index.
  * Mangled C++ names are demangled once.
  */
-#ifndef GPUTRACE_STRING_POOL_H
-#define GPUTRACE_STRING_POOL_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -44,5 +43,3 @@ uint32_t string_intern_truncated(struct string_pool *pool, const void *bytes, si
 /* The string itself; stays valid for the life of the blocks. */
 const char *string_at(const struct string_pool *pool, uint32_t index);
 const char *string_keep(struct string_pool *pool, const void *bytes, size_t size);
-
-#endif

@@ -3,8 +3,7 @@
  * Totals of a whole long trace, counted in pass 1 and available with the first part.  An output that is written part by
  * part needs them for numbers that must be unique in the whole file.
  */
-#ifndef GPUTRACE_MODEL_TOTALS_H
-#define GPUTRACE_MODEL_TOTALS_H
+#pragma once
 
 #include "base/array.h"
 #include "model/corr_set.h"
@@ -43,5 +42,3 @@ void totals_add_sync(struct totals *totals);
 /* processes: their number. */
 void totals_finish(struct totals *totals, uint32_t processes);
 void totals_free(struct totals *totals);
-
-#endif

@@ -19,8 +19,7 @@
  * as they occur: a later part has more.  Everything else lives as long as its part.  A part, and every pointer into it,
  * is valid until the next one is requested.  Each walk gives the same parts.
  */
-#ifndef GPUTRACE_MODEL_TRACE_H
-#define GPUTRACE_MODEL_TRACE_H
+#pragma once
 
 #include "model/model.h"
 
@@ -99,5 +98,3 @@ struct trace_of_model {
 
 /* The model stays the caller's; returns &of->trace. */
 struct trace *trace_of_model(struct trace_of_model *of, const struct model *model);
-
-#endif

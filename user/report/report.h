@@ -4,8 +4,7 @@
  * which line let them idle, and how complete that is.  It reads only the trace, once, so a report from a log is the
  * same byte for byte.
  */
-#ifndef GPUTRACE_REPORT_H
-#define GPUTRACE_REPORT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -20,5 +19,3 @@ int report_write(FILE *out, struct trace *trace, const struct report_options *op
 
 /* The same of analyses that are finished: analyses_of_report, if of use. */
 int report_write_of(FILE *out, struct analyses *all, const struct report_options *options);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The build id of an ELF file: what a file is, where its path leads to another one or nowhere. */
-#ifndef GPUTRACE_BUILD_ID_H
-#define GPUTRACE_BUILD_ID_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -12,5 +11,3 @@
  * build, or one of both has none, or cannot be read. file_fd: opened for reading.
  */
 bool build_id_is_of(pid_t pid, const struct mappings *mappings, const struct mapping *mapping, int file_fd);
-
-#endif

@@ -3,8 +3,7 @@
  * Where a process runs: its cgroup, and the container and pod that the cgroup's path names.  The path is the kernel's;
  * names of containers and pods are what the container runtimes and the kubelet have written about them.
  */
-#ifndef GPUTRACE_CONTAINER_H
-#define GPUTRACE_CONTAINER_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -35,5 +34,3 @@ void process_place_free(struct process_place *place);
  */
 #define CONTAINER_ID_LEAST 4
 bool cgroup_has_container(const char *cgroup, const char *wanted);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Which libcupti the agent would open in a process, found from outside. */
-#ifndef GPUTRACE_TARGET_CUPTI_H
-#define GPUTRACE_TARGET_CUPTI_H
+#pragma once
 
 #include "target/process.h"
 
@@ -17,5 +16,3 @@ struct cupti_choice {
  * that the driver's version is not known here. */
 void cupti_choose(pid_t pid, const struct mappings *mappings, const char *given, struct cupti_choice *out);
 void cupti_choice_free(struct cupti_choice *choice);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The machine code of one whole function: where it returns, and where the functions that it calls return to. */
-#ifndef GPUTRACE_FUNCTION_H
-#define GPUTRACE_FUNCTION_H
+#pragma once
 
 #include "base/array.h"
 #include "target/image.h"
@@ -28,5 +27,3 @@ int function_rets(const struct image *image, const struct image_symbol *function
 /* The instructions after each call of the function `callee`, direct or through the PLT; sp_adjust is 0. -ENOENT */
 int function_returns_of(const struct image *image, const struct image_symbol *function, const char *callee,
 			function_sites *out);
-
-#endif

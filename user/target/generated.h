@@ -3,8 +3,7 @@
  * Reads a Python file that PyTorch's compiler (Inductor) wrote, as text: what its comments say of each line that
  * launches a kernel.  Nothing is executed or trusted: an output that shows these texts names the file as their source.
  */
-#ifndef GPUTRACE_TARGET_GENERATED_H
-#define GPUTRACE_TARGET_GENERATED_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ struct generated_line {
 /* Reports the lines in the order of the file. */
 void generated_read(const char *text, size_t bytes, void (*report)(void *context, const struct generated_line *line),
 		    void *context);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Whether nothing of a process runs because another process wants it so. */
-#ifndef GPUTRACE_HALT_H
-#define GPUTRACE_HALT_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -14,5 +13,3 @@ bool process_is_frozen(pid_t pid);
  * that holds it does not count.
  */
 const char *process_halted(pid_t pid);
-
-#endif

@@ -3,8 +3,7 @@
  * An ELF file that some process has mapped: symbols, sections, addresses.  The file is not trusted: every offset and
  * length in it is checked.
  */
-#ifndef GPUTRACE_IMAGE_H
-#define GPUTRACE_IMAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -86,5 +85,3 @@ int image_read(const struct image *image, uint64_t address, void *buffer, size_t
  * file and the executable one are never ambiguous.
  */
 int image_bias(const struct image *image, const struct mapping *mapping, uint64_t *bias);
-
-#endif

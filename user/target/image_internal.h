@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Shared by image.c (file and headers), image_symbols.c (symbol tables) and image_hash.c; private to them. */
-#ifndef GPUTRACE_IMAGE_INTERNAL_H
-#define GPUTRACE_IMAGE_INTERNAL_H
+#pragma once
 
 #include <elf.h>
 #include <libelf.h>
@@ -84,5 +83,3 @@ bool image_section_read(const struct image *image, const Elf64_Shdr *header, uin
 
 /* A section's content when it has at most `most` bytes, lies in the file and is not compressed; else NULL. */
 Elf_Data *image_section_data(const struct image *image, Elf_Scn *section, uint32_t type, uint64_t most);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Decodes the form of one x86-64 instruction: its length and its fields, but not what it does. */
-#ifndef GPUTRACE_INSTRUCTION_H
-#define GPUTRACE_INSTRUCTION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ struct instruction {
 
 /* False: no instruction of 64-bit mode that compilers emit, or one that does not end within `bytes`. */
 bool instruction_decode(const uint8_t *code, size_t bytes, struct instruction *out);
-
-#endif

@@ -4,8 +4,7 @@
  * every session it asks CUPTI for correlation ids, and keeps a flag set meanwhile.  The place of the flag is not
  * documented: it is read from the code of two small functions that the library exports.
  */
-#ifndef GPUTRACE_KINETO_H
-#define GPUTRACE_KINETO_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ int kineto_records(pid_t pid, uint64_t bias, const struct kineto_flag *flag);
 bool kineto_flag_in(const uint8_t *code, size_t bytes, uint32_t *offset);
 /* From the code of CuptiActivityApi::singleton, linked at that address: all members except `offset`. */
 bool kineto_instance_in(const uint8_t *code, size_t bytes, uint64_t address, struct kineto_flag *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Which mapped files matter, and which CUDA calls can be probed in them. */
-#ifndef GPUTRACE_LIBRARY_H
-#define GPUTRACE_LIBRARY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -55,5 +54,3 @@ struct library_sites {
 /* All rows of cuda_api.h, and their twins, that are of the kind's domain and defined in the image. */
 int library_sites_find(const struct image *image, enum library_kind kind, struct library_sites *out);
 void library_sites_free(struct library_sites *sites);
-
-#endif

@@ -4,8 +4,7 @@
  * the code of the two public functions that return them, ncclCommUserRank and ncclCommCount.  If that code has another
  * form, they are not known.
  */
-#ifndef GPUTRACE_NCCL_TARGET_H
-#define GPUTRACE_NCCL_TARGET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ int nccl_find_layout(const struct image *image, struct nccl_comm_layout *out);
  * other load in between.  False: there is none, or more than one.
  */
 bool nccl_member_in(const uint8_t *code, size_t bytes, uint32_t *offset);
-
-#endif

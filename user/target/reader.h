@@ -8,8 +8,7 @@
  *
  * Any thread may call this.  A child forked without an exec does the work itself.
  */
-#ifndef GPUTRACE_TARGET_READER_H
-#define GPUTRACE_TARGET_READER_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -68,5 +67,3 @@ void readers_end(void);
 
 /* From now on this process does all such work itself: it is a child that its parent can abandon (user/dump/). */
 void readers_work_here(void);
-
-#endif

@@ -3,8 +3,7 @@
  * Chooses processes by what is known of them: name, user, cgroup, container, pod.  Several values of one kind: any of
  * them; several kinds: all of them.
  */
-#ifndef GPUTRACE_SELECTION_H
-#define GPUTRACE_SELECTION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ bool selection_fits(const struct selection *selection, const struct process_fact
 
 /* Of a live process; what is dear to find out is only read if everything else fits. */
 bool selection_fits_process(const struct selection *selection, pid_t pid);
-
-#endif

@@ -4,8 +4,7 @@
  * to single-step the others at ten times the price (docs/design/bpf.md, "Probe sites").  So the prologue is decoded,
  * and the site is the first cheap instruction that every call passes with the argument registers unchanged.
  */
-#ifndef GPUTRACE_SITE_H
-#define GPUTRACE_SITE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -29,5 +28,3 @@ int site_choose(const struct image *image, uint64_t address, struct probe_site *
 
 /* The same on plain bytes (at most the function's size), for tests and fuzzing: sets all members except `offset`. */
 void site_choose_in(const uint8_t *code, size_t bytes, struct probe_site *out);
-
-#endif

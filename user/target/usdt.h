@@ -4,8 +4,7 @@
  * https://sourceware.org/systemtap/wiki/UserSpaceProbeImplementation). The notes are not trusted: every length in them
  * is checked.
  */
-#ifndef GPUTRACE_USDT_H
-#define GPUTRACE_USDT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ int usdt_each(const uint8_t *section, size_t bytes, int (*fn)(const struct usdt_
 
 /* The argument `index` of "8@%rax -4@112(%rsp)"; -ENOENT: there is none, -ENOTSUP: its form is not known. */
 int usdt_argument(const char *arguments, unsigned index, struct gpt_py_arg *out);
-
-#endif

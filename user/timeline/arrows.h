@@ -3,8 +3,7 @@
  * Which GPU operations have an arrow from their call.  This is known in the operation's part: if the operation is in a
  * different part from its call, that part has the whole arrow, including its start.
  */
-#ifndef GPUTRACE_TIMELINE_ARROWS_H
-#define GPUTRACE_TIMELINE_ARROWS_H
+#pragma once
 
 #include "model/model.h"
 #include "timeline/placement.h"
@@ -18,5 +17,3 @@ static inline bool has_arrow(const struct timeline *timeline, uint32_t op)
 	       placed_row(&timeline->placement->gpu, op) != ROW_NONE &&
 	       gpu->start_ns >= timeline->model->calls[gpu->call].start_ns;
 }
-
-#endif

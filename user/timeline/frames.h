@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Stacks of the model, in the form in which a timeline hands them over. */
-#ifndef GPUTRACE_TIMELINE_FRAMES_H
-#define GPUTRACE_TIMELINE_FRAMES_H
+#pragma once
 
 #include "model/model.h"
 #include "timeline/visit.h"
@@ -45,5 +44,3 @@ static inline void draft_line(struct draft *draft, const struct model *model, en
 	*kept = innermost_frame(model, stack);
 	draft_arg(draft, key)->frame = kept;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * Numbers that link related slices, unique in a whole timeline: correlation (a call, its GPU work, its wait) and flow
  * (the arrow from a call to one operation).  CUDA's own numbers are unique only within a process.
  */
-#ifndef GPUTRACE_TIMELINE_IDS_H
-#define GPUTRACE_TIMELINE_IDS_H
+#pragma once
 
 #include "model/model.h"
 #include "timeline/timeline.h"
@@ -67,5 +66,3 @@ static inline uint64_t flow_to_operation(const struct timeline_ids *ids, const s
 
 	return call->first_gpu == op ? correlation_of_call(ids, call) : own_id_of_operation(ids, model, op);
 }
-
-#endif

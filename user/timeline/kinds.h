@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Each function hands over a part's slices of one kind, by start, until the visitor stops. */
-#ifndef GPUTRACE_TIMELINE_KINDS_H
-#define GPUTRACE_TIMELINE_KINDS_H
+#pragma once
 
 #include "timeline/timeline.h"
 
@@ -10,5 +9,3 @@ struct visit;
 #define TIMELINE_VISIT(many) void visit_##many(struct visit *visit);
 TIMELINE_VISITS(TIMELINE_VISIT)
 #undef TIMELINE_VISIT
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Which processes, threads and calls of the model a timeline has, and where spans are drawn. */
-#ifndef GPUTRACE_TIMELINE_MEMBERS_H
-#define GPUTRACE_TIMELINE_MEMBERS_H
+#pragma once
 
 #include "model/model.h"
 #include "timeline/timeline.h"
@@ -32,5 +31,3 @@ static inline uint64_t wait_drawn_from(const struct model *model, const struct m
 {
 	return wait->start_ns < model->start_ns && model->start_ns < wait->end_ns ? model->start_ns : wait->start_ns;
 }
-
-#endif

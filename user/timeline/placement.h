@@ -4,8 +4,7 @@
  * Makes one pass over each kind in order of start, part by part, before the part's slices are handed over.  The rows of
  * slices are kept for the current part only.
  */
-#ifndef GPUTRACE_TIMELINE_PLACEMENT_H
-#define GPUTRACE_TIMELINE_PLACEMENT_H
+#pragma once
 
 #include "timeline/rows/slice_rows.h"
 #include "timeline/rows/open_ranges.h"
@@ -64,5 +63,3 @@ void label_row(const struct timeline *timeline, const struct timeline_track *tra
 	void label_##many(const struct timeline *timeline, const struct timeline_track *track, char *text, size_t size);
 TIMELINE_PLACED(LABEL)
 #undef LABEL
-
-#endif

@@ -10,8 +10,7 @@
  *
  * A slice that is open at the end of a part is remembered, and handed over with the part in which it ends.
  */
-#ifndef GPUTRACE_TIMELINE_PYTHON_SLICES_H
-#define GPUTRACE_TIMELINE_PYTHON_SLICES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -81,5 +80,3 @@ struct traced_slices {
 bool traced_slices_next(struct traced_slices *traced, struct python_slices *slices, const struct model *model,
 			uint32_t thread, bool last, struct python_slice *slice);
 void traced_slices_free(struct traced_slices *traced);
-
-#endif

@@ -3,12 +3,9 @@
  * Steps of training as slices of a timeline.  They are on the track of their thread, as in torch.profiler, if they are
  * known to nest with everything there; else they have a track of their own.
  */
-#ifndef GPUTRACE_TIMELINE_STEPS_H
-#define GPUTRACE_TIMELINE_STEPS_H
+#pragma once
 
 #include "timeline/timeline.h"
 
 /* Finds the steps of the timeline; must be called before tracks are added. */
 void timeline_steps_begin(struct timeline *timeline);
-
-#endif

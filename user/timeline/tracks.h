@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The groups, tracks and counters of a timeline. */
-#ifndef GPUTRACE_TIMELINE_TRACKS_H
-#define GPUTRACE_TIMELINE_TRACKS_H
+#pragma once
 
 #include "base/tally.h"
 #include "model/model.h"
@@ -19,5 +18,3 @@ void timeline_find_busiest(struct timeline *timeline);
 
 /* The key of the counter to which a model_memory counts. */
 struct tally_key timeline_counter_key(const struct model_memory *memory);
-
-#endif

@@ -3,8 +3,7 @@
  * Shared by the files that hand slices over: the visitor, whether it wants more, the functions that call it, and state
  * that is kept from one part of the trace to the next.
  */
-#ifndef GPUTRACE_TIMELINE_VISIT_H
-#define GPUTRACE_TIMELINE_VISIT_H
+#pragma once
 
 #include "base/array.h"
 #include "base/tally.h"
@@ -112,5 +111,3 @@ static inline void visit_memory(struct visit *visit, const struct timeline_memor
 	else
 		visit->ended = !visit->visitor->memory(visit->visitor->context, memory);
 }
-
-#endif

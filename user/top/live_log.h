@@ -3,8 +3,7 @@
  * The end of a log that is being written: its last seconds as tables or stacks.  Only the segments that these need are
  * read.  Older segments that are no longer needed are freed on disk.
  */
-#ifndef GPUTRACE_TOP_LIVE_LOG_H
-#define GPUTRACE_TOP_LIVE_LOG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -52,5 +51,3 @@ int live_log_export(const struct live_log *live, uint64_t from_ns, uint64_t to_n
 
 /* Frees the disk blocks of what is older than LIVE_LOG_KEPT_NS, if the file system can. */
 void live_log_free_old(struct live_log *live);
-
-#endif

@@ -3,8 +3,7 @@
  * What `gputrace top` shows, as lines of text, and what keys do with it.  It knows no terminal: screen.c draws the
  * lines; top_block_put prints some of them where there is none.
  */
-#ifndef GPUTRACE_TOP_PAGE_H
-#define GPUTRACE_TOP_PAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -101,5 +100,3 @@ void top_view_free(struct top_view *view);
 
 /* Without a terminal: prints the first rows of each table marked in_block (page.c). */
 void top_block_put(FILE *out, const struct top_data *data, unsigned width);
-
-#endif

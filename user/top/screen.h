@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Runs `gputrace top` on a terminal (ncurses), or in blocks of text without one, until the recording or the user ends.
  */
-#ifndef GPUTRACE_TOP_SCREEN_H
-#define GPUTRACE_TOP_SCREEN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,5 +25,3 @@ struct top {
 bool top_on_terminal(const struct top *top, bool *known);
 
 void top_in_blocks(const struct top *top);
-
-#endif

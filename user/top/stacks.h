@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The stacks of a row of `gputrace top`: of which time they are, and as lines of text. */
-#ifndef GPUTRACE_TOP_STACKS_H
-#define GPUTRACE_TOP_STACKS_H
+#pragma once
 
 enum top_time {
 	TOP_GPU_TIME,  /* of GPU work, by who launched it */
@@ -14,5 +13,3 @@ enum top_time {
  * must be in the part that is to blame: after the cause, where anything follows that.
  */
 char *top_stacks(const char *folded, const char *needle, enum top_time time);
-
-#endif

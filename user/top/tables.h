@@ -5,8 +5,7 @@
  *	struct report_options options = {.format = &table_format_kept, .keeper = &tables};
  *	report_write(nowhere, trace, &options);
  */
-#ifndef GPUTRACE_TOP_TABLES_H
-#define GPUTRACE_TOP_TABLES_H
+#pragma once
 
 #include "base/array.h"
 #include "report/table/table_writer.h"
@@ -42,5 +41,3 @@ static inline const struct cell *kept_cell(const struct kept_table *table, size_
 {
 	return &table->table.cells.items[row * table->table.count + column];
 }
-
-#endif

@@ -3,8 +3,7 @@
  * Parses a browser's request: as little of HTTP/1.1 as GET needs.  The input is hostile: anyone who can reach the port
  * can write it.
  */
-#ifndef GPUTRACE_HTTP_REQUEST_H
-#define GPUTRACE_HTTP_REQUEST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,5 +43,3 @@ int http_query_numbers(const struct http_request *request, const char *name, uin
  * holds a NUL.
  */
 bool http_query_text(const struct http_request *request, const char *name, char *text, size_t size);
-
-#endif

@@ -4,8 +4,7 @@
  * does not hold up others.  A request must name the token in its path (it is part of the printed address), and this
  * host and port.  So neither other users of the machine nor pages of other sites get an answer.
  */
-#ifndef GPUTRACE_VIEW_SERVER_H
-#define GPUTRACE_VIEW_SERVER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -34,5 +33,3 @@ const char *server_token(const struct server *server);
 
 /* Serves until one of the two descriptors is readable.  Returns 0 or -errno. */
 int server_run(struct server *server, int stop_fd, int other_fd, const struct server_handler *handler);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What a browser gets of a trace: the page, the timeline at the requested resolution, the sums. */
-#ifndef GPUTRACE_VIEW_H
-#define GPUTRACE_VIEW_H
+#pragma once
 
 #include "export/file/format.h"
 #include "export/zoom/zoom.h"
@@ -22,5 +21,3 @@ struct zoom *view_zoom(struct view *view);
 
 /* Another thread calls this: answers requests, also during view_read.  context: the view. */
 const char *view_answer(void *context, const struct http_request *request, struct sink *body);
-
-#endif

@@ -2,8 +2,7 @@
  * device.h: the simulated device's attributes, by the driver's attribute numbers (the runtime's are
  * the same). Attributes not in the table are 0.
  */
-#ifndef SIMGPU_DEVICE_H
-#define SIMGPU_DEVICE_H
+#pragma once
 
 #include "sim.h"
 
@@ -17,5 +16,3 @@
 SIM_EXPORT int sim_device_attribute(int attribute, int device);
 SIM_EXPORT void sim_device_uuid(int device, unsigned char uuid[16]);
 SIM_EXPORT int sim_occupancy(int block_size, size_t dynamic_shared);
-
-#endif

@@ -2,9 +2,6 @@
  * frame.h: the real libcudart's functions begin with `push %rbp`, and a tracer puts its probe there.
  * A compiler omits the push in a function that needs no frame; SIM_FRAME() forces one.
  */
-#ifndef SIMGPU_FRAME_H
-#define SIMGPU_FRAME_H
+#pragma once
 
 #define SIM_FRAME() __asm__ volatile("" : : "r"(__builtin_frame_address(0)))
-
-#endif

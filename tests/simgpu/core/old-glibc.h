@@ -3,8 +3,7 @@
  * suites (tests/roots). Binds the symbols that glibc 2.32 and 2.34 moved from libdl and libpthread to libc to their
  * older version, which old and new glibc have.
  */
-#ifndef SIMGPU_OLD_GLIBC_H
-#define SIMGPU_OLD_GLIBC_H
+#pragma once
 
 #if defined(__x86_64__)
 #define BIND(symbol, version) __asm__(".symver " #symbol ", " #symbol "@GLIBC_" version)
@@ -28,5 +27,3 @@ BIND(pthread_setspecific, "2.2.5");
 BIND(pthread_sigmask, "2.2.5");
 
 #undef BIND
-
-#endif

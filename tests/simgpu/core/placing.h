@@ -2,8 +2,7 @@
  * placing.h: what timeline.c, which says when work runs, and deferred.c, which keeps what has to wait
  * for that, know of each other.
  */
-#ifndef SIMGPU_PLACING_H
-#define SIMGPU_PLACING_H
+#pragma once
 
 #include <pthread.h>
 
@@ -61,5 +60,3 @@ void release(struct sim_recording *recording);
 bool is_pending(CUcontext context, CUstream stream, uint64_t number);
 /* Sleeps until what has been submitted is placed; its end may be later. */
 void wait_for_deferred(CUcontext context, CUstream stream);
-
-#endif

@@ -5,8 +5,7 @@
  * The opaque types of cuda.h are completed here: a CUstream is a struct CUstream_st.
  * All times are CLOCK_MONOTONIC nanoseconds unless a name says otherwise.
  */
-#ifndef SIMGPU_SIM_H
-#define SIMGPU_SIM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -354,5 +353,3 @@ SIM_EXPORT bool sim_truth_on(void);
 void sim_truth_api(const struct sim_api *call, uint64_t exit, int status);
 void sim_truth_work(const struct sim_work *work, enum sim_fate fate, int tid, const char *label);
 SIM_EXPORT void sim_truth_line(const char *line); /* a whole line of JSON, with its newline */
-
-#endif

@@ -2,8 +2,7 @@
  * stand-in.h: declarations that the files of the simulated libcupti share. The core calls `tool_*`;
  * `records_*` makes records, `buffers_*` delivers them to the client, `layout_*` knows their sizes.
  */
-#ifndef SIMGPU_CUPTI_H
-#define SIMGPU_CUPTI_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -76,5 +75,3 @@ LOCAL void buffers_forked(void);
 LOCAL void delivery_start(void);
 LOCAL void delivery_add(const struct sim_work *work, enum sim_fate fate, struct buffers_queue *queue);
 LOCAL void delivery_flush(bool forced);
-
-#endif

@@ -4,8 +4,7 @@
  * real driver's bytes: `cmpl $0x321cba00,state(%rip); je; jmp *table(%rip)`, 30 bytes; a tracer must
  * put its probe on the je (symbol + 10).
  */
-#ifndef SIMGPU_THUNK_H
-#define SIMGPU_THUNK_H
+#pragma once
 
 #include <cuda.h>
 #include <cupti_driver_cbid.h>
@@ -66,5 +65,3 @@ extern _Atomic int sim_initialized; /* cuInit has returned; before, most functio
 	SIM_DRIVER_CALL(class, name, parameters, arguments, name##_params params = {SIM_UNPAREN arguments}, &params,   \
 			NULL)
 #define DRIVER0(class, name) SIM_DRIVER_CALL(class, name, (void), (), , NULL, NULL)
-
-#endif

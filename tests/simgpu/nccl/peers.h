@@ -3,8 +3,7 @@
  * the kernels of each have begun. A file in /dev/shm by the communicator's unique id; the last rank to
  * join removes it.
  */
-#ifndef SIMGPU_NCCL_PEERS_H
-#define SIMGPU_NCCL_PEERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ void peers_begin(struct peers *peers, const struct operation *operation, uint64_
 bool peers_last(struct peers *peers, const struct operation *operation, uint64_t *last_ns, int *last_rank);
 
 bool peers_have_left(const struct peers *peers);
-
-#endif

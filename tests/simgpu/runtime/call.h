@@ -3,8 +3,7 @@
  * (arguments)) { body } makes the body an API call with entry and exit; `version` is the suffix of its
  * name in CUPTI's callback ids. Bodies call libcuda's exported functions, as the real library does.
  */
-#ifndef SIMGPU_CALL_H
-#define SIMGPU_CALL_H
+#pragma once
 
 #include <cuda_runtime_api.h>
 #include <cupti_runtime_cbid.h>
@@ -52,5 +51,3 @@ static inline cudaError_t runtime_result(int status)
 #define RUNTIME(class, name, version, parameters, arguments)                                                           \
 	RUNTIME_SYMBOL(class, name, version, parameters, arguments, NULL)
 #define RUNTIME0(class, name, version) SIM_RUNTIME_CALL(class, name, version, (void), (), , NULL, NULL)
-
-#endif

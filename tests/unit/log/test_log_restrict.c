@@ -85,6 +85,96 @@ static void a_segment_with_a_type_that_is_always_wanted_is_read(void **state)
 	assert_gives_either_way(&span, 5);
 }
 
+/* ---- descriptions from a gap ------------------------------------------------------------------------------------- */
+
+/*
+ * Four segments, of which each repeats what it refers to: the first describes `train` and `eval`, the second refers to
+ * `train`, the third to `train` and `eval`, the fourth to both again and to a third one that the third describes.
+ */
+struct functions {
+	struct log_file file;
+	struct log_builder train, eval, late, own[4];
+};
+
+static void functions_put(struct functions *functions, unsigned number, const struct log_builder *repeated[],
+			  size_t count)
+{
+	struct log_builder all = {0};
+
+	for (size_t i = 0; i < count; i++)
+		log_raw(&all, repeated[i]->data, repeated[i]->size);
+	log_raw(&all, functions->own[number].data, functions->own[number].size);
+	log_file_segment(&functions->file, all.data, all.size, (uint32_t)(2 * count)); /* a function is two records */
+	log_free(&all);
+}
+
+static void functions_make(struct functions *functions)
+{
+	const struct log_builder *train = &functions->train, *eval = &functions->eval, *late = &functions->late;
+
+	memset(functions, 0, sizeof(*functions));
+	log_file_begin(&functions->file, 500, 7);
+	log_function(&functions->train, THREE_PID, 0xc0de, "train", "/src/train.py", 10);
+	log_function(&functions->eval, THREE_PID, 0xe0a1, "eval", "/src/eval.py", 20);
+	log_function(&functions->late, THREE_PID, 0x1a7e, "late", "/src/late.py", 30);
+	log_raw(&functions->own[0], train->data, train->size);
+	log_raw(&functions->own[0], eval->data, eval->size);
+	log_raw(&functions->own[2], late->data, late->size);
+	for (uint32_t i = 0; i < 4; i++)
+		log_launch(&functions->own[i], THREE_PID, THREE_PID, 1000 * (i + 1), 1, i + 1);
+	functions_put(functions, 0, NULL, 0);
+	functions_put(functions, 1, (const struct log_builder *[]){train}, 1);
+	functions_put(functions, 2, (const struct log_builder *[]){train, eval}, 2);
+	functions_put(functions, 3, (const struct log_builder *[]){train, eval, late}, 3);
+}
+
+static void functions_free(struct functions *functions)
+{
+	log_file_free(&functions->file);
+	log_free(&functions->train);
+	log_free(&functions->eval);
+	log_free(&functions->late);
+	for (unsigned i = 0; i < 4; i++)
+		log_free(&functions->own[i]);
+}
+
+/* The second segment does not need `eval`, so a reader of the last three has it only from what the third repeats. */
+static void what_only_a_gap_described_is_returned_when_it_is_repeated(struct functions *functions,
+								      const struct log_restriction *restriction)
+{
+	struct given given = given_by(&functions->file, (struct given_options){.restriction = restriction});
+	struct log_builder expected = {0};
+
+	log_raw(&expected, functions->train.data, functions->train.size);
+	log_raw(&expected, functions->own[1].data, functions->own[1].size);
+	log_raw(&expected, functions->eval.data, functions->eval.size);
+	log_raw(&expected, functions->own[2].data, functions->own[2].size);
+	log_raw(&expected, functions->own[3].data, functions->own[3].size);
+	assert_true(given_is(&given, &expected));
+	log_free(&expected);
+	log_free(&given.records);
+}
+
+static void a_span_has_what_only_segments_before_it_described(void **state)
+{
+	struct log_restriction span = {.from_ns = 1600, .to_ns = 9000};
+	struct functions functions;
+
+	functions_make(&functions);
+	what_only_a_gap_described_is_returned_when_it_is_repeated(&functions, &span);
+	functions_free(&functions);
+}
+
+static void what_a_damaged_segment_described_is_returned_when_it_is_repeated(void **state)
+{
+	struct functions functions;
+
+	functions_make(&functions);
+	functions.file.bytes.data[functions.file.offsets[1] - 9] ^= 1;
+	what_only_a_gap_described_is_returned_when_it_is_repeated(&functions, NULL);
+	functions_free(&functions);
+}
+
 /* A code object of such a segment may be described in any earlier segment. */
 static void those_before_a_segment_that_forgot_are_read(void **state)
 {
@@ -239,6 +329,8 @@ int main(void)
 		cmocka_unit_test(segments_without_the_process_are_not_read),
 		cmocka_unit_test(a_segment_with_a_type_that_is_always_wanted_is_read),
 		cmocka_unit_test(those_before_a_segment_that_forgot_are_read),
+		cmocka_unit_test(a_span_has_what_only_segments_before_it_described),
+		cmocka_unit_test(what_a_damaged_segment_described_is_returned_when_it_is_repeated),
 		cmocka_unit_test(a_pipe_is_given_whole),
 		cmocka_unit_test(a_segment_that_does_not_list_its_processes_is_read),
 		cmocka_unit_test(a_truncation_that_was_passed_over_is_noticed),

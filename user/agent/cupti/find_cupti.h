@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Finds and opens the libcupti of this process: the mapped one, else the one that fits its CUDA. */
-#ifndef GPUTRACE_AGENT_FIND_CUPTI_H
-#define GPUTRACE_AGENT_FIND_CUPTI_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ uint32_t cupti_find(struct cupti *cupti, struct found_cuda *cuda, const char *gi
 
 /* For tests: CUDA major (11, 12, 13) of a CUPTI version; 0: unknown. `name` decides for 18, which 11 and 12 share. */
 unsigned cupti_major(uint32_t version, const char *name);
-
-#endif

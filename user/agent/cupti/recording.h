@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* The agent's part of CUPTI's activity API: its buffers and the requested kinds. */
-#ifndef GPUTRACE_AGENT_RECORDING_H
-#define GPUTRACE_AGENT_RECORDING_H
+#pragma once
 
 #include "agent/cupti/session_state.h"
 
@@ -13,5 +12,3 @@ bool recording_enable(struct session *session);
 
 /* Disables the kinds that the agent enabled. */
 void recording_end(struct session *session);
-
-#endif

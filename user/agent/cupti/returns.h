@@ -3,8 +3,7 @@
  * A bounded lock-free queue of returned calls and graph nodes, from the application's threads (many writers) to the
  * agent's (one reader). When it is full, the return is counted and dropped.
  */
-#ifndef GPUTRACE_AGENT_RETURNS_H
-#define GPUTRACE_AGENT_RETURNS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ uint64_t returns_dropped(void);
 
 /* Counts a dropped return that never reached the queue. */
 void returns_count_dropped(void);
-
-#endif

@@ -3,8 +3,7 @@
  * The state of a CUPTI session, and how it is reported. session.c owns it; subscriber.c, recording.c and yield.c each
  * do a part of its work. Of these three only recording.c is used by the others.
  */
-#ifndef GPUTRACE_AGENT_SESSION_STATE_H
-#define GPUTRACE_AGENT_SESSION_STATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -69,5 +68,3 @@ bool session_fail(struct session *session, uint32_t failure, uint32_t result, co
 
 /* Sends a HELLO with the state and with session->failure, result and detail. */
 void session_hello(struct session *session, uint32_t state);
-
-#endif

@@ -4,8 +4,7 @@
  * by CUPTI's own records of calls (session->borrowed). The agent unsubscribes when another client of CUPTI is about to
  * subscribe.
  */
-#ifndef GPUTRACE_AGENT_SUBSCRIBER_H
-#define GPUTRACE_AGENT_SUBSCRIBER_H
+#pragma once
 
 #include "agent/cupti/session_state.h"
 
@@ -24,5 +23,3 @@ void subscriber_end_calls(struct session *session);
 void subscriber_give_up(struct session *session);
 
 void subscriber_leave(struct session *session);
-
-#endif

@@ -3,8 +3,7 @@
  * Guesses from the process who holds CUPTI's subscriber. CUPTI says only that it is taken, and the holder's name if it
  * gave one (13.0 and later).
  */
-#ifndef GPUTRACE_AGENT_SUBSCRIBER_OWNER_H
-#define GPUTRACE_AGENT_SUBSCRIBER_OWNER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,5 +22,3 @@ bool owner_kineto_subscribes(void);
  * libToolsInjection64.so"); "": none is known.
  */
 void owner_name_other(char *name, size_t size);
-
-#endif

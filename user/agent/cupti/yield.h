@@ -9,8 +9,7 @@
  * where that is impossible, as soon as the agent knows, and the records that the other client lost meanwhile are
  * counted.
  */
-#ifndef GPUTRACE_AGENT_YIELD_H
-#define GPUTRACE_AGENT_YIELD_H
+#pragma once
 
 #include "agent/cupti/session_state.h"
 
@@ -58,5 +57,3 @@ void yield_own_clock(const struct cupti *cupti);
 
 /* Takes the records that CUPTI had written into the agent's buffers before it forgot them. */
 void yield_reclaim(struct session *session);
-
-#endif

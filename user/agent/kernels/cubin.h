@@ -4,8 +4,7 @@
  * function begins. Triton and Numba write Python files and lines there. The bytes are the program's and not trusted:
  * everything is checked, and nothing beyond them is read.
  */
-#ifndef GPUTRACE_AGENT_CUBIN_H
-#define GPUTRACE_AGENT_CUBIN_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ struct cubin_kernel {
  */
 unsigned cubin_kernels(const void *cubin, size_t size, struct cubin_kernel kernels[CUBIN_KERNELS_MAX],
 		       uint64_t *left_out);
-
-#endif

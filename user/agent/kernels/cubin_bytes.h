@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Reads numbers and texts from a range of a cubin, whose bytes are not trusted. */
-#ifndef GPUTRACE_AGENT_CUBIN_BYTES_H
-#define GPUTRACE_AGENT_CUBIN_BYTES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,5 +23,3 @@ struct cubin_text cubin_take_text(struct cubin_bytes *bytes);
 
 /* The next `size` bytes, as a range of their own. */
 struct cubin_bytes cubin_part(struct cubin_bytes *bytes, uint64_t size);
-
-#endif

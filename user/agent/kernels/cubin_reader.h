@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* A cubin being read: cubin_elf.c reads its ELF structures, cubin_lines.c its line table. */
-#ifndef GPUTRACE_AGENT_CUBIN_READER_H
-#define GPUTRACE_AGENT_CUBIN_READER_H
+#pragma once
 
 #include <elf.h>
 
@@ -50,5 +49,3 @@ struct cubin_bytes cubin_content(const struct cubin_reader *reader, const Elf64_
  * order of the line table: then one pass through them serves all lookups.
  */
 bool cubin_relocated(struct cubin_reader *reader, uint64_t offset, struct cubin_address *at);
-
-#endif

@@ -5,8 +5,7 @@
  * by its handle, so kernels of one name in two modules are distinct. Code loaded before following began, and functions
  * that the driver gives out in other ways, have no place.
  */
-#ifndef GPUTRACE_AGENT_KERNEL_PLACES_H
-#define GPUTRACE_AGENT_KERNEL_PLACES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -51,5 +50,3 @@ uint64_t kernel_places_lost(void);
  * came in a way that is not followed. Includes functions without a line table, which was not checked.
  */
 uint64_t kernel_places_before(void);
-
-#endif

@@ -4,8 +4,7 @@
  * each. Loading code and taking functions is rare and slow: both take a lock. A launch looks up its function without
  * the lock, and notes it by its correlation id in a ring.
  */
-#ifndef GPUTRACE_AGENT_KERNEL_TABLES_H
-#define GPUTRACE_AGENT_KERNEL_TABLES_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -94,5 +93,3 @@ struct kernel_node *kernel_tables_node(struct kernel_tables *tables, uint64_t no
 /* Counts places that had no room; returns how many since the reset. */
 void kernel_tables_lose(uint64_t count);
 uint64_t kernel_tables_lost(void);
-
-#endif

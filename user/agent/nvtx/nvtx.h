@@ -5,8 +5,7 @@
  * range (such a process can no longer fork workers that use CUDA), 13.2 ends a program without a usable driver there,
  * and its clock differs from the calls'.
  */
-#ifndef GPUTRACE_AGENT_NVTX_H
-#define GPUTRACE_AGENT_NVTX_H
+#pragma once
 
 #include <stdint.h>
 
@@ -16,5 +15,3 @@ int InitializeInjectionNvtx2(const void *(*export_table)(uint32_t id));
 /* Name of a domain by its number, "" for the default one; NUL-terminated, at most NVTX_DOMAIN_BYTES with the NUL. */
 #define NVTX_DOMAIN_BYTES 64u
 const char *nvtx_domain_name(uint32_t number);
-
-#endif

@@ -6,8 +6,7 @@
  * Source: nvtx3/nvToolsExt.h, nvtx3/nvtxDetail/nvtxTypes.h (NVTX 3). libnvToolsExt.so.1 of CUDA 12 and before uses the
  * same entry point.
  */
-#ifndef GPUTRACE_AGENT_NVTX_ABI_H
-#define GPUTRACE_AGENT_NVTX_ABI_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -64,5 +63,3 @@ struct nvtx_attributes {
 	int32_t message_type;
 	const void *message;
 };
-
-#endif

@@ -4,8 +4,7 @@
  * agent's (one reader). It is also filled before a session: a range that is open when CUDA starts must be known. When
  * it is full, events are counted and dropped.
  */
-#ifndef GPUTRACE_AGENT_RANGE_QUEUE_H
-#define GPUTRACE_AGENT_RANGE_QUEUE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ void ranges_send(struct batch *batch, const char *(*domain_name)(uint32_t number
 
 /* In the child of a fork: discards the parent's events. */
 void ranges_forked(void);
-
-#endif

@@ -3,8 +3,7 @@
  * The offset of CUPTI's clock (CLOCK_REALTIME) from gputrace's (CLOCK_MONOTONIC). NTP slews both alike, so the offset
  * is constant except for steps (settimeofday, a leap second), which are found within one tick.
  */
-#ifndef GPUTRACE_AGENT_CLOCK_H
-#define GPUTRACE_AGENT_CLOCK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -49,5 +48,3 @@ void clock_send(struct clock_watch *watch, struct batch *batch);
  * the step are converted by the offset under which they were made.
  */
 void clock_look(struct clock_watch *watch, struct batch *batch);
-
-#endif

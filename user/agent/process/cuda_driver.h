@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Queries the CUDA driver of this process, where it is loaded. */
-#ifndef GPUTRACE_AGENT_CUDA_DRIVER_H
-#define GPUTRACE_AGENT_CUDA_DRIVER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,5 +13,3 @@ bool cuda_works(void);
 
 /* True once the application has called cuInit; does not call it itself. */
 bool cuda_started(void);
-
-#endif

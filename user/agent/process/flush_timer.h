@@ -3,8 +3,7 @@
  * When CUPTI is asked for the records it holds: ten times a second, and as soon as the program pauses after calls, so
  * that a program that is killed then loses nothing. A program that calls all the time does not pay for that.
  */
-#ifndef GPUTRACE_AGENT_FLUSH_TIMER_H
-#define GPUTRACE_AGENT_FLUSH_TIMER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ void flush_timer_note(struct flush_timer *timer, uint64_t returned_ns);
 
 /* True: a flush is due; the caller does it. */
 bool flush_timer_take(struct flush_timer *timer, uint64_t now_ns);
-
-#endif

@@ -4,8 +4,7 @@
  * would unlock them. So a thread of the agent is inside this gate whenever it does not wait, and a fork waits until the
  * gate is empty. Agent code on the program's own threads takes no such lock, or is inside, too.
  */
-#ifndef GPUTRACE_AGENT_FORK_GATE_H
-#define GPUTRACE_AGENT_FORK_GATE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ void futex_set(_Atomic uint32_t *word);
 /* Called inside the gate, outside it while they wait: futex_wait, and a sleep of ns. */
 void fork_gate_wait(_Atomic uint32_t *word, uint32_t value, uint64_t ns);
 void fork_gate_pause(uint64_t ns);
-
-#endif

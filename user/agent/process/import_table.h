@@ -5,8 +5,7 @@
  *
  * Use all of this inside dl_iterate_phdr(3), whose lock keeps libraries loaded.
  */
-#ifndef GPUTRACE_AGENT_IMPORT_TABLE_H
-#define GPUTRACE_AGENT_IMPORT_TABLE_H
+#pragma once
 
 #include <link.h>
 #include <stdatomic.h>
@@ -47,5 +46,3 @@ bool import_detour(const struct import_table *table, void *_Atomic *at, void *fu
 
 /* Stores to an entry, even if the loader made it read-only. */
 bool import_store(const struct dl_phdr_info *info, void *_Atomic *at, void *value);
-
-#endif

@@ -4,8 +4,7 @@
  * calls it through its address table (the PLT's). Some addresses there are replaced by gputrace's functions, which call
  * the given hook and then jump to CUPTI's: no gputrace frame stays on the stack. Independent of sessions.
  */
-#ifndef GPUTRACE_AGENT_INTERCEPT_H
-#define GPUTRACE_AGENT_INTERCEPT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -29,5 +28,3 @@ bool intercept_has_kineto_subscribe(void);
 
 /* Restores every entry that still has gputrace's address. */
 void intercept_end(void);
-
-#endif

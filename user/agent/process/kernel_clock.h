@@ -3,8 +3,7 @@
  * The kernel's CLOCK_MONOTONIC, the clock of the probes. Does not use clock_gettime(3): a library such as libfaketime
  * may replace it, and syscall(2), too.
  */
-#ifndef GPUTRACE_AGENT_KERNEL_CLOCK_H
-#define GPUTRACE_AGENT_KERNEL_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -12,5 +11,3 @@ uint64_t kernel_clock_ns(void);
 
 /* For tests: true if the vDSO is used, not a system call. */
 int kernel_clock_is_fast(void);
-
-#endif

@@ -3,8 +3,7 @@
  * Detects the end of a process that runs no exit handlers: _exit(2), which Python's os._exit calls, and so every child
  * of multiprocessing that was forked. The entries through which libraries call it are redirected (import_table.h).
  */
-#ifndef GPUTRACE_AGENT_LAST_CALL_H
-#define GPUTRACE_AGENT_LAST_CALL_H
+#pragma once
 
 /*
  * At the start of a session, and at each tick: examines newly loaded libraries. `before` runs on the thread that ends
@@ -14,5 +13,3 @@ void last_call_follow(void (*before)(void));
 
 /* Restores every entry that still has gputrace's address. */
 void last_call_end(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* The CUPTI and the CUDA runtime that a process has mapped, and their versions by file name. */
-#ifndef GPUTRACE_AGENT_MAPPED_FILES_H
-#define GPUTRACE_AGENT_MAPPED_FILES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -20,5 +19,3 @@ uint32_t cuda_version_of_name(const char *path, const char *library);
 
 /* Into MAPPED_PATH_BYTES; "" where it is too long. */
 void mapped_path_copy(char *to, const char *from);
-
-#endif

@@ -4,8 +4,7 @@
  * that are bound to the old one, which every later glibc still has. Include it wherever one of them is called;
  * tests/unit/agent_library.sh finds omissions.
  */
-#ifndef GPUTRACE_AGENT_OLD_GLIBC_H
-#define GPUTRACE_AGENT_OLD_GLIBC_H
+#pragma once
 
 #if defined(__x86_64__)
 #define OLD_GLIBC(symbol) __asm__(".symver " #symbol ", " #symbol "@GLIBC_2.2.5")
@@ -22,5 +21,3 @@ OLD_GLIBC(pthread_detach);
 OLD_GLIBC(pthread_key_create);
 OLD_GLIBC(pthread_setspecific);
 OLD_GLIBC(pthread_sigmask);
-
-#endif

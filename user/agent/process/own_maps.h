@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* The mappings of this process and its loader's count of libraries, without malloc. */
-#ifndef GPUTRACE_AGENT_OWN_MAPS_H
-#define GPUTRACE_AGENT_OWN_MAPS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -13,5 +12,3 @@ void own_maps_each(void (*take)(char *line, void *context), void *context);
 
 /* How often the loader has loaded a library so far: while unchanged, there is no new library. */
 uint64_t own_libraries_loaded(void);
-
-#endif

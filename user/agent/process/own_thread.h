@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* gputrace's threads in another program's process. */
-#ifndef GPUTRACE_AGENT_OWN_THREAD_H
-#define GPUTRACE_AGENT_OWN_THREAD_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -25,5 +24,3 @@ void own_table_run(void (*run)(void *context), void *context);
 
 /* Why the thread could not be made, as far as can be seen now: the limit's name. */
 const char *own_thread_why_not(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Paths as text; nothing is looked up. */
-#ifndef GPUTRACE_AGENT_PATH_H
-#define GPUTRACE_AGENT_PATH_H
+#pragma once
 
 #include <stdbool.h>
 #include <string.h>
@@ -19,5 +18,3 @@ static inline bool path_names(const char *path, const char *beginning)
 {
 	return !strncmp(path_base(path), beginning, strlen(beginning));
 }
-
-#endif

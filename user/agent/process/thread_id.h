@@ -2,8 +2,7 @@
 /*
  * Numbers of the calling thread, cached per thread: a gettid for each call would cost more than the rest of a callback.
  */
-#ifndef GPUTRACE_AGENT_THREAD_ID_H
-#define GPUTRACE_AGENT_THREAD_ID_H
+#pragma once
 
 #include <stdint.h>
 
@@ -15,5 +14,3 @@ uint32_t thread_number(void);
 
 /* In the child of a fork: its thread has another id. */
 void thread_id_forked(void);
-
-#endif

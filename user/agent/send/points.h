@@ -4,8 +4,7 @@
  * is attached; gputrace/agent.h has the contract. A collector without BPF gets the same through share/: both kinds may
  * listen at once.
  */
-#ifndef GPUTRACE_AGENT_POINTS_H
-#define GPUTRACE_AGENT_POINTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -213,5 +212,3 @@ static inline void points_stack(uint32_t what, uint64_t number)
 	if (share_control)
 		share_stack(what, number);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* The requests of a collector without BPF: its control, read where the agent checks what is wanted (points.h). */
-#ifndef GPUTRACE_AGENT_SHARE_CONTROL_H
-#define GPUTRACE_AGENT_SHARE_CONTROL_H
+#pragma once
 
 #include <linux/futex.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ static inline const volatile struct gpt_share_control *share_listener(void)
                                                                                                                        \
 		share_wants ? share_wants->member : 0;                                                                 \
 	})
-
-#endif

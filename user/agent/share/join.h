@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Connecting to a collector (gputrace/share.h). */
-#ifndef GPUTRACE_AGENT_SHARE_JOIN_H
-#define GPUTRACE_AGENT_SHARE_JOIN_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -22,5 +21,3 @@ bool join(const char *name, bool patient, struct joined *out);
 
 /* Whether the peer of the socket is of the same user, or root: any user can bind a free name. */
 bool share_trusts(int connection);
-
-#endif

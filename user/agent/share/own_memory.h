@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Reads this process's memory at addresses that may be invalid: such a read returns an error and raises no signal. */
-#ifndef GPUTRACE_AGENT_SHARE_OWN_MEMORY_H
-#define GPUTRACE_AGENT_SHARE_OWN_MEMORY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -54,5 +53,3 @@ void own_memory_begin(bool by_call);
 
 /* The pid in the process's own pid namespace. */
 uint32_t own_memory_pid(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* The agent's end of the ring: any thread writes, without a lock. The collector can write anything there. */
-#ifndef GPUTRACE_AGENT_SHARE_RING_H
-#define GPUTRACE_AGENT_SHARE_RING_H
+#pragma once
 
 #include <stdint.h>
 
@@ -37,5 +36,3 @@ void ring_given_way(uint32_t number);
 
 /* The collector has gone: returns the memory to the system; the addresses stay mapped. */
 void ring_release(void);
-
-#endif

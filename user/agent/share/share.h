@@ -5,8 +5,7 @@
  *
  * Only share_join allocates, takes locks or waits.
  */
-#ifndef GPUTRACE_AGENT_SHARE_SHARE_H
-#define GPUTRACE_AGENT_SHARE_SHARE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,5 +43,3 @@ void share_leave(void);
 
 /* In the child of a fork: the ring is the parent's. */
 void share_forked(void);
-
-#endif

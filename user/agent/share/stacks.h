@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Takes the calling thread's Python stack, with the walker of bpf/; and what share.c needs of the thread. */
-#ifndef GPUTRACE_AGENT_SHARE_STACKS_H
-#define GPUTRACE_AGENT_SHARE_STACKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ uint32_t stacks_pid(void);
 
 /* Without a listener: returns the memory to the system; the addresses stay mapped. */
 void stacks_release(void);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * Only for a collector that shares memory (share/).
  */
-#ifndef GPUTRACE_AGENT_BACKWARD_LINES_H
-#define GPUTRACE_AGENT_BACKWARD_LINES_H
+#pragma once
 
 #include "agent/torch/torch.h"
 
@@ -16,5 +15,3 @@ void backward_lines_find(const struct torch *torch);
 /* A pass begins on the calling thread; ends there, by a return or an exception. */
 void backward_lines_enter(void);
 void backward_lines_leave(void);
-
-#endif

@@ -5,8 +5,7 @@
  * libtorch_python to torch::autograd::Engine::execute.  The agent puts a detour in front of that call.  Passes that C++
  * code starts are not seen.
  */
-#ifndef GPUTRACE_AGENT_BACKWARD_PASSES_H
-#define GPUTRACE_AGENT_BACKWARD_PASSES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ void backward_passes_end(void);
 /* On the agent's thread, repeatedly while there is a session: finds PyTorch, where --ops does not, and follows it. */
 void backward_passes_follow_alone(uint64_t now);
 void backward_passes_end_alone(void);
-
-#endif

@@ -3,8 +3,7 @@
  * What torch.distributed says about a collective when its op begins: which collective, how many elements, which process
  * group.  PyTorch stores it per thread (c10::ThreadLocalDebugInfo) for torch.profiler; here it becomes a text.
  */
-#ifndef GPUTRACE_AGENT_COLLECTIVES_H
-#define GPUTRACE_AGENT_COLLECTIVES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,5 +19,3 @@ bool collectives_open(const struct torch *torch);
 
 /* The text of gpt_agent_op.collective for the calling thread's collective.  Returns its length; 0: no collective. */
 size_t collectives_text(char text[COLLECTIVE_TEXT_MAX], int64_t *sequence);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* The observer of PyTorch's ops: PyTorch calls it at the start and end of each op, on the application's threads. */
-#ifndef GPUTRACE_AGENT_OBSERVER_H
-#define GPUTRACE_AGENT_OBSERVER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,5 +33,3 @@ uint64_t observer_open_op(struct op_slot *slot, uint32_t session, struct op_fact
 
 /* In the child of a fork: observes nothing; the first op there removes the observer. */
 void observer_forked(void);
-
-#endif

@@ -5,8 +5,7 @@
  * written next, so while the reader keeps up the chunks stay in the cache.
  * Only the first op of a thread and a growing ring allocate.  What has no room is counted as lost.
  */
-#ifndef GPUTRACE_AGENT_OP_BUFFER_H
-#define GPUTRACE_AGENT_OP_BUFFER_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -295,5 +294,3 @@ uint64_t op_buffers_inputs_lost(void);
 /* At the start of a session: discards the contents of the buffers. At its end: returns the memory. */
 void op_buffers_empty(void);
 void op_buffers_release(void);
-
-#endif

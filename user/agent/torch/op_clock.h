@@ -5,8 +5,7 @@
  * clock_gettime. The agent's thread samples both clocks and interpolates a stamp between the two samples around it.
  * Elsewhere a stamp is CLOCK_MONOTONIC.
  */
-#ifndef GPUTRACE_AGENT_OP_CLOCK_H
-#define GPUTRACE_AGENT_OP_CLOCK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -53,5 +52,3 @@ uint64_t op_clock_ns(uint64_t stamp);
 
 /* As op_clock_sample, with that pair. */
 void op_clock_add(uint64_t stamp, uint64_t ns);
-
-#endif

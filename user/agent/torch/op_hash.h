@@ -3,8 +3,7 @@
  * Hashes that identify names and inputs of ops: of their bytes and a secret seed, so that a program cannot construct
  * collisions. Never 0. In a header, as every op runs it.
  */
-#ifndef GPUTRACE_AGENT_OP_HASH_H
-#define GPUTRACE_AGENT_OP_HASH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -77,5 +76,3 @@ static inline uint64_t op_hash_inputs(uint64_t seed, const uint64_t *words, uint
 		hash = op_hash_two(seed, hash, words[i], 0, OP_HASH_INPUTS);
 	return op_hash_end(seed, hash, OP_HASH_INPUTS);
 }
-
-#endif

@@ -4,8 +4,7 @@
  * thread, without any call; and as text (agent.h), which the agent's thread makes once for all ops with the same
  * inputs.
  */
-#ifndef GPUTRACE_AGENT_OP_INPUTS_H
-#define GPUTRACE_AGENT_OP_INPUTS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -51,5 +50,3 @@ uint32_t op_inputs_take(const struct torch_layout *layout, const void *op, uint6
 /* Writes their text, at most `size` bytes, and returns its length; 0: no room, or the words are no inputs. */
 size_t op_inputs_write(const struct op_input_types *types, const uint64_t *words, uint32_t count, char *text,
 		       size_t size);
-
-#endif

@@ -3,8 +3,7 @@
  * Names of ops and texts of their inputs, each kept once: maps the hash that threads made of a text to an id. Bounded:
  * there are two halves; when one is full, the other half's names are forgotten. Used only by the thread of ops.
  */
-#ifndef GPUTRACE_AGENT_OP_NAMES_H
-#define GPUTRACE_AGENT_OP_NAMES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ void op_names_repeat(struct batch *batch);
 
 /* For tests: leaves that many ids. */
 void op_names_use_up(uint32_t left);
-
-#endif

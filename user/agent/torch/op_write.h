@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Writes ops, and names and inputs before the first op that has them, to the thread's op buffer.  In a header, as every
  * op runs it. */
-#ifndef GPUTRACE_AGENT_OP_WRITE_H
-#define GPUTRACE_AGENT_OP_WRITE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -107,5 +106,3 @@ static inline struct op_entry_op *op_write_op(struct op_buffer *buffer, const st
 	}
 	return entry;
 }
-
-#endif

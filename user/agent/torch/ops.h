@@ -3,10 +3,7 @@
  * The session of PyTorch's ops: a thread of its own that waits for a PyTorch, observes its ops as long as a listener
  * wants them, and sends them. It uses neither CUDA nor CUPTI.
  */
-#ifndef GPUTRACE_AGENT_OPS_H
-#define GPUTRACE_AGENT_OPS_H
+#pragma once
 
 /* Starts the session if it is wanted and not running; returns at once; on any thread. */
 void ops_start(void);
-
-#endif

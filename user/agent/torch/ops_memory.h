@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Events of PyTorch's allocators, as part of a session of ops (ops.c): starts, stops and sends them. */
-#ifndef GPUTRACE_AGENT_OPS_MEMORY_H
-#define GPUTRACE_AGENT_OPS_MEMORY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -25,5 +24,3 @@ void ops_memory_send_state(struct batch *batch);
 
 /* In the child of a fork. */
 void ops_memory_forked(void);
-
-#endif

@@ -3,8 +3,7 @@
  * Sends the contents of the op buffers to the collector as records.  On the thread of ops only: it owns the sender, the
  * buffers' heads and the names.
  */
-#ifndef GPUTRACE_AGENT_OPS_SEND_H
-#define GPUTRACE_AGENT_OPS_SEND_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ uint64_t ops_send_buffers(struct ops_sender *sender);
 
 /* Sends the ops of that session that are open and started before then; `again`: also those sent before. */
 void ops_send_open(struct ops_sender *sender, uint32_t session, uint64_t before_ns, bool again);
-
-#endif

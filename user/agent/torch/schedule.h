@@ -5,8 +5,7 @@
  * Between the cycles all parts of the agent rest: only ops that mark steps are observed, events of allocators are
  * passed on unrecorded, CUPTI records nothing and reports no calls.
  */
-#ifndef GPUTRACE_AGENT_SCHEDULE_H
-#define GPUTRACE_AGENT_SCHEDULE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -77,5 +76,3 @@ void schedule_watch_cupti(void (*wake)(void));
 
 /* The session now follows the result of schedule_cupti_rests of that turn, which may be outdated by now. */
 void schedule_cupti_follows(bool rests, uint32_t turn);
-
-#endif

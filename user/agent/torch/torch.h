@@ -3,8 +3,7 @@
  * The PyTorch loaded in this process: its version, the functions that an observer of its ops needs, and the layout of
  * their arguments, which is checked against the results of those functions.
  */
-#ifndef GPUTRACE_AGENT_TORCH_H
-#define GPUTRACE_AGENT_TORCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -91,5 +90,3 @@ uint32_t torch_version_of_name(const char *path);
 
 /* The same from the text of a version.py ("__version__ = '1.13.1+cu117'"), with the patch number. */
 uint32_t torch_version_of_text(const char *text);
-
-#endif

@@ -3,8 +3,7 @@
  * Offsets in PyTorch's structures that an observer of ops reads and writes, by version: in the op itself
  * (ATen/record_function.h) and in its inputs.
  */
-#ifndef GPUTRACE_AGENT_TORCH_LAYOUT_H
-#define GPUTRACE_AGENT_TORCH_LAYOUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -50,5 +49,3 @@ struct torch_layout {
 
 /* The layout of that version (ignoring the patch number); NULL: unknown version. */
 const struct torch_layout *torch_layout(unsigned version, bool old_strings);
-
-#endif

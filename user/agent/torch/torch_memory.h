@@ -5,8 +5,7 @@
  * put the event into the thread's buffer and continue. The CPU reporter itself is not used: it keeps a table of all
  * blocks as soon as a profiler is active.
  */
-#ifndef GPUTRACE_AGENT_TORCH_MEMORY_H
-#define GPUTRACE_AGENT_TORCH_MEMORY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ uint64_t torch_memory_lost(void);
 
 /* In the child of a fork: calls go on as before. */
 void torch_memory_forked(void);
-
-#endif

@@ -9,8 +9,7 @@
  *
  * Only time in the recording counts.  In a slice the work that began before it counts from the slice's start on.
  */
-#ifndef GPUTRACE_ANALYZE_BREAKDOWN_H
-#define GPUTRACE_ANALYZE_BREAKDOWN_H
+#pragma once
 
 #include "analyze/breakdown/sweep.h"
 #include "analyze/events/events.h"
@@ -109,5 +108,3 @@ struct breakdown_sums breakdown_of_steps(const struct breakdown *all, size_t tab
 	X(BREAKDOWN, gpu, breakdown_add_gpu(&all->breakdown, event))                                                   \
 	X(BREAKDOWN, finish, breakdown_finish(&all->breakdown, event->lines))                                          \
 	X(BREAKDOWN, free, breakdown_free(&all->breakdown))
-
-#endif

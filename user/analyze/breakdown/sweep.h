@@ -6,8 +6,7 @@
  *
  * Linear in the operations.  What is kept are those that still run.
  */
-#ifndef GPUTRACE_ANALYZE_SWEEP_H
-#define GPUTRACE_ANALYZE_SWEEP_H
+#pragma once
 
 #include <stdint.h>
 
@@ -60,5 +59,3 @@ void sweep_add(struct sweep *sweep, enum sweep_kind kind, uint64_t start_ns, uin
 void sweep_until(struct sweep *sweep, uint64_t until_ns, sweep_take *take, void *context);
 
 void sweep_free(struct sweep *sweep);
-
-#endif

@@ -5,8 +5,7 @@
  * Sums are kept by stack while events come; GPU time and launches are those of line_sums.h, idle time that of idle.h,
  * waits those of waits.h, memory of PyTorch that of torch_memory.h.
  */
-#ifndef GPUTRACE_ANALYZE_LINE_COSTS_H
-#define GPUTRACE_ANALYZE_LINE_COSTS_H
+#pragma once
 
 #include "analyze/events/events.h"
 #include "analyze/sums/gpu_tally.h"
@@ -99,5 +98,3 @@ void line_costs_finish(struct line_costs *costs, struct lines *lines, const stru
 	X(LINE_COSTS, sample, line_costs_add_sample(&all->line_costs, event))                                          \
 	X(LINE_COSTS, finish, line_costs_finish(&all->line_costs, event->lines, &all->idle, &all->torch_memory))       \
 	X(LINE_COSTS, free, line_costs_free(&all->line_costs))
-
-#endif

@@ -4,8 +4,7 @@
  * to backward() or of the forward op that made the node; for an operation of a graph the stack of the graph's launch or
  * of the captured call.
  */
-#ifndef GPUTRACE_ANALYZE_ATTRIBUTION_H
-#define GPUTRACE_ANALYZE_ATTRIBUTION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -64,5 +63,3 @@ static inline const struct model_call *attributed_of(const struct attribution *a
 
 	return is_captured ? captured : launch;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * The caller of a call, as a number by which analyses sum while events come: the innermost Python frame, or the reason
  * why there is none.  Callers become lines at the end, when all frames are known (lines.h).
  */
-#ifndef GPUTRACE_ANALYZE_CALLERS_H
-#define GPUTRACE_ANALYZE_CALLERS_H
+#pragma once
 
 #include "base/tally.h"
 #include "model/model.h"
@@ -58,5 +57,3 @@ static inline uint32_t caller_of(struct callers *callers, const struct model_cal
 		       ? caller_of_thread(callers, call->thread, call->stack, call->stack_state)
 		       : caller_without_frame(callers, call->thread, call->stack_state, call->enclosing);
 }
-
-#endif

@@ -3,8 +3,7 @@
  * Sums by caller_place (callers.h) and two more numbers, as rows by line and those numbers.  A row of a library's line
  * also names the line of the user's own code from which most of it came.
  */
-#ifndef GPUTRACE_ANALYZE_LINE_TALLY_H
-#define GPUTRACE_ANALYZE_LINE_TALLY_H
+#pragma once
 
 #include "analyze/events/events.h"
 #include "analyze/events/lines.h"
@@ -29,5 +28,3 @@ void line_tally_add(struct line_tally *all, struct place_lines lines, const uint
 
 /* Returns the rows, most time first, which the caller frees; frees what was added. */
 struct line_tally_row *line_tally_rows(struct line_tally *all, size_t *count);
-
-#endif

@@ -5,8 +5,7 @@
  * frame get a line that says why.  Where only functions are known, as in traces of torch.profiler, a line stands for a
  * function, and shows the function's first line.
  */
-#ifndef GPUTRACE_ANALYZE_LINES_H
-#define GPUTRACE_ANALYZE_LINES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -112,5 +111,3 @@ static inline bool line_is_library(const struct lines *lines, uint32_t line)
 {
 	return lines->all.items[line].library;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A GPU operation as one number, for keys of sums: the kernel's name, or the kind of memcpy or memset. */
-#ifndef GPUTRACE_ANALYZE_OPERATION_PACK_H
-#define GPUTRACE_ANALYZE_OPERATION_PACK_H
+#pragma once
 
 #include "model/model.h"
 
@@ -36,5 +35,3 @@ static inline struct model_gpu operation_unpack(uint32_t packed)
 	op.name = NONE;
 	return op;
 }
-
-#endif

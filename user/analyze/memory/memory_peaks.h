@@ -4,8 +4,7 @@
  * counts: older blocks are not known.  Blocks are not kept: each caller has what it holds now, and what it held at the
  * latest peak.
  */
-#ifndef GPUTRACE_ANALYZE_MEMORY_PEAKS_H
-#define GPUTRACE_ANALYZE_MEMORY_PEAKS_H
+#pragma once
 
 #include "analyze/events/events.h"
 #include "analyze/events/lines.h"
@@ -64,5 +63,3 @@ void memory_peaks_finish(struct memory_peaks *all, struct lines *lines);
 	X(MEMORY_PEAKS, exit, memory_peaks_add_exit(&all->memory, event))                                              \
 	X(MEMORY_PEAKS, finish, memory_peaks_finish(&all->memory, event->lines))                                       \
 	X(MEMORY_PEAKS, free, memory_peaks_free(&all->memory))
-
-#endif

@@ -5,8 +5,7 @@
  * were searched (model_holder).  A storage that was found is a block that stays if the block has its address and is
  * older than the search: nothing else had that address from then on.
  */
-#ifndef GPUTRACE_ANALYZE_TORCH_HELD_H
-#define GPUTRACE_ANALYZE_TORCH_HELD_H
+#pragma once
 
 #include "analyze/memory/torch_memory.h"
 #include "base/lookup.h"
@@ -73,5 +72,3 @@ const struct torch_held_row *torch_held_of_growing(const struct torch_held *all,
 	X(TORCH_HELD, torch_memory, torch_held_add(&all->torch_held, event))                                           \
 	X(TORCH_HELD, finish, torch_held_finish(&all->torch_held, event->lines, all->window.end_ns))                   \
 	X(TORCH_HELD, free, torch_held_free(&all->torch_held))
-
-#endif

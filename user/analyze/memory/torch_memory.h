@@ -6,8 +6,7 @@
  * Blocks are not kept: each holder (a stack in an op of a process) has what it holds now, what it held at the latest
  * peak, and how that changed in each block of steps (step_blocks.h).
  */
-#ifndef GPUTRACE_ANALYZE_TORCH_MEMORY_H
-#define GPUTRACE_ANALYZE_TORCH_MEMORY_H
+#pragma once
 
 #include "analyze/events/events.h"
 #include "analyze/events/lines.h"
@@ -85,5 +84,3 @@ void torch_memory_sums_finish(struct torch_memory_sums *all, struct lines *lines
 	X(TORCH_MEMORY, torch_memory, torch_memory_sums_add(&all->torch_memory, event))                                \
 	X(TORCH_MEMORY, finish, torch_memory_sums_finish(&all->torch_memory, event->lines))                            \
 	X(TORCH_MEMORY, free, torch_memory_sums_free(&all->torch_memory))
-
-#endif

@@ -4,8 +4,7 @@
  * ranks.  Some pairs may be far off (a rank that was preempted, a kernel that did not have to wait).  So slope and
  * offset are medians first (Theil and Sen's), then a least squares line through the pairs near it.
  */
-#ifndef GPUTRACE_ANALYZE_CLOCK_FIT_H
-#define GPUTRACE_ANALYZE_CLOCK_FIT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ struct clock_fit {
 
 /* Sorts the pairs, of which there must be at least one. */
 void clock_fit_make(struct clock_fit *fit, struct clock_pair *pairs, size_t count);
-
-#endif

@@ -9,8 +9,7 @@
  * What is kept outlives the trace.  Memory follows the number of collectives, of which a process keeps at most
  * ARRIVALS_MAX.
  */
-#ifndef GPUTRACE_ANALYZE_COLLECTIVE_ARRIVALS_H
-#define GPUTRACE_ANALYZE_COLLECTIVE_ARRIVALS_H
+#pragma once
 
 #include "analyze/events/events.h"
 #include "analyze/events/lines.h"
@@ -88,5 +87,3 @@ void arrival_collector_finish(struct arrival_collector *taker, const struct mode
 	X(ARRIVALS, finish,                                                                                            \
 	  arrival_collector_finish(all->arrival_collector, all->model, event->lines, &all->arrivals))                  \
 	X(ARRIVALS, free, (arrival_collector_free(all->arrival_collector), collective_arrivals_free(&all->arrivals)))
-
-#endif

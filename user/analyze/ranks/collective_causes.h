@@ -3,8 +3,7 @@
  * Why a collective's kernel began no earlier: what the account of idle time (analyze/why/idle.h) charges the gap to
  * that the kernel ended on its GPU.  A kernel without such a gap followed other work.
  */
-#ifndef GPUTRACE_ANALYZE_COLLECTIVE_CAUSES_H
-#define GPUTRACE_ANALYZE_COLLECTIVE_CAUSES_H
+#pragma once
 
 #include "analyze/ranks/collective_kernels.h"
 #include "analyze/why/idle.h"
@@ -28,5 +27,3 @@ void collective_causes_take(void *context, uint32_t device, const struct idle_pa
 void collective_causes_apply(struct collective_causes *causes, struct idle *idle, struct lines *lines,
 			     struct collective_kernels *kernels);
 void collective_causes_free(struct collective_causes *causes);
-
-#endif

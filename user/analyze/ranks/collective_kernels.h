@@ -7,8 +7,7 @@
  * became its node; else by its name (comm_kernels.h).  What is kept outlives the trace.  Memory follows the number of
  * these kernels, of which a process keeps at most ARRIVALS_MAX.
  */
-#ifndef GPUTRACE_ANALYZE_COLLECTIVE_KERNELS_H
-#define GPUTRACE_ANALYZE_COLLECTIVE_KERNELS_H
+#pragma once
 
 #include "analyze/events/events.h"
 #include "analyze/events/lines.h"
@@ -105,5 +104,3 @@ void kernel_collector_finish(struct kernel_collector *collector, const struct mo
 	  kernel_collector_finish(all->kernel_collector, all->model, event->lines, &all->collective_kernels))          \
 	X(COLLECTIVE_KERNELS, free,                                                                                    \
 	  (kernel_collector_free(all->kernel_collector), collective_kernels_free(&all->collective_kernels)))
-
-#endif

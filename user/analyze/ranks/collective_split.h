@@ -8,8 +8,7 @@
  * before another one begins has not waited for it.  Kernels known by name only are matched in their order: those that
  * run at the same time on all ranks and end together.
  */
-#ifndef GPUTRACE_ANALYZE_COLLECTIVE_SPLIT_H
-#define GPUTRACE_ANALYZE_COLLECTIVE_SPLIT_H
+#pragma once
 
 #include "analyze/ranks/collective_kernels.h"
 #include "analyze/ranks/ranks.h"
@@ -102,5 +101,3 @@ static inline bool kernel_dispatch(const struct collective_kernel *kernel, uint6
 const struct collective_kernel *collective_split_find(const struct collective_split *split, size_t log,
 						      uint32_t process, uint64_t start_ns, uint32_t corr,
 						      const struct kernel_split **found);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Texts about a rank's collectives and lines that outlive its trace, each kept once. */
-#ifndef GPUTRACE_ANALYZE_RANK_TEXTS_H
-#define GPUTRACE_ANALYZE_RANK_TEXTS_H
+#pragma once
 
 #include "analyze/events/lines.h"
 #include "base/array.h"
@@ -32,5 +31,3 @@ uint32_t rank_texts_keep_of_line(struct rank_texts *texts, uint32_t line); /* li
 uint32_t rank_texts_keep_collective(struct rank_texts *texts, uint32_t params);
 
 void rank_texts_free(struct rank_texts *texts);
-
-#endif

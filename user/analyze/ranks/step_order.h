@@ -5,8 +5,7 @@
  * all of its.  A key also has what all collectives of the group in that step are, so ranks that made others in it have
  * none in common there.
  */
-#ifndef GPUTRACE_ANALYZE_STEP_ORDER_H
-#define GPUTRACE_ANALYZE_STEP_ORDER_H
+#pragma once
 
 #include "base/array.h"
 #include "model/collectives.h"
@@ -29,5 +28,3 @@ void step_positions_add(struct step_positions *all, const struct collective *col
 /* Passes each one's key on, with its index. */
 void step_positions_finish(struct step_positions *all, void (*take)(void *context, size_t index, uint64_t key),
 			   void *context);
-
-#endif

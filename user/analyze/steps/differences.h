@@ -5,8 +5,7 @@
  * interval (Welch's), of 95 % for a step and of 99 % for rows.  Where a trace has no steps, or too few, it is not
  * known.
  */
-#ifndef GPUTRACE_ANALYZE_DIFFERENCES_H
-#define GPUTRACE_ANALYZE_DIFFERENCES_H
+#pragma once
 
 #include <math.h>
 
@@ -59,5 +58,3 @@ bool difference_is_seen(const struct difference *difference);
 
 /* The change in percent of before; INFINITY: before is 0. */
 double difference_percent(const struct difference *difference);
-
-#endif

@@ -3,8 +3,7 @@
  * GPU time, calls and waits by caller, per step of training (step_blocks.h), so that two traces can be compared.  Work
  * belongs to the step in which it was launched.
  */
-#ifndef GPUTRACE_ANALYZE_PER_STEP_H
-#define GPUTRACE_ANALYZE_PER_STEP_H
+#pragma once
 
 #include "analyze/events/events.h"
 #include "analyze/sums/gpu_tally.h"
@@ -43,5 +42,3 @@ void per_step_finish(struct per_step *all, const struct window *window);
 	X(PER_STEP, op, op_tree_add_op(&all->per_step.tree, event))                                                    \
 	X(PER_STEP, finish, per_step_finish(&all->per_step, &all->window))                                             \
 	X(PER_STEP, free, per_step_free(&all->per_step))
-
-#endif

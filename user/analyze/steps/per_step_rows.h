@@ -5,8 +5,7 @@
  * not matter; a kernel by its family; an op by its name; a stack by functions and files.  A line's losses also have
  * their cause in the key, and its waits their call.
  */
-#ifndef GPUTRACE_ANALYZE_PER_STEP_ROWS_H
-#define GPUTRACE_ANALYZE_PER_STEP_ROWS_H
+#pragma once
 
 #include "analyze/analyses.h"
 #include "analyze/steps/per_step.h"
@@ -57,5 +56,3 @@ void per_step_tables_free(struct per_step_tables *tables);
  * their other values stay.
  */
 void per_step_tables_join(struct per_step_tables *joined, struct per_step_tables *runs, size_t count);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * A trace without steps is one block without a length.
  */
-#ifndef GPUTRACE_ANALYZE_STEP_BLOCKS_H
-#define GPUTRACE_ANALYZE_STEP_BLOCKS_H
+#pragma once
 
 #include "analyze/events/events.h"
 #include "base/array.h"
@@ -81,5 +80,3 @@ struct estimate step_blocks_median(const struct step_blocks *all, const double *
 /* Half the width of the confidence interval of a mean, of 99 %, or of 95 %; NAN: not known. */
 double estimate_noise(double variance, double weight);
 double estimate_noise_95(double variance, double weight);
-
-#endif

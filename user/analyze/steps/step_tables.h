@@ -8,8 +8,7 @@
  * belong to the step in which they begin, on any thread of the process; an op that outlasts its step counts up to the
  * step's end.
  */
-#ifndef GPUTRACE_ANALYZE_STEP_TABLES_H
-#define GPUTRACE_ANALYZE_STEP_TABLES_H
+#pragma once
 
 #include "analyze/events/events.h"
 #include "analyze/sums/ops.h"
@@ -101,5 +100,3 @@ struct step_place step_tables_at(const struct step_tables *all, uint32_t process
 	X(STEPS, op, step_tables_add_op(&all->steps, event, all->model->threads[event->op->thread].process))           \
 	X(STEPS, finish, step_tables_finish(&all->steps))                                                              \
 	X(STEPS, free, step_tables_free(&all->steps))
-
-#endif

@@ -3,8 +3,7 @@
  * Time by kind of activity, as nvprof sums it: GPU work by kernel, by direction of memcpys, and memsets; or CUDA calls
  * by function.  Memory follows the number of kinds, not of activities.
  */
-#ifndef GPUTRACE_ANALYZE_ACTIVITY_SUMS_H
-#define GPUTRACE_ANALYZE_ACTIVITY_SUMS_H
+#pragma once
 
 #include "analyze/events/events.h"
 #include "base/array.h"
@@ -35,5 +34,3 @@ void activity_sums_finish(struct activity_sums *sums);
 	X(ACTIVITY_SUMS, call, activity_sums_add_call(&all->api_sums, event))                                          \
 	X(ACTIVITY_SUMS, finish, (activity_sums_finish(&all->gpu_sums), activity_sums_finish(&all->api_sums)))         \
 	X(ACTIVITY_SUMS, free, (activity_sums_free(&all->gpu_sums), activity_sums_free(&all->api_sums)))
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* GPU time of collectives of torch.distributed, by their parameters, and the line that launches most. */
-#ifndef GPUTRACE_ANALYZE_COLLECTIVE_SUMS_H
-#define GPUTRACE_ANALYZE_COLLECTIVE_SUMS_H
+#pragma once
 
 #include "analyze/sums/group.h"
 
@@ -16,5 +15,3 @@ struct collective_sums {
 
 void collective_sums_add_gpu(struct collective_sums *sums, const struct gpu_event *event);
 void collective_sums_finish(struct collective_sums *sums, struct lines *lines);
-
-#endif

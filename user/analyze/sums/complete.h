@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* How complete a trace is: what it has, what is missing and why.  Made from the receipt, not from events. */
-#ifndef GPUTRACE_ANALYZE_COMPLETE_H
-#define GPUTRACE_ANALYZE_COMPLETE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,5 +49,3 @@ struct complete {
 };
 
 void complete_make(struct complete *complete, const struct model *model);
-
-#endif

@@ -3,8 +3,7 @@
  * CPU time by Python line, from samples (--cpu): a line's own time, and that of all that ran under it; the number of
  * threads, and the native function with most of the line's own time.
  */
-#ifndef GPUTRACE_ANALYZE_CPU_LINES_H
-#define GPUTRACE_ANALYZE_CPU_LINES_H
+#pragma once
 
 #include "analyze/sums/line_sums.h"
 
@@ -32,5 +31,3 @@ uint32_t cpu_line_native(struct cpu_lines *cpu, uint32_t line); /* model.strings
 	X(CPU_LINES, sample, cpu_lines_add_sample(&all->cpu_lines, event))                                             \
 	X(CPU_LINES, finish, cpu_lines_finish(&all->cpu_lines, event->lines))                                          \
 	X(CPU_LINES, free, cpu_lines_free(&all->cpu_lines))
-
-#endif

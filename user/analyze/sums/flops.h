@@ -4,12 +4,9 @@
  * (torch/csrc/profiler/util.cpp: conv2d, mm, addmm, bmm, baddbmm, mul, add); for attention, which torch.profiler leaves
  * out, by those of torch/utils/flop_counter.py.
  */
-#ifndef GPUTRACE_ANALYZE_FLOPS_H
-#define GPUTRACE_ANALYZE_FLOPS_H
+#pragma once
 
 #include <stdint.h>
 
 /* inputs: in the form of op_inputs.h, hostile. 0: the op has no formula, or its inputs do not fit it. */
 uint64_t op_flops(const char *name, const char *inputs);
-
-#endif

@@ -3,8 +3,7 @@
  * Sums over GPU operations.  Operations without times come with the part of the trace in which they arrived; their sums
  * are put first here, so that the order of sums does not depend on parts.
  */
-#ifndef GPUTRACE_ANALYZE_GPU_TALLY_H
-#define GPUTRACE_ANALYZE_GPU_TALLY_H
+#pragma once
 
 #include "base/tally.h"
 #include "model/model.h"
@@ -45,5 +44,3 @@ static inline void gpu_tally_free(struct gpu_tally *sums)
 	tally_free(&sums->untimed);
 	tally_free(&sums->timed);
 }
-
-#endif

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Group-bys: events are summed up by two numbers and a caller, and at the end rows are made of the sums.  An analysis
- *is then a function that adds an event, and its hooks:
+ * is then a function that adds an event, and its hooks:
  *
  *	#define ANALYSIS_KERNELS(X) GROUP_HOOKS(X, KERNELS, kernels, gpu, group_add_kernel, GROUP_BY_PARTS)
  */
-#ifndef GPUTRACE_ANALYZE_GROUP_H
-#define GPUTRACE_ANALYZE_GROUP_H
+#pragma once
 
 #include "analyze/events/line_tally.h"
 #include "analyze/sums/gpu_tally.h"
@@ -43,5 +42,3 @@ void group_free(struct group *group);
 	X(ANALYSIS, kind, add(&all->member, event))                                                                    \
 	X(ANALYSIS, finish, group_finish(&all->member, event->lines, rows))                                            \
 	X(ANALYSIS, free, group_free(&all->member))
-
-#endif

@@ -3,8 +3,7 @@
  * The analyses that are group-bys (group.h): for each what its two numbers are, and what `more` is.  Rows are of struct
  * line_tally_row.
  */
-#ifndef GPUTRACE_ANALYZE_GROUPS_H
-#define GPUTRACE_ANALYZE_GROUPS_H
+#pragma once
 
 #include "analyze/sums/group.h"
 
@@ -23,5 +22,3 @@ void group_add_jit(struct group *jit, const struct jit_event *event);
 /* Calls that returned an error.  Numbers: the error (cudaError_t, CUresult), api; more: launches. */
 void group_add_failure(struct group *failures, const struct call_event *event);
 #define ANALYSIS_FAILURES(X) GROUP_HOOKS(X, FAILURES, failures, call, group_add_failure, GROUP_BY_LINE_AND_COUNT)
-
-#endif

@@ -5,8 +5,7 @@
  *
  * Kept besides sums: the collections and imports that a later operation may still overlap.
  */
-#ifndef GPUTRACE_ANALYZE_INTERPRETER_H
-#define GPUTRACE_ANALYZE_INTERPRETER_H
+#pragma once
 
 #include "analyze/events/events.h"
 #include "base/array.h"
@@ -54,5 +53,3 @@ void interpreter_finish(struct interpreter *all);
 	X(INTERPRETER, span, interpreter_add_span(&all->interpreter, event))                                           \
 	X(INTERPRETER, finish, interpreter_finish(&all->interpreter))                                                  \
 	X(INTERPRETER, free, interpreter_free(&all->interpreter))
-
-#endif

@@ -7,10 +7,7 @@
  *	ampere_sgemm_128x64_tn                                            ampere_sgemm_#x#_tn
  *	triton_poi_fused_add_relu_3                                       triton_poi_fused_add_relu_#
  */
-#ifndef GPUTRACE_ANALYZE_KERNEL_FAMILY_H
-#define GPUTRACE_ANALYZE_KERNEL_FAMILY_H
+#pragma once
 
 /* The caller frees it. */
 char *kernel_family(const char *name);
-
-#endif

@@ -4,8 +4,7 @@
  * name with shapes of inputs, and with innermost Python lines.  Work has no time on the CPU.  A call has no time on the
  * GPU: that counts for the op it was made in.
  */
-#ifndef GPUTRACE_ANALYZE_KEY_AVERAGES_H
-#define GPUTRACE_ANALYZE_KEY_AVERAGES_H
+#pragma once
 
 #include "analyze/tree/op_tree.h"
 #include "base/tally.h"
@@ -77,5 +76,3 @@ size_t key_row_frames(const struct key_averages *keys, const struct key_row *row
 	X(KEY_AVERAGES, op, key_averages_add_op(&all->keys, event))                                                    \
 	X(KEY_AVERAGES, finish, key_averages_finish(&all->keys))                                                       \
 	X(KEY_AVERAGES, free, key_averages_free(&all->keys))
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Memcpys and memsets by direction: how much, how fast, from which memory, and the line that requests most. */
-#ifndef GPUTRACE_ANALYZE_MEMCPYS_H
-#define GPUTRACE_ANALYZE_MEMCPYS_H
+#pragma once
 
 #include "analyze/events/events.h"
 #include "analyze/events/lines.h"
@@ -38,5 +37,3 @@ void memcpys_finish(struct memcpys *memcpys, struct lines *lines);
 	X(MEMCPYS, gpu, memcpys_add_gpu(&all->memcpys, event))                                                         \
 	X(MEMCPYS, finish, memcpys_finish(&all->memcpys, event->lines))                                                \
 	X(MEMCPYS, free, memcpys_free(&all->memcpys))
-
-#endif

@@ -6,8 +6,7 @@
  *
  * Kept besides sums: ranges that are open, or after which their thread has made no call yet.
  */
-#ifndef GPUTRACE_ANALYZE_NVTX_H
-#define GPUTRACE_ANALYZE_NVTX_H
+#pragma once
 
 #include "analyze/events/events.h"
 #include "base/array.h"
@@ -87,5 +86,3 @@ static inline bool nvtx_has_ranges(const struct nvtx *all)
 	X(NVTX, range_end, nvtx_end_range(&all->nvtx, event))                                                          \
 	X(NVTX, finish, nvtx_finish(&all->nvtx))                                                                       \
 	X(NVTX, free, nvtx_free(&all->nvtx))
-
-#endif

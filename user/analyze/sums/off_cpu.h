@@ -3,8 +3,7 @@
  * Time that threads were off the CPU (--off-cpu), by Python line, reason and waker.  A wait is in two sums: until it
  * was woken, for its reason; and from then on, while the thread was runnable and had no CPU.  So sums are exact.
  */
-#ifndef GPUTRACE_ANALYZE_OFF_CPU_H
-#define GPUTRACE_ANALYZE_OFF_CPU_H
+#pragma once
 
 #include "analyze/events/line_tally.h"
 
@@ -50,5 +49,3 @@ const char *off_cpu_reason(uint32_t reason);
 	X(OFF_CPU, wait, off_cpu_add_wait(&all->off_cpu, event))                                                       \
 	X(OFF_CPU, finish, off_cpu_finish(&all->off_cpu, event->lines))                                                \
 	X(OFF_CPU, free, off_cpu_free(&all->off_cpu))
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Own time of ops of PyTorch by Python stack (op_tree.h): of each op whole microseconds, as torch.profiler sums. */
-#ifndef GPUTRACE_ANALYZE_OP_STACKS_H
-#define GPUTRACE_ANALYZE_OP_STACKS_H
+#pragma once
 
 #include "analyze/tree/op_tree.h"
 #include "base/tally.h"
@@ -28,5 +27,3 @@ static inline void op_stacks_finish(struct op_stacks *stacks)
 	X(OP_STACKS, op, op_tree_add_op(&all->op_stacks.tree, event))                                                  \
 	X(OP_STACKS, finish, op_stacks_finish(&all->op_stacks))                                                        \
 	X(OP_STACKS, free, op_stacks_free(&all->op_stacks))
-
-#endif

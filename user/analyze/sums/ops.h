@@ -6,8 +6,7 @@
  *
  * Kept besides sums: the open ops of each thread.
  */
-#ifndef GPUTRACE_ANALYZE_OPS_H
-#define GPUTRACE_ANALYZE_OPS_H
+#pragma once
 
 #include "analyze/events/events.h"
 #include "base/array.h"
@@ -68,5 +67,3 @@ void ops_by_name_finish(struct ops_by_name *all);
 	X(OPS, op, ops_by_name_add_op(&all->ops, event))                                                               \
 	X(OPS, finish, (ops_by_name_finish(&all->ops), collective_sums_finish(&all->collectives, event->lines)))       \
 	X(OPS, free, (ops_by_name_free(&all->ops), group_free(&all->collectives.group)))
-
-#endif

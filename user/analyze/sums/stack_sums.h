@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* GPU time, or launches, by whole stack: process, Python, native frames, CUDA call, operation.  For flame graphs. */
-#ifndef GPUTRACE_ANALYZE_STACK_SUMS_H
-#define GPUTRACE_ANALYZE_STACK_SUMS_H
+#pragma once
 
 #include "analyze/events/events.h"
 #include "base/tally.h"
@@ -73,5 +72,3 @@ struct stack_row stack_sums_row(const struct stack_sums *all, size_t index);
 	X(CALL_STACKS, part, all->call_stacks.model = event->part)                                                     \
 	X(CALL_STACKS, call, stack_sums_add_call(&all->call_stacks, event))                                            \
 	X(CALL_STACKS, free, stack_sums_free(&all->call_stacks))
-
-#endif

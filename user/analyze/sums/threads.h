@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* How many threads put work on a GPU. */
-#ifndef GPUTRACE_ANALYZE_THREADS_H
-#define GPUTRACE_ANALYZE_THREADS_H
+#pragma once
 
 #include <stdlib.h>
 
@@ -38,5 +37,3 @@ static inline void threads_add_call(struct threads *threads, const struct call_e
 	X(THREADS, begin, threads_init(&all->threads, event->first))                                                   \
 	X(THREADS, call, threads_add_call(&all->threads, event))                                                       \
 	X(THREADS, free, threads_free(&all->threads))
-
-#endif

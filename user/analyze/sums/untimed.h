@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Launches that should have GPU times and have none, by Python line; and those that may not have ended. */
-#ifndef GPUTRACE_ANALYZE_UNTIMED_H
-#define GPUTRACE_ANALYZE_UNTIMED_H
+#pragma once
 
 #include "analyze/sums/group.h"
 
@@ -35,5 +34,3 @@ void untimed_finish(struct untimed *untimed, const struct model *model, const st
 	X(UNTIMED, call, untimed_add_call(&all->untimed, event))                                                       \
 	X(UNTIMED, finish, untimed_finish(&all->untimed, all->model, &all->window, event->lines))                      \
 	X(UNTIMED, free, untimed_free(&all->untimed))
-
-#endif

@@ -3,8 +3,7 @@
  * Which lines wait for the GPU, how long, and for what: from CUPTI's records where they were asked for (--trace sync),
  * else from the time in calls that wait.
  */
-#ifndef GPUTRACE_ANALYZE_WAITS_H
-#define GPUTRACE_ANALYZE_WAITS_H
+#pragma once
 
 #include "analyze/events/events.h"
 #include "analyze/events/lines.h"
@@ -56,5 +55,3 @@ void waits_finish(struct waits *waits, struct lines *lines);
 	X(WAITS, sync, waits_add_sync(&all->waits, event))                                                             \
 	X(WAITS, finish, waits_finish(&all->waits, event->lines))                                                      \
 	X(WAITS, free, waits_free(&all->waits))
-
-#endif

@@ -18,8 +18,7 @@
  *
  * Kept besides sums: the open ops of each thread; the ops of the latest autograd sequence numbers.
  */
-#ifndef GPUTRACE_ANALYZE_CALL_TREE_H
-#define GPUTRACE_ANALYZE_CALL_TREE_H
+#pragma once
 
 #include "analyze/events/events.h"
 #include "analyze/events/operation_pack.h"
@@ -149,5 +148,3 @@ static inline struct op_path op_path_of(const struct call_tree *tree, uint32_t p
 	  (call_tree_finish(&all->tree),                                                                               \
 	   all->tree.by == TREE_BY_MEMORY ? call_tree_add_memory(&all->tree, &all->torch_memory) : (void)0))           \
 	X(CALL_TREE, free, call_tree_free(&all->tree))
-
-#endif

@@ -3,8 +3,7 @@
  * The nodes of the tree of calls, made of its sums (call_tree.h): each with the time under it; children of a parent are
  * sorted by time, most first.  Frames of libraries that call each other are one node, unless all are wanted.
  */
-#ifndef GPUTRACE_ANALYZE_CALL_TREE_NODES_H
-#define GPUTRACE_ANALYZE_CALL_TREE_NODES_H
+#pragma once
 
 #include "analyze/tree/call_tree.h"
 
@@ -47,5 +46,3 @@ void call_tree_nodes_free(struct call_tree_nodes *nodes);
 
 /* The part of a node's time that is of no function or op in it: of what ran in the node itself. */
 uint64_t tree_node_self_ns(const struct call_tree_nodes *nodes, uint32_t node);
-
-#endif

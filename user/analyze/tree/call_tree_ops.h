@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The open ops of threads and their places in the tree of calls.  For the files of call_tree alone. */
-#ifndef GPUTRACE_ANALYZE_CALL_TREE_OPS_H
-#define GPUTRACE_ANALYZE_CALL_TREE_OPS_H
+#pragma once
 
 #include "analyze/tree/call_tree.h"
 
@@ -31,5 +30,3 @@ void call_tree_own(struct call_tree *tree, uint32_t thread, uint32_t functions);
 
 /* The first thread of a process with the outermost function of that path, NONE. */
 uint32_t call_tree_owner(struct call_tree *tree, uint32_t process, uint32_t functions);
-
-#endif

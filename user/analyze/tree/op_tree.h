@@ -11,8 +11,7 @@
  *
  * Kept: the open ops of each thread.
  */
-#ifndef GPUTRACE_ANALYZE_OP_TREE_H
-#define GPUTRACE_ANALYZE_OP_TREE_H
+#pragma once
 
 #include "analyze/events/events.h"
 #include "base/array.h"
@@ -126,5 +125,3 @@ bool op_name_is_hidden(const char *name);
 
 /* Whether it is a ProfilerStep#N of torch.profiler. */
 bool op_name_is_step(const char *name);
-
-#endif

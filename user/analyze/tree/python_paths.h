@@ -3,8 +3,7 @@
  * Python stacks as paths of functions, outermost first: stacks that differ only in lines are one path, and a common
  * beginning of several is a path, too.  For trees of calls.
  */
-#ifndef GPUTRACE_ANALYZE_PYTHON_PATHS_H
-#define GPUTRACE_ANALYZE_PYTHON_PATHS_H
+#pragma once
 
 #include "base/array.h"
 #include "base/tally.h"
@@ -39,5 +38,3 @@ uint32_t python_path_join(struct python_paths *paths, uint32_t outer, uint32_t i
 
 /* The path of the `depth` outermost functions. */
 uint32_t python_path_cut(const struct python_paths *paths, uint32_t path, uint32_t depth);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What GPUs lose time to (why.h), and the causes that parts of a gap are charged to. */
-#ifndef GPUTRACE_ANALYZE_CAUSES_H
-#define GPUTRACE_ANALYZE_CAUSES_H
+#pragma once
 
 #include "analyze/why/why_awaited.h"
 #include "base/tally.h"
@@ -146,5 +145,3 @@ static inline enum model_migration why_managed_cause(uint32_t detail)
 {
 	return (enum model_migration)(detail >> 8);
 }
-
-#endif

@@ -4,8 +4,7 @@
  * called that.  A line that is called from several places is told apart by its callers.  Those that have too little
  * time for that are a part together, or, where even that is too little, with the caller that has most.
  */
-#ifndef GPUTRACE_ANALYZE_CULPRITS_H
-#define GPUTRACE_ANALYZE_CULPRITS_H
+#pragma once
 
 #include "analyze/events/lines.h"
 
@@ -40,5 +39,3 @@ bool line_callers_divide(struct line_callers *callers, uint32_t line);
 
 /* The part of the line that the caller is in, named by a caller, or CALLERS_TOGETHER. */
 uint32_t line_callers_part(struct line_callers *callers, uint32_t line, uint32_t caller);
-
-#endif

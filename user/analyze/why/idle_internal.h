@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Shared by the files of idle.h. */
-#ifndef GPUTRACE_ANALYZE_IDLE_INTERNAL_H
-#define GPUTRACE_ANALYZE_IDLE_INTERNAL_H
+#pragma once
 
 #include "analyze/why/idle.h"
 
@@ -78,5 +77,3 @@ uint64_t idle_blame(struct idle_charging *charging, uint32_t thread, const struc
  * had no CPU.  A call that waits for the GPU is no exception: the GPU is idle, so what keeps the thread is the CPU.
  */
 void idle_blame_own(struct idle_charging *charging, uint32_t thread, struct tally_key key, const struct ran_span *span);
-
-#endif

@@ -15,8 +15,7 @@
  *
  * Bounded: the latest RAN_KEPT samples and waits of each thread, RAN_KEPT_ALL of all threads together.
  */
-#ifndef GPUTRACE_ANALYZE_IDLE_RAN_H
-#define GPUTRACE_ANALYZE_IDLE_RAN_H
+#pragma once
 
 #include "analyze/events/events.h"
 #include "analyze/why/causes.h"
@@ -139,5 +138,3 @@ uint32_t ran_gil_holder(const struct ran_threads *ran, const struct model *model
 
 /* Whether another thread ended the wait, so that it is that thread's time. */
 bool ran_is_followed(const struct ran_wait *wait);
-
-#endif

@@ -7,8 +7,7 @@
  * Time that no sample owns is known when the gap is charged, its causes when all samples are known (idle_resolve.c);
  * each of these causes is then spread over the charge's steps in proportion to its time in them.
  */
-#ifndef GPUTRACE_ANALYZE_IDLE_STEPS_H
-#define GPUTRACE_ANALYZE_IDLE_STEPS_H
+#pragma once
 
 #include "analyze/steps/step_tables.h"
 #include "analyze/why/causes.h"
@@ -47,5 +46,3 @@ void idle_steps_take(struct idle_steps *steps, size_t charge, enum why_cause cau
 /* The sums of a slot, and of all steps of a table; with tables, when the account is finished. */
 struct idle_by_cause idle_steps_slot(const struct idle_steps *steps, uint32_t slot);
 struct idle_by_cause idle_steps_all(const struct idle_steps *steps, size_t table);
-
-#endif

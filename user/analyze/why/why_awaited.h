@@ -3,8 +3,7 @@
  * What a thread of Python waits for, by the functions of the standard library, of PyTorch's DataLoader and of servers
  * that it waits in: the system call alone does not tell a lock from an item of a queue.
  */
-#ifndef GPUTRACE_ANALYZE_WHY_AWAITED_H
-#define GPUTRACE_ANALYZE_WHY_AWAITED_H
+#pragma once
 
 #include "model/model.h"
 
@@ -37,5 +36,3 @@ enum why_loads why_loads_in(const struct model_code *code);
 
 /* By the name of PyTorch's op around next. */
 enum why_loads why_loads_of_op(const char *name);
-
-#endif

@@ -6,8 +6,7 @@
  * named alone are one finding for each cause, like the lines of causes that are the program's as a whole: launches,
  * imports, garbage, requests, ranks.
  */
-#ifndef GPUTRACE_ANALYZE_WHY_FINDINGS_H
-#define GPUTRACE_ANALYZE_WHY_FINDINGS_H
+#pragma once
 
 #include "analyze/why/why.h"
 
@@ -37,5 +36,3 @@ size_t why_findings_find(struct why_findings *findings, enum why_cause cause, co
 
 /* Whether the line is to blame, or only the next that launched. */
 bool why_is_culprit(enum why_cause cause, const struct why_line *line);
-
-#endif

@@ -3,8 +3,7 @@
  * What threads did that can keep a GPU waiting (why.h): pieces of time, each with the key of the sum that it is charged
  * to, and the calls in which they waited for the GPU.  Bounded: the latest WHY_DOINGS_MAX pieces of each thread.
  */
-#ifndef GPUTRACE_ANALYZE_WHY_THREADS_H
-#define GPUTRACE_ANALYZE_WHY_THREADS_H
+#pragma once
 
 #include "analyze/events/events.h"
 #include "base/array.h"
@@ -152,5 +151,3 @@ enum why_awaited why_awaited(struct why_threads *threads, const struct model *mo
 
 /* The DataLoader that a stack is in; code is NONE if it is in none. */
 struct why_loader why_loader(struct why_threads *threads, const struct model *model, uint32_t stack);
-
-#endif

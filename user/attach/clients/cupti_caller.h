@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Whose code called CUPTI, in a process whose agent has not reported its state to this trace. */
-#ifndef GPUTRACE_ATTACH_CLIENTS_CUPTI_CALLER_H
-#define GPUTRACE_ATTACH_CLIENTS_CUPTI_CALLER_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -15,5 +14,3 @@
  * itself. False: the process has ended, or does not show what it has mapped.
  */
 bool cupti_caller_find(struct files *files, pid_t pid, uid_t uid, struct gpt_cupti_use *use);
-
-#endif

@@ -5,8 +5,7 @@
  * while another client records, CUPTI's records go into that client's buffers (foreign_buffers.h) and not into the
  * agent's.
  */
-#ifndef GPUTRACE_ATTACH_CLIENTS_CUPTI_CLIENT_H
-#define GPUTRACE_ATTACH_CLIENTS_CUPTI_CLIENT_H
+#pragma once
 
 #include "attach/probes/probes.h"
 
@@ -50,5 +49,3 @@ bool cupti_client_tick(struct cupti_client *client, const struct files *files, c
 
 /* Forgets the client and lowers the counters: the process is gone or runs another program. */
 void cupti_client_forget(struct cupti_client *client);
-
-#endif

@@ -4,8 +4,7 @@
  * a look at its process, and looks of a user have their share of gputrace's time.  Until there is time the use waits:
  * it is not taken for another client's, which would make an agent leave CUPTI that perhaps works for another gputrace.
  */
-#ifndef GPUTRACE_ATTACH_CLIENTS_CUPTI_USES_H
-#define GPUTRACE_ATTACH_CLIENTS_CUPTI_USES_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -26,5 +25,3 @@ bool cupti_uses_defer(struct cupti_uses *uses, const struct gpt_cupti_use *use);
 
 /* The process has ended, or runs another program. */
 void cupti_uses_forget(struct cupti_uses *uses, pid_t pid);
-
-#endif

@@ -4,8 +4,7 @@
  * agent's. A probe fires when CUPTI has given a buffer back to torch.profiler. The buffer is copied from outside before
  * torch.profiler frees it, at the end of its session.
  */
-#ifndef GPUTRACE_ATTACH_CLIENTS_FOREIGN_BUFFERS_H
-#define GPUTRACE_ATTACH_CLIENTS_FOREIGN_BUFFERS_H
+#pragma once
 
 #include "attach/probes/files.h"
 #include "attach/clients/foreign_records.h"
@@ -44,5 +43,3 @@ void foreign_buffers_take(struct foreign_reader *reader, struct foreign_buffers 
 
 /* The process is gone or runs another program. */
 void foreign_buffers_forget(struct foreign_buffers *buffers);
-
-#endif

@@ -4,8 +4,7 @@
  * conversion of records is the agent's own (cupti/records.h). This file handles what differs from outside: names are in
  * another process, and times may be of another clock. Knows no probes.
  */
-#ifndef GPUTRACE_ATTACH_CLIENTS_FOREIGN_RECORDS_H
-#define GPUTRACE_ATTACH_CLIENTS_FOREIGN_RECORDS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -59,5 +58,3 @@ void foreign_records_calls(struct foreign_records *process, uint32_t classes);
 
 struct foreign_result foreign_buffer_convert(struct foreign_records *process, const struct foreign_terms *terms,
 					     const struct foreign_buffer *buffer);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Whether a torch.profiler is in a session, read from its own memory. */
-#ifndef GPUTRACE_ATTACH_CLIENTS_KINETO_SESSION_H
-#define GPUTRACE_ATTACH_CLIENTS_KINETO_SESSION_H
+#pragma once
 
 #include "attach/probes/probes.h"
 
@@ -19,5 +18,3 @@ struct kineto_place {
  */
 int kineto_session_lasts(pid_t pid, struct files *files, struct probed_file *const *mapped, size_t count,
 			 struct kineto_place *place);
-
-#endif

@@ -3,8 +3,7 @@
  * Converts the time stamp counter to CLOCK_MONOTONIC. The kernel steers its clock (NTP), the counter runs free. So
  * pairs of both are sampled during the run, and a reading is interpolated between the two pairs around it.
  */
-#ifndef GPUTRACE_ATTACH_CLIENTS_TSC_H
-#define GPUTRACE_ATTACH_CLIENTS_TSC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ void tsc_clock_add(struct tsc_clock *clock, struct tsc_pair pair);
 bool tsc_clock_convert(const struct tsc_clock *clock, uint64_t times[2], uint64_t *error_ns);
 
 void tsc_clock_free(struct tsc_clock *clock);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What a call inside a process needs there: functions, and instructions that lead back. */
-#ifndef GPUTRACE_ATTACH_INJECT_ADDRESSES_H
-#define GPUTRACE_ATTACH_INJECT_ADDRESSES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,5 +39,3 @@ uint64_t inject_errno_slot(const uint8_t *text, size_t bytes, uint64_t address);
 
 /* Whether the loader is idle. */
 bool inject_loader_idle(pid_t pid, const struct inject_addresses *addresses);
-
-#endif

@@ -4,8 +4,7 @@
  * delay the others. ptrace(2) is between threads, so the thread that has stopped another stays until that one runs
  * again, whatever the result of the attempt.
  */
-#ifndef GPUTRACE_ATTACH_INJECT_ENTERING_H
-#define GPUTRACE_ATTACH_INJECT_ENTERING_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -46,5 +45,3 @@ void entering_forget(struct entering **entering);
  * for a stop go on doing so as long as gputrace runs.
  */
 void enterings_finish(void);
-
-#endif

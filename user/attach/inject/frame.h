@@ -4,8 +4,7 @@
  * below its stack pointer, and lets it call the function. The frame's return addresses lead the thread back to where it
  * was, also when gputrace has died meanwhile. This part computes bytes only; it touches no process.
  */
-#ifndef GPUTRACE_ATTACH_INJECT_FRAME_H
-#define GPUTRACE_ATTACH_INJECT_FRAME_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ void frame_prepare(void);
  */
 int frame_build(const struct inject_addresses *addresses, const struct borrowed *thread, const char *path, bool loads,
 		int signal, struct frame *out);
-
-#endif

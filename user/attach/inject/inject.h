@@ -14,8 +14,7 @@
  * Knows nothing of probes or of what the agent does.  Waits for whatever the process does: up to 10 s for a stop, 5 s
  * for a file server, 1 s for its loader.  Any number of threads may each enter a process.
  */
-#ifndef GPUTRACE_ATTACH_INJECT_INJECT_H
-#define GPUTRACE_ATTACH_INJECT_INJECT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -64,5 +63,3 @@ void inject_hurry(void);
  * The look-up goes through the process's root, and may take as long as its user likes.
  */
 bool inject_driver_brings(pid_t pid);
-
-#endif

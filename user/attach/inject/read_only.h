@@ -3,8 +3,7 @@
  * Opens files of gputrace for a process that others may look into: no one, including the file's owner and uid 0 of a
  * container, can reopen them for writing or get from them to other files.
  */
-#ifndef GPUTRACE_ATTACH_INJECT_READ_ONLY_H
-#define GPUTRACE_ATTACH_INJECT_READ_ONLY_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -22,5 +21,3 @@ bool read_only_is(int fd);
 int read_only_nowhere(void);
 
 #define READ_ONLY_PROGRAM "gputrace-files"
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Makes a thread of another process call a function once, which the thread does not notice. */
-#ifndef GPUTRACE_ATTACH_INJECT_REMOTE_CALL_H
-#define GPUTRACE_ATTACH_INJECT_REMOTE_CALL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -33,5 +32,3 @@ int remote_call(struct safe_thread *thread, const struct remote_call *call, stru
  * the process cannot be entered, and nothing is stopped for it.
  */
 int remote_signal(uint64_t caught);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The result of an attempt to enter a process. */
-#ifndef GPUTRACE_ATTACH_INJECT_RESULT_H
-#define GPUTRACE_ATTACH_INJECT_RESULT_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -13,5 +12,3 @@ struct inject_result {
 	pid_t late_stop;     /* a thread that did not stop in time and still has a stop pending, 0: none */
 	char why[192];	     /* the reason for a failure */
 };
-
-#endif

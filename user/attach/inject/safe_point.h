@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Chooses the thread of a process that may be borrowed, and when: from /proc alone, nothing is stopped for it. */
-#ifndef GPUTRACE_ATTACH_INJECT_SAFE_POINT_H
-#define GPUTRACE_ATTACH_INJECT_SAFE_POINT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ int safe_point_choose_running(const struct entered_process *process, struct safe
 /* Whether a thread that was stopped outside of a system call may be borrowed there. */
 bool safe_point_of_stop(const struct entered_process *process, struct safe_thread *thread, uint64_t pc, uint64_t sp,
 			uint64_t fs_base);
-
-#endif

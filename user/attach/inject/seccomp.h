@@ -4,8 +4,7 @@
  * the host and without a filter of its own may read them. Another one takes them to be its own filters, where there is
  * evidence for that, and a child of it makes the calls.
  */
-#ifndef GPUTRACE_ATTACH_INJECT_SECCOMP_H
-#define GPUTRACE_ATTACH_INJECT_SECCOMP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,5 +21,3 @@ int seccomp_check(pid_t pid, pid_t tid, const struct thread_status *status, char
 
 /* The same without a stop: 0 also if the filters can only be read in a stop. why: also what is known of them then. */
 int seccomp_foresee(pid_t pid, const struct thread_status *status, char *why, size_t why_size);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The system calls that letting the agent in takes. */
-#ifndef GPUTRACE_ATTACH_INJECT_SECCOMP_CALLS_H
-#define GPUTRACE_ATTACH_INJECT_SECCOMP_CALLS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -16,5 +15,3 @@ struct seccomp_call {
  */
 #define SECCOMP_CALLS 31
 extern const struct seccomp_call seccomp_calls[SECCOMP_CALLS];
-
-#endif

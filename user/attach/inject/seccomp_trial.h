@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Filters that may not be read: whether they are gputrace's own, and what these do to the agent's calls. */
-#ifndef GPUTRACE_ATTACH_INJECT_SECCOMP_TRIAL_H
-#define GPUTRACE_ATTACH_INJECT_SECCOMP_TRIAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -19,5 +18,3 @@ void seccomp_prepare(void);
  * -EACCES: nothing says that they are gputrace's.
  */
 int seccomp_try(pid_t pid, const struct thread_status *status);
-
-#endif

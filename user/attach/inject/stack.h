@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Which stack a thread is on, and how much of it is left: the call would overrun a fiber's or a goroutine's stack. */
-#ifndef GPUTRACE_ATTACH_INJECT_STACK_H
-#define GPUTRACE_ATTACH_INJECT_STACK_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -32,5 +31,3 @@ uint64_t stack_room_to_grow(uint64_t sp, uint64_t start, uint64_t end, uint64_t 
  */
 #define STACK_DESCRIPTOR_WORDS 256u /* as many as are needed: what follows them may not be readable */
 int stack_of_descriptor(const uint64_t *words, uint64_t address, pid_t ns_tid, uint64_t sp, uint64_t *low);
-
-#endif

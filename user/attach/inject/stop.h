@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Stops a thread of another process, and lets it continue as if it had not been stopped. x86-64 only. */
-#ifndef GPUTRACE_ATTACH_INJECT_STOP_H
-#define GPUTRACE_ATTACH_INJECT_STOP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -64,5 +63,3 @@ void stop_wait_late(const struct stopped *thread);
 /* From now on no wait is longer than 0.1 s, and no further thread should be stopped. */
 void stop_hurry(void);
 bool stop_hurries(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Whose code a thread is in: the runtime's, an allocator's, or code that leaves nothing half done. */
-#ifndef GPUTRACE_ATTACH_INJECT_THREAD_CODE_H
-#define GPUTRACE_ATTACH_INJECT_THREAD_CODE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -51,5 +50,3 @@ bool thread_code_sleeps_in_allocator(const struct entered_process *process, cons
 
 /* Whether the address is in the data of the named libraries or the loader: locks there are theirs. */
 bool thread_code_in_runtime(const struct mappings *mappings, uint64_t address);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What /proc says about one thread: its current system call, its signals, its tracer. Nothing is stopped for it. */
-#ifndef GPUTRACE_ATTACH_INJECT_THREAD_STATE_H
-#define GPUTRACE_ATTACH_INJECT_THREAD_STATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ struct thread_status {
 
 bool thread_status_parse(const char *text, struct thread_status *out);
 int thread_status_read(pid_t pid, pid_t tid, struct thread_status *out);
-
-#endif

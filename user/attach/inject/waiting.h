@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Agents that wait in their processes for a request (gputrace/share.h): no thread of the process has to be stopped. */
-#ifndef GPUTRACE_ATTACH_INJECT_WAITING_H
-#define GPUTRACE_ATTACH_INJECT_WAITING_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -14,5 +13,3 @@ bool waiting_agent_is_there(pid_t pid);
  * -EBUSY: it is at work; -EAGAIN: it does not answer now. Takes two seconds at most.
  */
 int waiting_agent_ask(pid_t pid, const char *asked);
-
-#endif

@@ -3,8 +3,7 @@
  * Features of this kernel. Each is tried where that has no effect: distributions backport features, so the kernel's
  * version number does not tell.
  */
-#ifndef GPUTRACE_ATTACH_LOAD_FEATURES_H
-#define GPUTRACE_ATTACH_LOAD_FEATURES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -27,5 +26,3 @@ void feature_begin_nop5(void);
 
 /* Whether the programs for older kernels are needed, given feature_probe's answers for both features. */
 bool features_need_old_programs(int bpf_loop, int attach_cookie);
-
-#endif

@@ -7,8 +7,7 @@
  * semaphore that keeps an agent at work. And Linux 6.18.15 panics when the links of fast probes are closed by a task
  * without memory, as a dying task is (set_orig_insn, kernel/events/uprobes.c).
  */
-#ifndef GPUTRACE_ATTACH_LOAD_GUARD_H
-#define GPUTRACE_ATTACH_LOAD_GUARD_H
+#pragma once
 
 #include <stddef.h>
 #include <sys/types.h>
@@ -38,5 +37,3 @@ long guard_call(long number, const long arguments[GUARD_ARGUMENTS]);
 
 /* Closes the descriptors; the guard closes all at the same time, as removing a probe waits for the kernel. */
 void guard_close(const int *fds, size_t count);
-
-#endif

@@ -3,8 +3,7 @@
  * Attaches a program to probe sites in a file by whatever the kernel offers: one uprobe.multi link (Linux 6.6), else a
  * perf event for each site, with a link (5.15) or without. Does not know what the sites mean.
  */
-#ifndef GPUTRACE_ATTACH_LOAD_LINKS_H
-#define GPUTRACE_ATTACH_LOAD_LINKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -93,5 +92,3 @@ void links_move(struct links *from, struct links *to);
 
 /* Detaches all, at the same time if there is a guard: each one waits for a grace period of the kernel, some 30 ms. */
 void links_detach(struct links *links);
-
-#endif

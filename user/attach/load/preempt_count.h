@@ -4,12 +4,9 @@
  * (CONFIG_KALLSYMS_ALL), but BTF has its offset among the per-CPU variables, and a program can reach another one of
  * these.
  */
-#ifndef GPUTRACE_ATTACH_LOAD_PREEMPT_COUNT_H
-#define GPUTRACE_ATTACH_LOAD_PREEMPT_COUNT_H
+#pragma once
 
 #include <stdint.h>
 
 /* Bytes from a CPU's struct rq to its preempt count; 0: not in this kernel's BTF. */
 int64_t preempt_count_from_rq(void);
-
-#endif

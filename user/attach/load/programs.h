@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The BPF objects, for newer and for older kernels: opens, configures and loads the right one. */
-#ifndef GPUTRACE_ATTACH_LOAD_PROGRAMS_H
-#define GPUTRACE_ATTACH_LOAD_PROGRAMS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,5 +47,3 @@ int programs_fd(struct programs *programs, const struct bpf_program *program);
 uint64_t programs_missed(const struct programs *programs);
 uint64_t programs_missed_changes(const struct programs *programs);
 void programs_unload(struct programs *programs);
-
-#endif

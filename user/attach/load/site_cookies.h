@@ -3,8 +3,7 @@
  * A map from symbol probe site to cookie, for kernels that keep no cookie with a probe (before Linux 5.15). Attaches
  * nothing.
  */
-#ifndef GPUTRACE_ATTACH_LOAD_SITE_COOKIES_H
-#define GPUTRACE_ATTACH_LOAD_SITE_COOKIES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ struct gpt_site_key sites_key(dev_t device, uint64_t inode, uint64_t offset);
 
 /* Moves the cookies of `uprobes` in one file into the map; call before they are attached. -errno: -E2BIG */
 int sites_write(int map, dev_t device, uint64_t inode, struct uprobe *uprobes, size_t count);
-
-#endif

@@ -3,8 +3,7 @@
  * The collector's side of struct gpt_share_control (gputrace/share.h): memory that agents can read but not write. It
  * shows when gputrace has ended, in whatever way, by a robust futex of the thread that opened it.
  */
-#ifndef GPUTRACE_ATTACH_SHARE_SHARE_CONTROL_H
-#define GPUTRACE_ATTACH_SHARE_SHARE_CONTROL_H
+#pragma once
 
 #include <gputrace/share.h>
 
@@ -21,5 +20,3 @@ void share_control_close(struct share_control *control);
 
 /* Creates a file in memory of that size, which no one can resize. Returns its descriptor or -errno. */
 int share_memory_make(const char *name, uint64_t bytes);
-
-#endif

@@ -3,8 +3,7 @@
  * The collector's end of an agent's ring (gputrace/share.h).  The process that writes it is hostile: positions, heads
  * and records are checked, and a record is copied before it is looked at.
  */
-#ifndef GPUTRACE_ATTACH_SHARE_SHARE_RING_H
-#define GPUTRACE_ATTACH_SHARE_SHARE_RING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ void share_ring_close(struct share_ring *ring);
  */
 uint64_t share_ring_consume(struct share_ring *ring, uint32_t pid, bool over, void *room, share_record record,
 			    void *context);
-
-#endif

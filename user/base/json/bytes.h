@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The bytes of a file from its start on, decompressed if it is gzip.  Holds one buffer; the file is hostile. */
-#ifndef GPUTRACE_INPUT_BYTES_H
-#define GPUTRACE_INPUT_BYTES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,5 +21,3 @@ int64_t byte_source_read(struct byte_source *source, void *to, size_t size);
 
 /* Reads a compressed file to its end, for its checksums; returns 0, or -errno as above. */
 int byte_source_check(struct byte_source *source);
-
-#endif

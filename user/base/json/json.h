@@ -6,8 +6,7 @@
  * A value that is not in the buffer as a whole stops the reader (json.stopped); the caller goes back to where the value
  * began, reads more (json_refill), and tries again.
  */
-#ifndef GPUTRACE_INPUT_JSON_H
-#define GPUTRACE_INPUT_JSON_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -78,5 +77,3 @@ static inline bool json_begins(const struct json_text *text, const char *begin, 
 	return text->size >= size && !__builtin_memcmp(text->bytes, begin, size);
 }
 #define JSON_BEGINS(text, begin) json_begins(text, begin, sizeof(begin) - 1)
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The doctor's checks, and the lines that they print. */
-#ifndef GPUTRACE_DOCTOR_CHECKS_H
-#define GPUTRACE_DOCTOR_CHECKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -29,5 +28,3 @@ bool doctor_check_alone(void);
  * *enters to false when the agent cannot enter it.
  */
 bool doctor_check_process(pid_t pid, const char *cupti, bool *enters);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What gputrace dump looks at, and how it prints that: once (dump.c), or when a process hangs (dump_watch.c). */
-#ifndef GPUTRACE_DUMP_LOOKS_H
-#define GPUTRACE_DUMP_LOOKS_H
+#pragma once
 
 #include "cmd/process/exit_code.h"
 #include "cmd/options/options.h"
@@ -22,5 +21,3 @@ int dump_looks_print(const struct options *options, const look_list *looks, cons
 
 /* --when: watches until a process hangs, or all have ended. */
 enum exit_code dump_watch(const struct options *options);
-
-#endif

@@ -4,8 +4,7 @@
  * are JSON-RPC 2.0, a line each.  Its tools are gputrace's own subcommands, which run as children: what they read is
  * hostile, and they confine themselves.
  */
-#ifndef GPUTRACE_CMD_MCP_H
-#define GPUTRACE_CMD_MCP_H
+#pragma once
 
 #include "base/safe_text.h"
 #include "base/json/json.h"
@@ -44,5 +43,3 @@ void json_text_open(struct json *json, const struct json_text *text);
 
 /* As json_raw, but *raw is in `text`, and so outlives the reader. */
 bool json_text_raw(struct json *json, const struct json_text *text, struct json_text *raw);
-
-#endif

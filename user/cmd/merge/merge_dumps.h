@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Merges dumps of several hosts: shows where each rank is, and which one has not arrived. */
-#ifndef GPUTRACE_CMD_MERGE_DUMPS_H
-#define GPUTRACE_CMD_MERGE_DUMPS_H
+#pragma once
 
 #include "cmd/process/exit_code.h"
 #include "cmd/options/options.h"
@@ -10,5 +9,3 @@
 bool merge_is_of_dumps(const struct options *options);
 
 enum exit_code merge_dumps(const struct options *options);
-
-#endif

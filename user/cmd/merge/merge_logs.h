@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A rank's log, opened again to be written into a file, and the names of its processes and GPUs there. */
-#ifndef GPUTRACE_MERGE_LOGS_H
-#define GPUTRACE_MERGE_LOGS_H
+#pragma once
 
 #include "analyze/ranks/collective_split.h"
 #include "cmd/options/options.h"
@@ -39,5 +38,3 @@ int merge_write_files(const struct options *options, const struct ranks *ranks, 
  */
 int merge_write_tar(const struct options *options, const struct ranks *ranks, const struct collective_split *split,
 		    int fd);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The command line, checked. Everything wrong with it is found here, before anything is touched. */
-#ifndef GPUTRACE_COMMAND_LINE_H
-#define GPUTRACE_COMMAND_LINE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -15,5 +14,3 @@ int options_parse(int argc, char **argv, struct options *out, char *why, size_t 
 
 /* The text of --help; with `all`, of tracing, that of --help-all. */
 void usage_print(FILE *out, enum subcommand subcommand, bool all);
-
-#endif

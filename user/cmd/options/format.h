@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The formats of --output and --format: those of export/ and the log itself. */
-#ifndef GPUTRACE_FORMAT_H
-#define GPUTRACE_FORMAT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -53,5 +52,3 @@ char *format_path_for_process(const char *path, const char *process);
 
 /* A copy of path with a number before the suffix of its format: "trace.2.json.gz"; the caller frees it. */
 char *format_path_for_piece(const char *path, unsigned number);
-
-#endif

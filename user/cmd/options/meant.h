@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What was probably meant by a command line that cannot be taken as it is. */
-#ifndef GPUTRACE_MEANT_H
-#define GPUTRACE_MEANT_H
+#pragma once
 
 #include "cmd/options/option_parser.h"
 
@@ -23,5 +22,3 @@ int meant_instead_of_letters(struct parse *parse, const char *word);
 /* Fails if the words of a subcommand that reads a file are a process or a command and no file; first: its first word,
  * second: the word after it, NULL: none. */
 int meant_instead_of_file(struct parse *parse, const char *first, const char *second);
-
-#endif

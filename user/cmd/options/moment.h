@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Moments of a recording as people write them: a time after its start, or a wall-clock time. */
-#ifndef GPUTRACE_MOMENT_H
-#define GPUTRACE_MOMENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ struct moment_clock {
 
 /* The moment by CLOCK_MONOTONIC; 0 if it is before that clock began. */
 uint64_t moment_resolve(const struct moment *moment, const struct moment_clock *clock);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The name that was probably meant by a mistyped word: of subcommands, options, and values that have names. */
-#ifndef GPUTRACE_NEAREST_H
-#define GPUTRACE_NEAREST_H
+#pragma once
 
 #include <stddef.h>
 
@@ -27,5 +26,3 @@ struct nearest_question {
 	char text[NEAREST_NAME_MAX + 32];
 };
 struct nearest_question nearest_question(const char *word, const char *names);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The table of options: for each its names, its help, the subcommands that know it, and its parser. */
-#ifndef GPUTRACE_OPTION_ROWS_H
-#define GPUTRACE_OPTION_ROWS_H
+#pragma once
 
 #include "cmd/options/option_parser.h"
 
@@ -21,5 +20,3 @@ struct option_row {
  */
 extern const struct option_row option_rows[];
 #define OPTION_ROWS_MAX 96
-
-#endif

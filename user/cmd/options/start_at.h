@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* --start-at: at which moment a recording begins. */
-#ifndef GPUTRACE_START_AT_H
-#define GPUTRACE_START_AT_H
+#pragma once
 
 #include "capture/start.h"
 #include "cmd/options/moment.h"
@@ -22,5 +21,3 @@ int start_at_parse(const char *text, struct start_at *out);
  */
 uint64_t start_at_resolve(const struct start_at *start_at, uint64_t mono_ns, int64_t wall_offset_ns,
 			  struct start_request *request);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The table of subcommands, with names and help. Options are in option_rows.h. */
-#ifndef GPUTRACE_SUBCOMMANDS_H
-#define GPUTRACE_SUBCOMMANDS_H
+#pragma once
 
 #include "cmd/options/options.h"
 
@@ -37,5 +36,3 @@ const char *subcommand_words(enum subcommand subcommand);
 
 /* What the command line needs by its subcommand: never NEEDS_FILES_OR_PROCESSES. */
 enum subcommand_needs subcommand_needs(const struct options *options);
-
-#endif

@@ -3,8 +3,7 @@
  * Parsers of option values.  Each returns 0, or -EINVAL when the text is not exactly such a value; none prints
  * anything.
  */
-#ifndef GPUTRACE_VALUES_H
-#define GPUTRACE_VALUES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -87,5 +86,3 @@ int value_schedule(const char *text, struct gpt_schedule *schedule);
 
 /* "200M", "500K", "1G", "1.5G", in steps of 1,000; at least 1. */
 int value_size(const char *text, uint64_t *bytes);
-
-#endif

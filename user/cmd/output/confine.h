@@ -4,8 +4,7 @@
  * can write only into the folders of its outputs and temporary files, execute nothing, and reach no other process by
  * TCP, abstract socket or signal.  By Landlock, as far as the kernel has it (Linux 5.13 and later).
  */
-#ifndef GPUTRACE_CMD_CONFINE_H
-#define GPUTRACE_CMD_CONFINE_H
+#pragma once
 
 #include "cmd/options/options.h"
 
@@ -15,5 +14,3 @@ bool confine_reader(const struct options *options);
 
 /* The version of the kernel's Landlock; 0: it has none, or a filter forbids it. */
 long confine_version(void);
-
-#endif

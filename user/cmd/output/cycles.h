@@ -3,8 +3,7 @@
  * The cycles of a schedule in a log.  Each is delivered separately, as a slice with a report and files of its own (%c),
  * since the time between them was not recorded.
  */
-#ifndef GPUTRACE_CMD_CYCLES_H
-#define GPUTRACE_CMD_CYCLES_H
+#pragma once
 
 #include "cmd/output/reading.h"
 
@@ -30,5 +29,3 @@ struct options cycles_options(const struct options *all, uint32_t cycle);
 void cycles_options_free(struct options *options);
 
 void cycles_free(struct cycles *cycles);
-
-#endif

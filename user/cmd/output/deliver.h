@@ -3,8 +3,7 @@
  * Makes everything the user asked for from a log.  The live trace, `report` and `export` all use this, so that what
  * they write is the same byte for byte.
  */
-#ifndef GPUTRACE_DELIVER_H
-#define GPUTRACE_DELIVER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,5 +25,3 @@ struct delivery {
  * *all_written is false when something asked for is missing.
  */
 enum exit_code deliver(const struct delivery *delivery, bool *all_written);
-
-#endif

@@ -3,8 +3,7 @@
  * The folder in which the last traces of a user are kept: $XDG_STATE_HOME/gputrace, ~/.local/state/gputrace by default.
  * With sudo it is that of the user who called sudo.  Knows nothing of what is in it.
  */
-#ifndef GPUTRACE_KEPT_FOLDER_H
-#define GPUTRACE_KEPT_FOLDER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,5 +29,3 @@ void kept_folder_close(struct kept_folder *folder);
 
 /* The message for an error of it, without the path. */
 const char *kept_folder_error(int err);
-
-#endif

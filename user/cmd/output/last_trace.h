@@ -3,8 +3,7 @@
  * The last traces of a user are kept, so that report, why, view, export and diff need no file.  Each is the log itself
  * under one more name where the file system permits that, else a copy.
  */
-#ifndef GPUTRACE_LAST_TRACE_H
-#define GPUTRACE_LAST_TRACE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -24,5 +23,3 @@ int last_trace_choose(struct options *options);
 /* Whether last_trace_choose has named that file; then it is opened here, with its owner's ids.  -1 and errno */
 bool last_trace_is(const char *path);
 int last_trace_open(const char *path);
-
-#endif

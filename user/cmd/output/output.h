@@ -3,8 +3,7 @@
  * One output file: written in its folder under a temporary name, then renamed, so that a half-written file never has
  * the name that the user gave.  It belongs to the user who called sudo.
  */
-#ifndef GPUTRACE_OUTPUT_H
-#define GPUTRACE_OUTPUT_H
+#pragma once
 
 #include "cmd/process/destination.h"
 
@@ -38,5 +37,3 @@ const char *output_error(int err);
 
 /* Gives the file to the user who called sudo; does nothing when there is none. */
 int output_give_to_sudo_user(int fd);
-
-#endif

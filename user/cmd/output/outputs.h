@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Every --output of a command line, written from one recording. */
-#ifndef GPUTRACE_OUTPUTS_H
-#define GPUTRACE_OUTPUTS_H
+#pragma once
 
 #include "cmd/process/child_work.h"
 #include "cmd/output/reading.h"
@@ -26,5 +25,3 @@ void outputs_clean(const struct options *options);
 
 /* Prints the line about a file that was written. */
 void outputs_say_written(const char *path, int fd);
-
-#endif

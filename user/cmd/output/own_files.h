@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The files of an output with %p or %r in its name: one for each process of a trace that did anything (%p), or whose
  * rank in a job is known (%r). */
-#ifndef GPUTRACE_OWN_FILES_H
-#define GPUTRACE_OWN_FILES_H
+#pragma once
 
 #include "base/array.h"
 #include "export/file/format.h"
@@ -24,5 +23,3 @@ struct own_files {
  */
 int own_files_find(struct own_files *files, struct trace *trace, const char *path, bool needs_rank);
 void own_files_free(struct own_files *files);
-
-#endif

@@ -4,8 +4,7 @@
  * span is known only once it is written: a span that is too large is written again, shorter; the length of the next one
  * is estimated from the size of the last.
  */
-#ifndef GPUTRACE_PIECES_H
-#define GPUTRACE_PIECES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -22,5 +21,3 @@ struct pieces {
 
 /* 0; -EFBIG: not even the shortest span fits; the -errno of write. */
 int pieces_write(const struct pieces *pieces);
-
-#endif

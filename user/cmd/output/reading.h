@@ -3,8 +3,7 @@
  * A log, opened as the trace that the command line asks for: all of it or a slice; and spans of that for files with a
  * size limit.  Reads little more of a log than the slice.
  */
-#ifndef GPUTRACE_READING_H
-#define GPUTRACE_READING_H
+#pragma once
 
 #include "cmd/output/deliver.h"
 #include "cmd/output/slicing.h"
@@ -58,5 +57,3 @@ void spans_close(struct spans *spans);
  * in any case, before taking the next one.  0 or -errno of reading.
  */
 int spans_take(struct spans *spans, struct reading *span, uint64_t from_ns, uint64_t to_ns);
-
-#endif

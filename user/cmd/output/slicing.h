@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The slice that the command line asks for, found in a recording: its times, processes, thread and GPU. */
-#ifndef GPUTRACE_SLICING_H
-#define GPUTRACE_SLICING_H
+#pragma once
 
 #include "cmd/process/exit_code.h"
 #include "cmd/options/options.h"
@@ -38,5 +37,3 @@ void slicing_add_steps(struct slicing *slicing, const struct steps *steps, const
 /* Adds to `words` which steps the cycle has. */
 void slicing_name_steps(struct slicing *slicing, const struct steps *steps);
 void slicing_free(struct slicing *slicing);
-
-#endif

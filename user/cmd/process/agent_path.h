@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Finds the agent's library. */
-#ifndef GPUTRACE_CMD_AGENT_PATH_H
-#define GPUTRACE_CMD_AGENT_PATH_H
+#pragma once
 
 /*
  * Looks at $GPUTRACE_AGENT, else beside the executable (build tree), then in ../lib/gputrace from it (installed).
@@ -9,5 +8,3 @@
  * and takes only a file that root alone can change.
  */
 char *agent_path_find(void);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The user who called sudo(8): a COMMAND runs as this user and is looked up in this user's PATH. Finding the user
  * changes nothing. */
-#ifndef GPUTRACE_CALLER_H
-#define GPUTRACE_CALLER_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -25,5 +24,3 @@ struct caller *caller_find(void);
 int caller_become(const struct caller *caller);
 
 void caller_free(struct caller *caller);
-
-#endif

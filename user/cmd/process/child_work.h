@@ -3,8 +3,7 @@
  * Work in a child process, part by part.  What a traced program wrote can make gputrace crash or take all memory: then
  * only the child ends, the part that ended it is named, and another child goes on with the part after that.
  */
-#ifndef GPUTRACE_CMD_CHILD_WORK_H
-#define GPUTRACE_CMD_CHILD_WORK_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -26,5 +25,3 @@ bool child_work_begins(struct child_work *work, const char *name);
 
 /* Returns what the last child's run returned, -1 if it did not.  *all: no child was ended. */
 int child_work_run(const struct child_job *job, bool *all);
-
-#endif

@@ -3,8 +3,7 @@
  * Finds where a file named by the user lies, without following a symbolic link that another user could have put in the
  * way: gputrace runs as root.
  */
-#ifndef GPUTRACE_CMD_DESTINATION_H
-#define GPUTRACE_CMD_DESTINATION_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -24,5 +23,3 @@ void destination_free(struct destination *destination);
 
 /* The user who called sudo, from SUDO_UID and SUDO_GID; false when gputrace is not root or was not started by sudo. */
 bool destination_sudo_user(uid_t *uid, gid_t *gid);
-
-#endif

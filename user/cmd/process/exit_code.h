@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* gputrace's exit codes; docs/gputrace.1 says when each is used. With a COMMAND they are COMMAND's (record.c). */
-#ifndef GPUTRACE_EXIT_CODE_H
-#define GPUTRACE_EXIT_CODE_H
+#pragma once
 
 enum exit_code {
 	EXIT_GOOD = 0,
@@ -13,5 +12,3 @@ enum exit_code {
 	/* With a COMMAND instead of EXIT_FAILED, which may be COMMAND's own; as of env(1), timeout(1), docker run. */
 	EXIT_OWN_FAILURE = 125,
 };
-
-#endif

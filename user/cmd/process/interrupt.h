@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Signals while outputs are being made, and until the command ends. */
-#ifndef GPUTRACE_INTERRUPT_H
-#define GPUTRACE_INTERRUPT_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -27,5 +26,3 @@ void interrupt_pass_on_end(void);
 /* The cancel that a signal sets. */
 const struct cancel *interrupt(void);
 bool is_interrupted(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Text for people on standard output: as wide as the terminal and in colour there, abandoned at Ctrl-C. */
-#ifndef GPUTRACE_PRINT_H
-#define GPUTRACE_PRINT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -26,5 +25,3 @@ void print_end(void);
 
 /* The same, and the process reads nothing: for one that works beside the terminal. */
 void print_end_and_input(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Whether this machine and this user can trace at all. */
-#ifndef GPUTRACE_PRIVILEGES_H
-#define GPUTRACE_PRIVILEGES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -56,5 +55,3 @@ int privileges_try_bpf(void);
 
 /* 0 when a trace can be tried; -EPERM, -ENOSYS ... with one line for the user in why[]. */
 int privileges_check(char *why, size_t why_size);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Checks whether the processes of --pid can be traced, before anything is loaded. */
-#ifndef GPUTRACE_TARGET_CHECK_H
-#define GPUTRACE_TARGET_CHECK_H
+#pragma once
 
 #include "cmd/options/values.h"
 
@@ -10,5 +9,3 @@ int target_check_pids(const struct pid_list *pids);
 
 /* The process a thread belongs to (Tgid of proc(5)), 0: there is none. */
 pid_t target_thread_group(pid_t tid);
-
-#endif

@@ -3,8 +3,7 @@
  * The command of `gputrace -- COMMAND`: forked early, held until the probes are in place, then run as the user
  * and in the directory in which gputrace was started.  gputrace never kills it, and ends after it.
  */
-#ifndef GPUTRACE_COMMAND_H
-#define GPUTRACE_COMMAND_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -79,5 +78,3 @@ int command_exit_status(const struct command *command);
 
 /* A command that was not released exits; one that runs goes on. */
 void command_close(struct command *command);
-
-#endif

@@ -5,8 +5,7 @@
  * the outputs with %c in their names.  All are made again when the recording is over, with late events and a whole
  * receipt.
  */
-#ifndef GPUTRACE_CMD_EARLY_CYCLES_H
-#define GPUTRACE_CMD_EARLY_CYCLES_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -29,5 +28,3 @@ void early_cycles_report(struct early_cycles *early, uint32_t first, uint32_t la
 
 /* Ends the process, also while it makes a file: all are made again. */
 void early_cycles_end(struct early_cycles *early);
-
-#endif

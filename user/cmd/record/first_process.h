@@ -4,8 +4,7 @@
  * it; it gets the container's signals; and when it ends, the kernel kills all others. So it does only that, and its
  * child is the gputrace that traces: a crash of that one takes nothing with it.
  */
-#ifndef GPUTRACE_FIRST_PROCESS_H
-#define GPUTRACE_FIRST_PROCESS_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -17,5 +16,3 @@ void first_process_split(void);
 
 /* The command runs, as this process. */
 void first_process_set_command(pid_t command);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The file a trace is recorded into: the user's .gpt output, or a temporary that vanishes when all went well. */
-#ifndef GPUTRACE_LOG_FILE_H
-#define GPUTRACE_LOG_FILE_H
+#pragma once
 
 #include "cmd/output/output.h"
 
@@ -31,5 +30,3 @@ const char *log_file_name(const struct log_file *file);
 
 /* Closes; a temporary that was not kept is gone. */
 void log_file_close(struct log_file *file);
-
-#endif

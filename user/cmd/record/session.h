@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The record of what was asked for, and on which machine: all that an output needs and no probe reports. */
-#ifndef GPUTRACE_SESSION_H
-#define GPUTRACE_SESSION_H
+#pragma once
 
 #include <gputrace/record.h>
 
@@ -13,5 +12,3 @@ char *session_target(const struct options *options);
 /* A whole GPT_SESSION record; the caller frees it.  unasked: GPT_SESSION_UNASKED holds; no_sudo: GPT_SESSION_NO_SUDO.
  */
 struct gpt_session *session_record(const struct options *options, bool unasked, bool no_sudo);
-
-#endif

@@ -3,8 +3,7 @@
  * The screen of `gputrace top`: a child process that reads the log as far as it is written and shows the last seconds
  * (top/screen.h).  It is forked before there are threads, and shows nothing before top_process_begin.
  */
-#ifndef GPUTRACE_CMD_TOP_H
-#define GPUTRACE_CMD_TOP_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -30,5 +29,3 @@ void top_process_begin(struct top_process *top);
 
 /* The recording is over: waits until the screen is restored. */
 void top_process_end(struct top_process *top);
-
-#endif

@@ -3,8 +3,7 @@
  * Memory that a process shares with the children it forks, at the same addresses: the parent can use what a child puts
  * there, even if the child never ends.  It is freed only as a whole.
  */
-#ifndef GPUTRACE_DUMP_ARENA_H
-#define GPUTRACE_DUMP_ARENA_H
+#pragma once
 
 #include <stddef.h>
 
@@ -22,5 +21,3 @@ void *arena_take(struct arena *arena, size_t bytes);
 
 /* Formats safe text (safe_text.h); "" when there is no room. */
 const char *arena_text(struct arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-#endif

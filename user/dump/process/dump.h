@@ -3,8 +3,7 @@
  * What the threads of a process do at this moment: their stacks, what and whom they wait for, and whether they make
  * progress.  Nothing in the process is stopped, called or written.
  */
-#ifndef GPUTRACE_DUMP_H
-#define GPUTRACE_DUMP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -206,5 +205,3 @@ static inline bool is_same_text(const char *a, const char *b)
 {
 	return a == b || (a && b && !strcmp(a, b));
 }
-
-#endif

@@ -4,12 +4,9 @@
  * since 2.11, before that with TORCH_NCCL_TRACE_BUFFER_SIZE.  It is read from the process's memory, for PyTorch 2.7 to
  * 2.15; nothing is called.
  */
-#ifndef GPUTRACE_DUMP_FLIGHT_RECORDER_H
-#define GPUTRACE_DUMP_FLIGHT_RECORDER_H
+#pragma once
 
 #include "dump/process/waits.h"
 
 /* Fills in the process's groups, whose memory must be readable. */
 void flight_recorder_read(struct looker *looker);
-
-#endif

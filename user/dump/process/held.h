@@ -3,8 +3,7 @@
  * Locks of Python: which object a thread waits for, and which thread holds it.  A threading.RLock names its owner.  A
  * threading.Lock does not: its holder is a frame inside of `with lock`, which has the lock's __exit__ on its stack.
  */
-#ifndef GPUTRACE_DUMP_HELD_H
-#define GPUTRACE_DUMP_HELD_H
+#pragma once
 
 #include "dump/process/python.h"
 
@@ -43,5 +42,3 @@ const char *held_semaphore(struct python_look *look, unsigned index, uint64_t fu
 
 /* The first local variable of a frame, 0: none. */
 uint64_t held_first_local(const struct python_look *look, const struct raw_frame *frame);
-
-#endif

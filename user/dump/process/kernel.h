@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Facts about threads from /proc, only of files that never wait for the process's memory or its files. */
-#ifndef GPUTRACE_DUMP_KERNEL_H
-#define GPUTRACE_DUMP_KERNEL_H
+#pragma once
 
 #include "dump/process/arena.h"
 #include "dump/process/dump.h"
@@ -28,5 +27,3 @@ void kernel_thread_again(pid_t pid, struct dump_thread *thread);
 
 /* Reads a small file of /proc as text; false: it cannot be read. */
 bool kernel_read(const char *path, char *text, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Local variables of a frame, as short safe text. */
-#ifndef GPUTRACE_DUMP_LOCALS_H
-#define GPUTRACE_DUMP_LOCALS_H
+#pragma once
 
 #include "dump/process/python.h"
 
@@ -20,5 +19,3 @@ const char *locals_value(struct python_look *look, uint64_t object);
 /* tp_name of an object's type, "": not readable; `name` has TYPE_NAME_BYTES. */
 #define TYPE_NAME_BYTES 65
 void object_type_name(struct python_look *look, uint64_t object, char *name);
-
-#endif

@@ -3,8 +3,7 @@
  * Looks at processes, usually twice.  A child of gputrace's own looks at each process, and is abandoned when the
  * process's memory or files do not answer.  Then only the kernel's facts about its threads are known.
  */
-#ifndef GPUTRACE_DUMP_LOOK_H
-#define GPUTRACE_DUMP_LOOK_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -47,5 +46,3 @@ int look_start(struct look *look, pid_t pid, enum look_depth depth);
 /* Waits for all looks; abandons those whose child is blocked by the process it looks at. */
 void looks_finish(look_list *looks);
 void looks_free(look_list *looks);
-
-#endif

@@ -4,8 +4,7 @@
  * gputrace's own that looks at the thread every few ms, and at the tasks once in a wait.  It may block on a page of a
  * target, and is then given up (attach/awaits.h).
  */
-#ifndef GPUTRACE_DUMP_LOOPS_H
-#define GPUTRACE_DUMP_LOOPS_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ struct loops_await {
 
 /* The reader: sends a struct loops_await in each message, until it is killed or its parent ends. */
 void __attribute__((noreturn)) loops_serve(struct loops_shared *shared, pid_t parent, int socket);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * Reads a process's memory without a time limit: for the child that looks at it (look.h), which may block on a page.
  */
-#ifndef GPUTRACE_DUMP_MEMORY_H
-#define GPUTRACE_DUMP_MEMORY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ static inline uint32_t memory_int(pid_t pid, uint64_t address)
 
 	return memory_read(pid, address, &word, sizeof(word)) ? word : 0;
 }
-
-#endif

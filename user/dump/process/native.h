@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The native function at an address of a process, and the CUDA call in which a thread is. */
-#ifndef GPUTRACE_DUMP_NATIVE_H
-#define GPUTRACE_DUMP_NATIVE_H
+#pragma once
 
 #include "base/array.h"
 #include "dump/process/arena.h"
@@ -33,5 +32,3 @@ const char *native_function(struct native *native, uint64_t address, const char 
  * waits.
  */
 const char *native_cuda_call(struct native *native, uint64_t sp, const char **library);
-
-#endif

@@ -4,8 +4,7 @@
  * modules on.  Read from outside while the process runs: what it changes meanwhile may be missing, and what makes no
  * sense is left out.  Nothing of the process is called, stopped or written.
  */
-#ifndef GPUTRACE_DUMP_OBJECT_GRAPH_H
-#define GPUTRACE_DUMP_OBJECT_GRAPH_H
+#pragma once
 
 #include "dump/process/object_types.h"
 #include "dump/process/python.h"
@@ -66,5 +65,3 @@ bool object_graph_is_late(struct object_graph *graph);
 
 /* Reads all that can be reached from running frames (of look->stacks) and from modules, nearest first. */
 void object_graph_read(struct object_graph *graph, unsigned threads);
-
-#endif

@@ -3,12 +3,9 @@
  * Objects that no variable reaches, as cycles that Python's garbage collector has not found yet: they are only in the
  * collector's lists.
  */
-#ifndef GPUTRACE_DUMP_OBJECT_LISTS_H
-#define GPUTRACE_DUMP_OBJECT_LISTS_H
+#pragma once
 
 #include "dump/process/object_graph.h"
 
 /* Adds them to a graph that has all that variables reach, and what they refer to. */
 void object_lists_read(struct object_graph *graph);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What a programmer calls an object that was found in a graph (object_graph.h). */
-#ifndef GPUTRACE_DUMP_OBJECT_NAMES_H
-#define GPUTRACE_DUMP_OBJECT_NAMES_H
+#pragma once
 
 #include "base/safe_text.h"
 #include "dump/process/object_graph.h"
@@ -22,5 +21,3 @@ uint32_t object_slot(struct object_graph *graph, uint32_t node);
 
 /* suffix: appended to place and path (".grad" of a parameter), "".  The caller frees the texts. */
 void object_name(struct object_graph *graph, uint32_t slot, const char *suffix, struct object_name *out);
-
-#endif

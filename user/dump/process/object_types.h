@@ -2,8 +2,7 @@
 /*
  * Types of CPython's objects in another process, as far as a search for references needs them.  Each type is read once.
  */
-#ifndef GPUTRACE_DUMP_OBJECT_TYPES_H
-#define GPUTRACE_DUMP_OBJECT_TYPES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -61,5 +60,3 @@ const struct object_type *object_type(struct object_types *types, uint64_t addre
 
 /* The type of the object at that address; NULL: there is no object, or none that makes sense. */
 const struct object_type *object_type_of(struct object_types *types, uint64_t object);
-
-#endif

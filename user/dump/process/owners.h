@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Which thread imports a module, and which thread a Thread object stands for: thousands of threads may wait for one. */
-#ifndef GPUTRACE_DUMP_OWNERS_H
-#define GPUTRACE_DUMP_OWNERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ uint32_t owners_find_import(const struct owners *owners, const char *module, uin
 
 /* The first thread that was added with the object, or NO_OWNER. */
 uint32_t owners_find_object(const struct owners *owners, uint64_t object);
-
-#endif

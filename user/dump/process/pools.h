@@ -3,8 +3,7 @@
  * Pools of threads (concurrent.futures, multiprocessing.pool): which thread computes the Future that a thread waits
  * for, and whether a pool waits for itself: each of its threads waits for what only a thread of such a pool can do.
  */
-#ifndef GPUTRACE_DUMP_POOLS_H
-#define GPUTRACE_DUMP_POOLS_H
+#pragma once
 
 #include "dump/process/python.h"
 
@@ -38,5 +37,3 @@ struct pool_wait {
 /* False: the thread waits for no Future and no result of a pool. */
 bool pools_find(struct python_look *look, const struct dump_process *process, struct pools *pools, unsigned index,
 		struct pool_wait *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The Python stacks of all threads of a process, and which thread holds the GIL. */
-#ifndef GPUTRACE_DUMP_PYTHON_H
-#define GPUTRACE_DUMP_PYTHON_H
+#pragma once
 
 #include "base/array.h"
 #include "base/lookup.h"
@@ -74,5 +73,3 @@ void python_look_names(struct python_look *look, struct dump_process *process, u
 
 const struct python_code *python_code(struct python_look *look, uint64_t address);
 uint32_t python_line(const struct python_look *look, const struct python_code *code, int32_t lasti);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Tasks of asyncio: where each one's coroutines stand and what it awaits.  Also Python's names of the threads. */
-#ifndef GPUTRACE_DUMP_TASKS_H
-#define GPUTRACE_DUMP_TASKS_H
+#pragma once
 
 #include "dump/process/python.h"
 #include "target/python/python_objects.h"
@@ -67,5 +66,3 @@ void tasks_read(struct python_look *look, struct dump_process *process, const st
 
 /* Fills in what a task awaits. */
 void task_words(struct task_reader *tasks, const struct raw_task *raw);
-
-#endif

@@ -4,8 +4,7 @@
  * offsets that this needs are the same in all versions, or are found in the objects themselves, which refer to each
  * other: a TensorImpl has the address of its Python object.
  */
-#ifndef GPUTRACE_DUMP_TENSORS_H
-#define GPUTRACE_DUMP_TENSORS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -22,5 +21,3 @@ struct tensor {
 
 /* False: there is no tensor at this address that makes sense. */
 bool tensor_read(const struct python_reader *reader, uint64_t object, struct tensor *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Why a thread does not run: by its system call, its state in the kernel, and the locks in its memory. */
-#ifndef GPUTRACE_DUMP_WAITS_H
-#define GPUTRACE_DUMP_WAITS_H
+#pragma once
 
 #include "dump/process/held.h"
 #include "dump/process/native.h"
@@ -28,5 +27,3 @@ void waits_find(struct looker *looker, unsigned index);
 
 /* Finds the lock, module or thread for which a Python thread waits at a futex; false: none of these. */
 bool waits_find_python(struct looker *looker, unsigned index, uint64_t futex);
-
-#endif

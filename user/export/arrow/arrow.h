@@ -4,11 +4,8 @@
  * directly.  Written by hand: Debian has no Arrow library for C, not even nanoarrow, and the format is buffers after a
  * small head.
  */
-#ifndef GPUTRACE_ARROW_H
-#define GPUTRACE_ARROW_H
+#pragma once
 
 #include "export/file/format.h"
 
 export_write_fn arrow_write;
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A file that is being written: its columns, the rows of the current batch, what its parts share. */
-#ifndef GPUTRACE_ARROW_FILE_H
-#define GPUTRACE_ARROW_FILE_H
+#pragma once
 
 #include "base/array.h"
 #include "base/tally.h"
@@ -133,5 +132,3 @@ void arrow_rows_free(struct arrow *arrow);
 /* Visitors of a timeline; context: struct arrow. */
 bool arrow_put_slice(void *context, const struct timeline_slice *slice);
 bool arrow_put_memory(void *context, const struct timeline_memory *memory);
-
-#endif

@@ -9,8 +9,7 @@
  *	flat_field_place(flat, 1, name);
  *	table = flat_table_end(flat);
  */
-#ifndef GPUTRACE_ARROW_FLAT_H
-#define GPUTRACE_ARROW_FLAT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ uint32_t flat_table_end(struct flat *flat);
 
 /* The finished buffer, a multiple of 8 bytes, valid until the next flat_begin. */
 const char *flat_finish(struct flat *flat, uint32_t root, size_t *size);
-
-#endif

@@ -3,8 +3,7 @@
  * The Chrome trace in Kineto's dialect, which Perfetto, chrome://tracing, HTA and the TensorBoard plugin read: a
  * timeline as JSON.  docs/formats.md says what each part holds.
  */
-#ifndef GPUTRACE_CHROME_H
-#define GPUTRACE_CHROME_H
+#pragma once
 
 #include "export/file/format.h"
 #include "export/file/merged.h"
@@ -13,5 +12,3 @@ export_write_fn chrome_write;
 
 /* Several traces in one Chrome trace. */
 merged_write_fn chrome_write_merged;
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Names of Python functions, escaped once and written millions of times. */
-#ifndef GPUTRACE_CHROME_CODES_H
-#define GPUTRACE_CHROME_CODES_H
+#pragma once
 
 #include "base/array.h"
 #include "export/file/sink.h"
@@ -18,5 +17,3 @@ void chrome_codes_free(struct chrome_codes *codes);
 /* `file(line): function` */
 void chrome_put_code(struct sink *out, struct chrome_codes *codes, const struct timeline *timeline, uint32_t code,
 		     uint32_t line);
-
-#endif

@@ -3,8 +3,7 @@
  * The pids and tids under which groups and tracks of a timeline appear.  Consumers (HTA, TensorBoard) key on stream and
  * tid over the whole file, although these are unique only within a process, and take pids below 64 for GPUs.
  */
-#ifndef GPUTRACE_CHROME_NUMBERS_H
-#define GPUTRACE_CHROME_NUMBERS_H
+#pragma once
 
 #include "base/array.h"
 #include "base/tally.h"
@@ -53,5 +52,3 @@ uint32_t chrome_overhead_pid(const struct chrome_numbers *numbers);
 
 /* The number that a stream has in this file; -1: no stream.  process: the stream's. */
 int64_t chrome_stream_number(const struct chrome_numbers *numbers, uint32_t process, struct timeline_stream stream);
-
-#endif

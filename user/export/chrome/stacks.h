@@ -3,8 +3,7 @@
  * Call stacks as text: a training loop has the same few at millions of calls, so the latest ones are kept as written.
  * Memory is bounded, however many stacks there are.
  */
-#ifndef GPUTRACE_CHROME_STACKS_H
-#define GPUTRACE_CHROME_STACKS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -31,5 +30,3 @@ static inline struct chrome_stack *chrome_stack_slot(struct chrome_stacks *stack
 
 void chrome_stack_keep(struct chrome_stack *slot, uint32_t id, const char *text, size_t length);
 void chrome_stacks_free(struct chrome_stacks *stacks);
-
-#endif

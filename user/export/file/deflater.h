@@ -3,8 +3,7 @@
  * A gzip stream, through which the sink's buffer goes if the file is compressed.  There are two implementations: ISA-L,
  * and zlib for a static gputrace, as distributions have ISA-L as a shared library only.  Linking selects one.
  */
-#ifndef GPUTRACE_DEFLATER_H
-#define GPUTRACE_DEFLATER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,5 +21,3 @@ int deflater_put(struct deflater *deflater, const char *data, size_t length, boo
 		 int (*write)(void *context, const char *data, size_t length), void *context);
 
 void deflater_free(struct deflater *deflater);
-
-#endif

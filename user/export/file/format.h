@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The options of an export, common to all formats. */
-#ifndef GPUTRACE_EXPORT_FORMAT_H
-#define GPUTRACE_EXPORT_FORMAT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -67,5 +66,3 @@ struct export_options {
 
 /* Writes a whole file into the sink; errors of the sink stay in the sink.  Returns 0 or -errno for other errors. */
 typedef int export_write_fn(struct sink *sink, struct trace *trace, const struct export_options *options);
-
-#endif

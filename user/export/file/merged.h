@@ -3,8 +3,7 @@
  * Several traces in one file: on one clock, each with its own processes and GPUs, even if pids or GPU numbers collide.
  * Only one of the traces is open at a time.
  */
-#ifndef GPUTRACE_EXPORT_MERGED_H
-#define GPUTRACE_EXPORT_MERGED_H
+#pragma once
 
 #include "base/clock_line.h"
 #include "export/file/sink.h"
@@ -33,5 +32,3 @@ struct merge {
 
 /* 0 or -errno; errors of the sink are the sink's. */
 typedef int merged_write_fn(struct sink *sink, const struct merge *merge);
-
-#endif

@@ -7,8 +7,7 @@
  *	proto_number(memory, ANOTHER, 7);
  *	proto_end(memory, begin);
  */
-#ifndef GPUTRACE_PROTOBUF_H
-#define GPUTRACE_PROTOBUF_H
+#pragma once
 
 #include "export/file/sink.h"
 
@@ -141,5 +140,3 @@ static inline void proto_move(struct sink *out, struct sink *memory)
 	sink_put(out, memory->buffer, memory->used);
 	memory->used = 0;
 }
-
-#endif

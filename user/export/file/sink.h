@@ -4,8 +4,7 @@
  * and string forms that the formats need, written without printf because a trace has millions of them.  Errors stick:
  * after the first one everything is dropped, and sink_close returns it.
  */
-#ifndef GPUTRACE_SINK_H
-#define GPUTRACE_SINK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -94,5 +93,3 @@ void sink_json_part(struct sink *sink, const char *text, bool replace_semicolons
 
 /* Text as it is, with U+FFFD for invalid UTF-8. */
 void sink_utf8(struct sink *sink, const char *text);
-
-#endif

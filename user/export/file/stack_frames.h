@@ -3,8 +3,7 @@
  * The frames that show a row of GPU time or launches by stack (analyze/sums/stack_sums.h), the same in all formats: the
  * process, Python, native functions, the CUDA call, what ran.  Root first.
  */
-#ifndef GPUTRACE_STACK_FRAMES_H
-#define GPUTRACE_STACK_FRAMES_H
+#pragma once
 
 #include "analyze/sums/stack_sums.h"
 
@@ -33,5 +32,3 @@ void stack_row_frames(const struct model *model, const struct stack_row *row, st
 
 /* Only the Python frames; stack: index into model.stacks. */
 void stack_python_frames(const struct model *model, uint32_t stack, stack_frame_fn *take, void *context);
-
-#endif

@@ -3,8 +3,7 @@
  * A TAR archive (POSIX ustar) of files whose lengths are known only after writing: the caller writes each one to the
  * archive's fd, which must be seekable, between tar_begin() and tar_end().
  */
-#ifndef GPUTRACE_TAR_H
-#define GPUTRACE_TAR_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -21,5 +20,3 @@ struct tar {
 int tar_begin(struct tar *tar);
 int tar_end(struct tar *tar, const char *name);
 int tar_finish(struct tar *tar);
-
-#endif

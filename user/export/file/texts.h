@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Texts that a file holds once each and refers to by number, from 0 on.  UTF-8; invalid bytes are replaced. */
-#ifndef GPUTRACE_TEXTS_H
-#define GPUTRACE_TEXTS_H
+#pragma once
 
 #include "base/array.h"
 #include "base/lookup.h"
@@ -29,5 +28,3 @@ static inline const char *texts_at(const struct texts *texts, uint32_t id)
 {
 	return texts->characters.buffer + texts->at.items[id];
 }
-
-#endif

@@ -3,8 +3,7 @@
  * Folded stacks, for flamegraph.pl and inferno: one line per different stack, root first, with its GPU nanoseconds (or
  * launches).  Sorted, so equal traces make equal files.
  */
-#ifndef GPUTRACE_FOLDED_H
-#define GPUTRACE_FOLDED_H
+#pragma once
 
 #include "analyze/steps/differences.h"
 #include "export/file/format.h"
@@ -30,5 +29,3 @@ export_write_fn folded_ops_write;
  * fd, which stays open; returns 0 or -errno of writing.
  */
 int folded_differences_write(int fd, const struct differences *all);
-
-#endif

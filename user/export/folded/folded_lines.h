@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Lines of a folded file: frames joined by `;`, and the value after the last blank. */
-#ifndef GPUTRACE_FOLDED_LINES_H
-#define GPUTRACE_FOLDED_LINES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ struct stack_frame;
 
 /* The same for a frame of a stack (stack_frame_fn); out: a struct sink. */
 void folded_take_frame(void *out, const struct stack_frame *frame);
-
-#endif

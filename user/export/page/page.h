@@ -3,8 +3,7 @@
  * A self-contained page for a browser (.html): flame graphs of GPU time, launches, idle GPUs and ops, with search and
  * zoom; the timeline; advice in words; the report.
  */
-#ifndef GPUTRACE_PAGE_H
-#define GPUTRACE_PAGE_H
+#pragma once
 
 #include "export/file/format.h"
 
@@ -46,5 +45,3 @@ void page_put_timeline_data(struct sink *out, struct zoom *zoom, const struct st
 
 /* Writes JSON for a script of a page: nothing in it ends the script. */
 void page_put_json(struct sink *out, const struct sink *json);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* For the files of page/ alone: what a page says besides its flame graphs, all made of one pass over the trace. */
-#ifndef GPUTRACE_PAGE_PARTS_H
-#define GPUTRACE_PAGE_PARTS_H
+#pragma once
 
 #include "analyze/analyze.h"
 #include "base/array.h"
@@ -44,5 +43,3 @@ void page_put_verdict(struct sink *out, const struct page_gaps *gaps, struct ana
  * "notes":[...]}; a cell: "text", or ["text",number to sort by or whole text].  0 or -errno.
  */
 int page_put_tables(struct sink *out, struct analyses *all, const struct attribution *attribution);
-
-#endif

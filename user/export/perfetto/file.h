@@ -3,8 +3,7 @@
  * A file that is being written: what its parts share, and field numbers, which are those of
  * protos/perfetto/trace/perfetto_trace.proto of github.com/google/perfetto.
  */
-#ifndef GPUTRACE_PERFETTO_FILE_H
-#define GPUTRACE_PERFETTO_FILE_H
+#pragma once
 
 #include "base/array.h"
 #include "base/tally.h"
@@ -205,5 +204,3 @@ void perfetto_put_waiting(struct perfetto *file);
 
 /* Writes arguments as annotations, into a sink that collects in memory. */
 void perfetto_put_args(struct perfetto *file, struct sink *event, const struct timeline_slice *slice);
-
-#endif

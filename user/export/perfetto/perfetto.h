@@ -3,8 +3,7 @@
  * A timeline in Perfetto's own format (.pftrace): Protocol Buffers, each name once, whole nanoseconds.  It holds the
  * same as the Chrome trace; docs/formats.md says how.
  */
-#ifndef GPUTRACE_PERFETTO_H
-#define GPUTRACE_PERFETTO_H
+#pragma once
 
 #include "export/file/format.h"
 #include "export/file/merged.h"
@@ -13,5 +12,3 @@ export_write_fn perfetto_write;
 
 /* Several traces in one .pftrace: each is a sequence of packets of its own, with its own interned data and tracks. */
 merged_write_fn perfetto_write_merged;
-
-#endif

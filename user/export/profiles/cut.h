@@ -2,8 +2,7 @@
 /*
  * Reduces a profile with too many different stacks for its viewer: the smallest ones become part of those above them.
  */
-#ifndef GPUTRACE_PROFILE_CUT_H
-#define GPUTRACE_PROFILE_CUT_H
+#pragma once
 
 #include "export/profiles/profile.h"
 
@@ -14,5 +13,3 @@
  * afterwards.
  */
 size_t profile_cut(struct profile *profile, size_t most);
-
-#endif

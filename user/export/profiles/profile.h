@@ -4,8 +4,7 @@
  * viewers; knows none of these formats.  Memory depends on the number of different stacks, not on the length of the
  * trace.
  */
-#ifndef GPUTRACE_PROFILE_H
-#define GPUTRACE_PROFILE_H
+#pragma once
 
 #include "base/array.h"
 #include "base/tally.h"
@@ -75,5 +74,3 @@ export_write_fn speedscope_write;
  * A profile for Python's pstats and snakeviz (.prof): cProfile's format, with GPU time as time and launches as calls.
  */
 export_write_fn pstats_write;
-
-#endif

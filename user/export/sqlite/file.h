@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A database that is being written: what its parts share. */
-#ifndef GPUTRACE_SQLITE_FILE_H
-#define GPUTRACE_SQLITE_FILE_H
+#pragma once
 
 #include <sqlite3.h>
 
@@ -184,5 +183,3 @@ static inline uint64_t string_id(struct database *base, const char *text)
 {
 	return texts_id(&base->texts, "", text) + 1ull;
 }
-
-#endif

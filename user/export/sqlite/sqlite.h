@@ -3,11 +3,8 @@
  * A trace as an SQLite database (.sqlite), with the tables and columns of `nsys export --type sqlite` for what both
  * have, so that queries written for nsys run.  Written by libsqlite3, whose format it is.
  */
-#ifndef GPUTRACE_SQLITE_H
-#define GPUTRACE_SQLITE_H
+#pragma once
 
 #include "export/file/format.h"
 
 export_write_fn sqlite_write;
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* For the files of zoom/ alone: a pass in progress, over the whole trace or a place. */
-#ifndef GPUTRACE_ZOOM_COLLECT_H
-#define GPUTRACE_ZOOM_COLLECT_H
+#pragma once
 
 #include "export/zoom/store.h"
 #include "timeline/rows/nesting.h"
@@ -78,5 +77,3 @@ void zoom_add_tracks(struct collect *collect);
 
 /* The row for the memory of a GPU, or of the host (device TIMELINE_NONE); kind distinguishes rows of one GPU. */
 uint32_t zoom_memory_track(struct collect *collect, uint32_t kind, uint32_t device, const char *label);
-
-#endif

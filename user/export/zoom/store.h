@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* For the files of zoom/ alone: the data that is kept. */
-#ifndef GPUTRACE_ZOOM_STORE_H
-#define GPUTRACE_ZOOM_STORE_H
+#pragma once
 
 #include <pthread.h>
 #include <sched.h>
@@ -186,5 +185,3 @@ struct zoom_estimate {
 };
 void zoom_estimate(const struct zoom *zoom, const struct zoom_row *row, uint64_t from_ns, uint64_t to_ns,
 		   void (*put)(void *context, const struct zoom_estimate *estimate), void *context);
-
-#endif

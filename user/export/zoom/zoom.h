@@ -12,8 +12,7 @@
  * yet the slices of these places are drawn, and between them estimates: the contents of the nearest place, scaled by
  * how much was recorded (zoom_expect_records).  Both disappear once everything is read.
  */
-#ifndef GPUTRACE_ZOOM_H
-#define GPUTRACE_ZOOM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -141,5 +140,3 @@ bool zoom_find_linked(struct zoom *zoom, uint64_t number, bool on_gpu, struct zo
 
 /* ,"name":,"where": of a hit. */
 void zoom_put_hit_label(struct zoom *zoom, const struct zoom_hit *hit, struct sink *out);
-
-#endif

@@ -3,8 +3,7 @@
  * Common parts of the readers of profilers' databases: texts by number, and the tables of CUPTI's records, whose names
  * nsys and nvprof share.  A column that a version lacks reads as NULL.
  */
-#ifndef GPUTRACE_INPUT_DATABASE_READER_H
-#define GPUTRACE_INPUT_DATABASE_READER_H
+#pragma once
 
 #include "input/database/database.h"
 #include "input/rows/foreign_file.h"
@@ -142,5 +141,3 @@ enum {
 
 /* Reads columns objectKind and objectId; tid 0: a process alone.  False: neither a process nor a thread. */
 bool nvprof_object(struct database_rows *rows, unsigned kind, unsigned id, uint32_t *pid, uint32_t *tid);
-
-#endif

@@ -3,8 +3,7 @@
  * Reads gputrace's own log (.gpt) into a model: takes its records apart, checks their lengths, and passes their
  * contents on to the builder.  Knows no table of the model, and no bytes of the log outside a record.
  */
-#ifndef GPUTRACE_INPUT_GPT_H
-#define GPUTRACE_INPUT_GPT_H
+#pragma once
 
 #include "model/model.h"
 
@@ -14,5 +13,3 @@
  * The caller frees *out with model_free.
  */
 int model_build(int fd, struct model **out, const char **why);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Feeds the records of a log to a builder, one after the other: how the log begins, each record, and how it ended. */
-#ifndef GPUTRACE_INPUT_GPT_FEED_H
-#define GPUTRACE_INPUT_GPT_FEED_H
+#pragma once
 
 #include <gputrace/record.h>
 
@@ -11,5 +10,3 @@
 void gpt_feed_begin(struct builder *builder, const struct log_reader *reader);
 void gpt_feed_record(struct builder *builder, const struct gpt_record *record);
 void gpt_feed_end(struct builder *builder, const struct log_reader *reader);
-
-#endif

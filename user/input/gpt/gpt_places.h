@@ -3,8 +3,7 @@
  * Places (segments) that represent a log until all of it is read: some spread over its time, and those with kinds of
  * records or processes that the others lack.  Found by the log's index.
  */
-#ifndef GPUTRACE_INPUT_GPT_PLACES_H
-#define GPUTRACE_INPUT_GPT_PLACES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -47,5 +46,3 @@ void gpt_places_choose(struct gpt_places *places, uint64_t most_bytes);
  * its ends stays open.
  */
 struct log_restriction gpt_restrict_to_place(const struct gpt_place *place);
-
-#endif

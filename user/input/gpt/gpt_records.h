@@ -3,8 +3,7 @@
  * The records of a log, by kind: most are passed on to the builder as they are; functions take those with text apart.
  * The caller has checked that the record has its fixed part; false: the record is malformed.
  */
-#ifndef GPUTRACE_INPUT_GPT_RECORDS_H
-#define GPUTRACE_INPUT_GPT_RECORDS_H
+#pragma once
 
 #include <string.h>
 
@@ -86,5 +85,3 @@ static inline struct text gpt_field(const char *bytes, size_t size, size_t *at)
 		(*at)++;
 	return field;
 }
-
-#endif

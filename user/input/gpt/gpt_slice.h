@@ -3,8 +3,7 @@
  * Which parts of a log a slice of its recording needs, found by the index before reading.  Launches wait in queues:
  * those of work in the slice can precede it, and work, returns and records of its launches can be reported after it.
  */
-#ifndef GPUTRACE_INPUT_GPT_SLICE_H
-#define GPUTRACE_INPUT_GPT_SLICE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ bool gpt_find_span(int fd, struct gpt_span *span);
  */
 struct log_restriction gpt_restrict(const struct gpt_span *span, uint64_t from_ns, uint64_t to_ns, const uint32_t *pids,
 				    uint32_t pid_count);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* gputrace's own log as a trace (model/trace.h).  See two_pass_trace.h for short and long ones. */
-#ifndef GPUTRACE_INPUT_GPT_TRACE_H
-#define GPUTRACE_INPUT_GPT_TRACE_H
+#pragma once
 
 #include "input/two_pass_trace.h"
 
@@ -21,5 +20,3 @@ int gpt_trace_open(int fd, const struct trace_division *division, const struct l
  */
 int gpt_trace_open_again(int fd, const struct log_restriction *wanted, const struct trace *of, struct trace **trace);
 void gpt_trace_close(struct trace *trace);
-
-#endif

@@ -3,8 +3,7 @@
  * A trace of torch.profiler: Kineto's JSON, also gzipped, or gputrace's own Chrome trace, which has the same form.
  * docs/formats.md says what is read of it.
  */
-#ifndef GPUTRACE_INPUT_KINETO_H
-#define GPUTRACE_INPUT_KINETO_H
+#pragma once
 
 #include "input/rows/row_feed.h"
 
@@ -17,5 +16,3 @@ int kineto_read(int fd, struct foreign_file *file, char **why);
 
 /* Whether a file starts like such a document, or is compressed. */
 bool kineto_is(int fd);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* One event of a Kineto trace: its members as values, and the row that it becomes. */
-#ifndef GPUTRACE_INPUT_KINETO_EVENT_H
-#define GPUTRACE_INPUT_KINETO_EVENT_H
+#pragma once
 
 #include "base/json/json.h"
 #include "input/kineto/kineto_stacks.h"
@@ -162,5 +161,3 @@ void kineto_own_finish(struct kineto_own *own, struct foreign_file *file);
 
 /* The collective that an op stands for, as a text of the form of model/collectives.h; ROW_NO_TEXT: it is not one. */
 uint32_t kineto_collective(struct foreign_file *file, const struct kineto_event *event, text_buffer *scratch);
-
-#endif

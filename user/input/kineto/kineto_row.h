@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Helpers to make rows of events of all categories.  For kineto_*.c alone. */
-#ifndef GPUTRACE_INPUT_KINETO_ROW_H
-#define GPUTRACE_INPUT_KINETO_ROW_H
+#pragma once
 
 #include "input/kineto/kineto_event.h"
 
@@ -59,5 +58,3 @@ void kineto_add_gpu(struct foreign_file *file, const struct kineto_event *event,
 		    enum model_gpu_kind kind);
 void kineto_add_sync(struct foreign_file *file, const struct kineto_event *event, const struct kineto_reading *reading);
 void kineto_add_overhead(struct foreign_file *file, const struct kineto_event *event);
-
-#endif

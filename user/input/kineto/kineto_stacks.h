@@ -3,8 +3,7 @@
  * Stacks that a Kineto trace has as text, in an event's "Call stack": "file(line): function" joined by ';', innermost
  * first.  Each becomes a stack of the file once, however many events have it.
  */
-#ifndef GPUTRACE_INPUT_KINETO_STACKS_H
-#define GPUTRACE_INPUT_KINETO_STACKS_H
+#pragma once
 
 #include "input/rows/foreign_file.h"
 #include "base/json/json.h"
@@ -31,5 +30,3 @@ void kineto_stacks_finish(struct kineto_stacks *stacks, struct foreign_file *fil
 /* 1 + index of the stack in the file; 0: no stack.  scratch: for the text. */
 uint32_t kineto_stack(struct kineto_stacks *stacks, struct foreign_file *file, const struct json_text *text,
 		      text_buffer *scratch);
-
-#endif

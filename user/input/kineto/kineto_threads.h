@@ -5,8 +5,7 @@
  * the number, once for all ops of the thread.  If a process has ops with sequence numbers on one thread only, no arrow
  * is needed.
  */
-#ifndef GPUTRACE_INPUT_KINETO_THREADS_H
-#define GPUTRACE_INPUT_KINETO_THREADS_H
+#pragma once
 
 #include "input/rows/foreign_file.h"
 
@@ -41,5 +40,3 @@ void kineto_threads_end_arrow(struct kineto_threads *threads, struct foreign_fil
 
 /* At the end of the file: adds numbers that follow without arrows. */
 void kineto_threads_finish(struct kineto_threads *threads, struct foreign_file *file);
-
-#endif

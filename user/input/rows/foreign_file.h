@@ -3,8 +3,7 @@
  * The contents of another tool's file after reading: its rows, and facts about processes, threads, GPUs and the file
  * itself.
  */
-#ifndef GPUTRACE_INPUT_FOREIGN_FILE_H
-#define GPUTRACE_INPUT_FOREIGN_FILE_H
+#pragma once
 
 #include "base/owned_spans.h"
 #include "input/rows/rows.h"
@@ -128,5 +127,3 @@ static inline uint32_t foreign_epoch(uint32_t pid)
 {
 	return pid == UINT32_MAX ? pid : pid + 1;
 }
-
-#endif

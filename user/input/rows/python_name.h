@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A Python function as torch.profiler writes it: "file(12): function". */
-#ifndef GPUTRACE_INPUT_PYTHON_NAME_H
-#define GPUTRACE_INPUT_PYTHON_NAME_H
+#pragma once
 
 #include "model/events.h"
 
@@ -12,5 +11,3 @@ struct python_name {
 };
 
 struct python_name python_name_read(struct text text);
-
-#endif

@@ -4,8 +4,7 @@
  * meanwhile becomes a node of a graph and runs only when the graph does.  Other tools do not say it of the launch.  The
  * thread that begins a capture also ends it; meanwhile other threads, such as autograd's, may add to the graph.
  */
-#ifndef GPUTRACE_INPUT_ROW_CAPTURES_H
-#define GPUTRACE_INPUT_ROW_CAPTURES_H
+#pragma once
 
 #include "input/rows/foreign_file.h"
 
@@ -17,4 +16,3 @@ void row_captures_add_call(struct foreign_file *file, const struct row_call *cal
  * capture whose end is not in the file has no known launches.
  */
 void row_captures_finish(struct foreign_file *file);
-#endif

@@ -3,8 +3,7 @@
  * The NVTX ranges and ops that are open in each thread of another tool's file: in a file without Python the innermost
  * one is the place of a call.  A range counts in the thread that began it, if the file has its end.
  */
-#ifndef GPUTRACE_INPUT_ROW_ENCLOSING_H
-#define GPUTRACE_INPUT_ROW_ENCLOSING_H
+#pragma once
 
 #include "input/rows/rows.h"
 
@@ -25,5 +24,3 @@ void row_enclosing_add_op(struct row_enclosing *enclosing, const struct row_op *
 
 /* The innermost one when a row begins, valid until the next is added; NULL: none. */
 struct new_enclosing *row_enclosing_find(struct row_enclosing *enclosing, const struct row *row);
-
-#endif

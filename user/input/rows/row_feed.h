@@ -3,8 +3,7 @@
  * Passes the sorted rows of another tool's file on to a builder.  Keeps what a row alone does not say: the Python
  * functions that are open in a thread (the stack of what begins inside), and the process of each correlation id.
  */
-#ifndef GPUTRACE_INPUT_ROW_FEED_H
-#define GPUTRACE_INPUT_ROW_FEED_H
+#pragma once
 
 #include "input/rows/foreign_file.h"
 #include "model/builder.h"
@@ -20,5 +19,3 @@ void row_feed_free(struct row_feed *feed);
 void row_feed_begin(struct row_feed *feed, struct builder *builder);
 void row_feed_row(struct row_feed *feed, struct builder *builder, const struct row *row);
 void row_feed_end(struct row_feed *feed, struct builder *builder);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The state of a feed, and functions that its source files share.  For row_feed*.c alone. */
-#ifndef GPUTRACE_INPUT_ROW_FEED_STATE_H
-#define GPUTRACE_INPUT_ROW_FEED_STATE_H
+#pragma once
 
 #include "input/rows/row_feed.h"
 
@@ -62,5 +61,3 @@ static inline struct sender row_feed_sender(struct process_image program)
 void row_feed_op(struct row_feed *feed, struct builder *builder, const struct row_op *op);
 void row_feed_call(struct row_feed *feed, struct builder *builder, const struct row_call *call);
 bool row_feed_memory(struct row_feed *feed, struct builder *builder, const struct row_memory *memory);
-
-#endif

@@ -6,8 +6,7 @@
  * - where each process's events stand together in the file, that of the process whose events stand before the work;
  * - else that of the process to which all other work of that GPU belongs, as far as the rules above say it.
  */
-#ifndef GPUTRACE_INPUT_ROW_OWNERS_H
-#define GPUTRACE_INPUT_ROW_OWNERS_H
+#pragma once
 
 #include "input/rows/rows.h"
 
@@ -31,5 +30,3 @@ uint32_t row_owners_find(const struct row_owners *owners, const struct row_sync 
 
 /* Learns from all rows; 0 or -errno. */
 int row_owners_collect(struct row_owners *owners, struct rows *rows);
-
-#endif

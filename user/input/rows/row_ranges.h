@@ -3,8 +3,7 @@
  * NVTX ranges of another tool's file, which has start and end in one row.  Keeps the open pushed ranges by thread and
  * domain, so that each pop matches its own push even if one range ends when the next begins.
  */
-#ifndef GPUTRACE_INPUT_ROW_RANGES_H
-#define GPUTRACE_INPUT_ROW_RANGES_H
+#pragma once
 
 #include "input/rows/rows.h"
 #include "model/builder.h"
@@ -24,5 +23,3 @@ void row_ranges_add(struct rows *rows, const struct row_range *range, bool ended
 /* One pass, for one builder. */
 void row_ranges_begin(struct row_ranges *ranges);
 bool row_ranges_feed(struct row_ranges *ranges, struct builder *builder, const struct row_range *range);
-
-#endif

@@ -3,8 +3,7 @@
  * The Python functions that are open in each thread of another tool's file, and the stacks that they form; also stacks
  * that the file holds as such.  A frame is a function, a file and a line; lines that the file lacks are unknown.
  */
-#ifndef GPUTRACE_INPUT_ROW_STACKS_H
-#define GPUTRACE_INPUT_ROW_STACKS_H
+#pragma once
 
 #include "input/rows/rows.h"
 #include "model/builder.h"
@@ -38,5 +37,3 @@ uint64_t row_stacks_backward(struct row_stacks *stacks, struct builder *builder,
 
 /* The key of a stack that the file holds as such, for a process. */
 uint64_t row_stacks_own(struct row_stacks *stacks, struct builder *builder, uint32_t pid, uint32_t stack);
-
-#endif

@@ -11,8 +11,7 @@
  *	err = rows_again(&rows), then rows_next(&rows) until NULL; any number of times
  *	rows_close(&rows);
  */
-#ifndef GPUTRACE_INPUT_ROWS_H
-#define GPUTRACE_INPUT_ROWS_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -201,5 +200,3 @@ int rows_again(struct rows *rows);
 
 /* The next row, valid until the next call; NULL: no more, or error. */
 const struct row *rows_next(struct rows *rows);
-
-#endif

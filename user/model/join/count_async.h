@@ -5,8 +5,7 @@
  *	count_async_add(&count, part);		for each part, in order of time
  *	count_async_wait(&count);		before the part changes
  */
-#ifndef GPUTRACE_MODEL_COUNT_ASYNC_H
-#define GPUTRACE_MODEL_COUNT_ASYNC_H
+#pragma once
 
 #include "base/workers.h"
 #include "model/join/receipt.h"
@@ -22,5 +21,3 @@ struct count_async {
 void count_async_add(struct count_async *async, const struct model *part);
 void count_async_wait(struct count_async *async);
 void count_async_free(struct count_async *async);
-
-#endif

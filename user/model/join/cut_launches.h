@@ -3,8 +3,7 @@
  * Launches whose GPU records ended with their process, or stayed in its agent: that has not said that it stopped, and
  * no later launch of the process has a record. Part by part; parts in order of time.
  */
-#ifndef GPUTRACE_CUT_LAUNCHES_H
-#define GPUTRACE_CUT_LAUNCHES_H
+#pragma once
 
 #include "base/array.h"
 #include "model/model.h"
@@ -26,5 +25,3 @@ void cut_launches_add(struct cut_launches *launches, const struct model *part, c
 /* Fills in the receipt's members that begin with cut. */
 void cut_launches_count(const struct cut_launches *launches, const struct model *last, struct model_receipt *receipt);
 void cut_launches_free(struct cut_launches *launches);
-
-#endif

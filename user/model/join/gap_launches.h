@@ -4,8 +4,7 @@
  * their missing GPU work.  Calls come in order of time.  A launch shortly after a gap still belongs to it if the agent
  * recorded nothing until later, so it is held until the first recorded launch.
  */
-#ifndef GPUTRACE_GAP_LAUNCHES_H
-#define GPUTRACE_GAP_LAUNCHES_H
+#pragma once
 
 #include "base/array.h"
 #include "model/model.h"
@@ -46,5 +45,3 @@ struct gap_limits {
 void gap_launches_count(const struct gap_launches *launches, const struct gap_limits *limits, const struct model *last,
 			struct model_receipt *receipt);
 void gap_launches_free(struct gap_launches *launches);
-
-#endif

@@ -10,8 +10,7 @@
  * receipt_finish(&count, last, &receipt);		receipt: the recording's
  *	receipt_count_free(&count);
  */
-#ifndef GPUTRACE_RECEIPT_H
-#define GPUTRACE_RECEIPT_H
+#pragma once
 
 #include "model/join/cut_launches.h"
 #include "model/join/gap_launches.h"
@@ -30,5 +29,3 @@ void receipt_add_part(struct receipt_count *count, const struct model *part);
 /* Writes the sums into a receipt and adds up its losses.  last: the last part. */
 void receipt_finish(struct receipt_count *count, const struct model *last, struct model_receipt *receipt);
 void receipt_count_free(struct receipt_count *count);
-
-#endif

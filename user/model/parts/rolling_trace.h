@@ -4,8 +4,7 @@
  * part in which its span starts, which is still the current part if the previous span ended in it.  So all spans
  * together take one walk.  A span that starts earlier works, too, but takes a new walk from the start.
  */
-#ifndef GPUTRACE_MODEL_ROLLING_TRACE_H
-#define GPUTRACE_MODEL_ROLLING_TRACE_H
+#pragma once
 
 #include "model/trace.h"
 
@@ -18,5 +17,3 @@ struct rolling_trace {
 
 /* inner remains the caller's, who must not use it meanwhile. */
 void rolling_trace_open(struct rolling_trace *rolling, struct trace *inner);
-
-#endif

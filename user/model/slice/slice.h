@@ -13,8 +13,7 @@
  * ranges, Python functions, collections and imports are cut to the interval.  Memory allocated earlier is not known, as
  * in a recording that begins at that time.
  */
-#ifndef GPUTRACE_MODEL_SLICE_H
-#define GPUTRACE_MODEL_SLICE_H
+#pragma once
 
 #include "model/keep.h"
 
@@ -65,5 +64,3 @@ bool slice_cut_op(const struct slice *slice, struct model_op *op);
 
 bool slice_has_torch_memory(const struct slice *slice, const struct model *part,
 			    const struct model_torch_memory *event);
-
-#endif

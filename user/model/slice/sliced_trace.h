@@ -4,8 +4,7 @@
  * outside.  Interval, counts of calls and receipt are the slice's.  Losses have no known time, so they remain those of
  * the whole recording.  A slice by time also has the trace around it (trace.around).
  */
-#ifndef GPUTRACE_MODEL_SLICED_TRACE_H
-#define GPUTRACE_MODEL_SLICED_TRACE_H
+#pragma once
 
 #include "base/array.h"
 #include "model/totals.h"
@@ -68,5 +67,3 @@ int sliced_trace_open(struct sliced_trace *sliced, struct trace *inner, const st
 int sliced_trace_open_before(struct sliced_trace *sliced, struct trace *inner, const struct slice *slice,
 			     const char *words, const struct model *last);
 void sliced_trace_close(struct sliced_trace *sliced);
-
-#endif

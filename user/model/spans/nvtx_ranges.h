@@ -3,8 +3,7 @@
  * NVTX ranges: starts and ends as the agents reported them, paired.  Pushes and pops pair on their thread and domain,
  * starts and ends by id.  All input is written by targets: hostile.
  */
-#ifndef GPUTRACE_MODEL_NVTX_RANGES_H
-#define GPUTRACE_MODEL_NVTX_RANGES_H
+#pragma once
 
 #include "base/array.h"
 #include "base/lookup.h"
@@ -111,5 +110,3 @@ void ranges_free_readings(struct ranges *ranges);
 const struct range_loss *ranges_loss_after(const struct ranges *ranges, uint32_t epoch, uint64_t start_ns);
 uint64_t ranges_last_moment(const struct ranges *ranges, const struct range_owner *owner, uint64_t end_ns);
 uint32_t ranges_thread_of(struct ranges *ranges, const struct range_owner *owner);
-
-#endif

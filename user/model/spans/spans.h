@@ -9,8 +9,7 @@
  * which never ended (struct span_fates).  Pass 2 has that from the start, so it can hand over the spans that began so
  * far at any time, and keeps only spans that may still end (spans_parts.c).
  */
-#ifndef GPUTRACE_SPANS_H
-#define GPUTRACE_SPANS_H
+#pragma once
 
 #include "base/array.h"
 #include "model/events.h"
@@ -144,5 +143,3 @@ uint32_t spans_add_twice(struct spans *spans, const struct model_span *span);
 void spans_add_whole_twice(struct spans *spans, const struct model_span *span, uint64_t end_ns);
 bool spans_end_twice(struct spans *spans, uint32_t added, uint64_t time_ns);
 void spans_end_again(struct model_span *span, uint64_t time_ns);
-
-#endif

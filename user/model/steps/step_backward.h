@@ -9,8 +9,7 @@
  * or the engine's function on their own stack; the thread that continues is one whose stack has the same outermost
  * function.
  */
-#ifndef GPUTRACE_MODEL_STEP_BACKWARD_H
-#define GPUTRACE_MODEL_STEP_BACKWARD_H
+#pragma once
 
 #include "model/steps/step_candidates.h"
 
@@ -52,5 +51,3 @@ void step_backwards_end_part(struct step_backwards *all, const struct model *mod
 
 /* After the last part. */
 void step_backwards_finish(struct step_backwards *all, const struct model *model);
-
-#endif

@@ -3,8 +3,7 @@
  * Candidates for the steps of a process, collected during a walk: for each thread and each source of steps (steps.h),
  * the steps between its boundaries.  At the end the best source is chosen.
  */
-#ifndef GPUTRACE_MODEL_STEP_CANDIDATES_H
-#define GPUTRACE_MODEL_STEP_CANDIDATES_H
+#pragma once
 
 #include "base/tally.h"
 #include "model/steps/steps.h"
@@ -62,5 +61,3 @@ void step_lasts(struct step_candidate *candidate, uint64_t end_ns);
  * if any.
  */
 void step_candidates_choose(const struct step_candidates *all, enum step_source source, struct step_candidate **best);
-
-#endif

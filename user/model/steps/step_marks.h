@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Finds the boundaries between steps in a trace, as requested: ops, NVTX ranges, Python functions, GPU work. */
-#ifndef GPUTRACE_MODEL_STEP_MARKS_H
-#define GPUTRACE_MODEL_STEP_MARKS_H
+#pragma once
 
 #include "model/steps/step_backward.h"
 
@@ -41,5 +40,3 @@ void step_marks_add_part(struct step_marks *all, const struct model *part);
 
 /* Reads the number after ProfilerStep#, torch.profiler's name of a step; false: not such a name. */
 bool step_profiler_number(const char *name, uint64_t *number);
-
-#endif

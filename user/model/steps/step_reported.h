@@ -3,12 +3,9 @@
  * Steps counted at run time, when a schedule selected only some for recording: the agent reported the start and the
  * phase of each.
  */
-#ifndef GPUTRACE_MODEL_STEP_REPORTED_H
-#define GPUTRACE_MODEL_STEP_REPORTED_H
+#pragma once
 
 #include "model/steps/steps.h"
 
 /* The steps that were actually recorded; every part of a trace has all of them. */
 void steps_of_schedule(struct steps *steps, const struct model *model);
-
-#endif

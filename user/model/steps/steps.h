@@ -18,8 +18,7 @@
  * Steps outlive the trace, and identify processes and threads by the system's numbers, as their indices may differ when
  * the trace is read again.
  */
-#ifndef GPUTRACE_MODEL_STEPS_H
-#define GPUTRACE_MODEL_STEPS_H
+#pragma once
 
 #include "base/array.h"
 #include "model/model.h"
@@ -125,5 +124,3 @@ void steps_keep_cycle(struct steps *steps, uint32_t cycle);
  * torch.profiler.
  */
 void steps_keep_slice(struct steps *steps, const struct slice *slice, const struct model *model);
-
-#endif

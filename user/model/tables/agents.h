@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What agents reported about themselves: whether they listened, to which CUPTI, since when, and their losses. */
-#ifndef GPUTRACE_AGENTS_H
-#define GPUTRACE_AGENTS_H
+#pragma once
 
 #include "model/events.h"
 #include "model/tables/process_table.h"
@@ -27,5 +26,3 @@ struct model_agent_losses agents_losses_of(const struct model_process *process);
 
 /* The process is about to exec: its agent's counters start over. */
 void agents_process_execs(struct agents *agents, uint32_t process);
-
-#endif

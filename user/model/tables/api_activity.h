@@ -7,8 +7,7 @@
  * they start and end at different times.  So times decide, and an ambiguous record remains without a call: its GPU work
  * then has no line rather than a wrong one.
  */
-#ifndef GPUTRACE_API_ACTIVITY_H
-#define GPUTRACE_API_ACTIVITY_H
+#pragma once
 
 #include "model/tables/calls.h"
 #include "model/events.h"
@@ -90,5 +89,3 @@ void api_activities_join(struct api_activities *table, const struct api_activity
  * process could be seen.  False if nothing was recorded.
  */
 bool api_activity_is_outside(const struct api_activities *table, uint32_t process, uint32_t corr);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* CUDA calls: one model_call per call of the program, whichever probes saw it, completed later by its return. */
-#ifndef GPUTRACE_CALLS_H
-#define GPUTRACE_CALLS_H
+#pragma once
 
 #include "model/tables/corr_index.h"
 #include "model/events.h"
@@ -66,5 +65,3 @@ static inline uint32_t calls_place_of(const struct calls *calls, uint32_t number
 
 /* The start time of a call; 0 for NONE. */
 uint64_t calls_start(const struct calls *calls, uint32_t place);
-
-#endif

@@ -3,8 +3,7 @@
  * When the streams of a process were captured into graphs, where only API activity records show it.  The thread that
  * begins a capture also ends it; meanwhile other threads, such as autograd's, may add to the graph.
  */
-#ifndef GPUTRACE_CAPTURES_H
-#define GPUTRACE_CAPTURES_H
+#pragma once
 
 #include "base/owned_spans.h"
 #include "model/tables/api_activity.h"
@@ -30,5 +29,3 @@ void captures_note(struct captures *captures, const struct api_activity *activit
 void captures_mark(struct captures *captures, const struct process_table *processes, struct calls *calls);
 
 void captures_free(struct captures *captures);
-
-#endif

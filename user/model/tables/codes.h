@@ -4,8 +4,7 @@
  * an instruction.  Code objects of the same function of the same file share one model_code, across processes; frames
  * (code, line) are unique.
  */
-#ifndef GPUTRACE_CODES_H
-#define GPUTRACE_CODES_H
+#pragma once
 
 #include "base/lookup.h"
 #include "model/events.h"
@@ -48,5 +47,3 @@ uint32_t codes_at(struct codes *codes, uint32_t epoch, uint64_t address);
  * interpreter's internal frames, which are not part of a stack; FRAME_OF_NO_CODE.
  */
 uint32_t codes_frame(struct codes *codes, uint32_t epoch, uint64_t address, int32_t lasti);
-
-#endif

@@ -4,8 +4,7 @@
  * share a page, and most look-ups hit memory that the previous one brought into the cache.  Ids come from targets and
  * are hostile: pages are found by a seeded hash, and a page with a single id takes 264 bytes.
  */
-#ifndef GPUTRACE_MODEL_CORR_INDEX_H
-#define GPUTRACE_MODEL_CORR_INDEX_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -54,5 +53,3 @@ uint32_t *corr_index_put(struct corr_index *index, uint32_t epoch, uint32_t corr
 
 /* Replaces each value by places[value], and drops values that become UINT32_MAX. */
 void corr_index_move(struct corr_index *index, const uint32_t *places);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * Events that come late (lateness.h).  Pass 1 keeps them; pass 2 replays each at its time and skips the original.
  */
-#ifndef GPUTRACE_MODEL_DEFERRED_H
-#define GPUTRACE_MODEL_DEFERRED_H
+#pragma once
 
 #include "base/array.h"
 #include "model/events.h"
@@ -64,5 +63,3 @@ void deferred_events_free(struct deferred_events *deferred);
 
 /* Sorts by time, after the last event. */
 void deferred_events_sort(struct deferred_events *deferred);
-
-#endif

@@ -5,8 +5,7 @@
  * earlier ops that created none; the creating op is the one that began last.  A node may run much later, more than
  * once, or never, so the stacks of each thread's latest numbers are kept in any case.
  */
-#ifndef GPUTRACE_MODEL_FORWARD_OPS_H
-#define GPUTRACE_MODEL_FORWARD_OPS_H
+#pragma once
 
 #include "base/array.h"
 #include "base/lookup.h"
@@ -39,5 +38,3 @@ void forward_ops_free(struct forward_ops *ops);
 void forward_ops_note(struct forward_ops *ops, uint32_t epoch, const struct model_op *op);
 /* The stack of the forward op of a node, NONE: not known. */
 uint32_t forward_ops_find(struct forward_ops *ops, uint32_t epoch, const struct model_op *node);
-
-#endif

@@ -3,8 +3,7 @@
  * Gaps, in which another CUPTI client of a process had the activity records, so that the agent did not get them (struct
  * model_gap).  They follow from which client registers buffers when.  gap_launches.h counts the launches in gaps.
  */
-#ifndef GPUTRACE_GAPS_H
-#define GPUTRACE_GAPS_H
+#pragma once
 
 #include "base/array.h"
 #include "model/model.h"
@@ -28,5 +27,3 @@ void gaps_process_execs(struct gaps *gaps, uint32_t pid, uint64_t time_ns);
 
 /* After the last record: adds what is known about agents, and sorts the list. */
 void gaps_finish(struct gaps *gaps);
-
-#endif

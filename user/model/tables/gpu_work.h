@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* GPU operations: pending as they arrive, and joined (join_gpu.c) once all that they need has arrived. */
-#ifndef GPUTRACE_GPU_WORK_H
-#define GPUTRACE_GPU_WORK_H
+#pragma once
 
 #include "base/array.h"
 #include "model/events.h"
@@ -42,5 +41,3 @@ struct gpu_work {
 	bool any_foreign;		/* some are from other profilers' buffers */
 	ARRAY(struct model_gpu) joined; /* left by earlier parts, and joined since */
 };
-
-#endif

@@ -5,8 +5,7 @@
  * than the trace, and not every node gives a record.  A node that the program disables for a while
  * (cudaGraphNodeSetEnabled) counts as missing meanwhile.
  */
-#ifndef GPUTRACE_GRAPHS_H
-#define GPUTRACE_GRAPHS_H
+#pragma once
 
 #include "base/array.h"
 #include "base/lookup.h"
@@ -52,5 +51,3 @@ void graphs_count_missing(const struct graphs *graphs, const struct process_stat
 /* Adds an operation of a graph launched by a call; and, after the last, sets model_call.nodes_missing. */
 void graphs_add_operation(struct graphs *graphs, uint32_t epoch, uint32_t call, uint32_t graph, uint64_t node);
 void graphs_finish(const struct graphs *graphs, struct calls *calls);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* CUDA calls by which NCCL launches kernels, with their collective: becomes model.nccl_calls. */
-#ifndef GPUTRACE_MODEL_NCCL_CALLS_H
-#define GPUTRACE_MODEL_NCCL_CALLS_H
+#pragma once
 
 #include "base/array.h"
 #include "model/model.h"
@@ -15,5 +14,3 @@ void nccl_calls_add(struct nccl_calls *calls, const struct model_collective *cal
 
 /* Sorts by time and thread; evicts calls of long past parts of a long trace. */
 void nccl_calls_order(struct nccl_calls *calls);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Finds the innermost PyTorch op on a thread; times asked for must not decrease on each thread. */
-#ifndef GPUTRACE_MODEL_OP_SWEEP_H
-#define GPUTRACE_MODEL_OP_SWEEP_H
+#pragma once
 
 #include "model/tables/ops.h"
 
@@ -30,5 +29,3 @@ static inline void op_nesting_leave(const struct ops *ops, struct op_nesting *ne
 	while (nesting->open.count && ops->list.items[nesting->open.items[nesting->open.count - 1]].end_ns <= time_ns)
 		nesting->open.count--;
 }
-
-#endif

@@ -4,8 +4,7 @@
  * Here ops are sorted by thread and start, and ops that do not nest are found.  Each part of a trace has the ops that
  * start in it, and earlier ones that are still open (model_op.continued).  All input is written by targets: hostile.
  */
-#ifndef GPUTRACE_MODEL_OPS_H
-#define GPUTRACE_MODEL_OPS_H
+#pragma once
 
 #include "base/array.h"
 #include "base/lookup.h"
@@ -109,5 +108,3 @@ void ops_join(struct ops *ops, const struct ops *known, struct model_thread *thr
 /* Sets op and node of the calls made before until_ns, which are sorted by start. */
 void ops_join_calls(const struct ops *ops, const struct model_thread *threads, size_t thread_count,
 		    struct model_call *calls, size_t count);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Recordings of CUDA events: which call recorded which event on which stream, for later waits. */
-#ifndef GPUTRACE_MODEL_RECORDINGS_H
-#define GPUTRACE_MODEL_RECORDINGS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -49,5 +48,3 @@ void recordings_trim(struct recordings *recordings);
 
 /* The calls have moved to places[]. */
 void recordings_move(struct recordings *recordings, const uint32_t *places);
-
-#endif

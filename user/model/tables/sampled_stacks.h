@@ -4,8 +4,7 @@
  * events.  The stack comes first, through the ring buffer; its event comes in a batch, when it is over, and refers to
  * the stack by the agent's number.
  */
-#ifndef GPUTRACE_MODEL_SAMPLED_STACKS_H
-#define GPUTRACE_MODEL_SAMPLED_STACKS_H
+#pragma once
 
 #include "base/array.h"
 #include "base/lookup.h"
@@ -35,5 +34,3 @@ uint32_t sampled_stacks_find(const struct sampled_stacks *sampled, uint32_t epoc
 
 /* Evicts stacks: all events that began before until_ns already have theirs. */
 void sampled_stacks_evict(struct sampled_stacks *sampled, uint64_t until_ns);
-
-#endif

@@ -4,8 +4,7 @@
  * allocator does not report the size of a freed block and the total held; both follow from earlier events.  Blocks from
  * before the trace are not known, and their frees are left out.
  */
-#ifndef GPUTRACE_MODEL_TORCH_MEMORY_H
-#define GPUTRACE_MODEL_TORCH_MEMORY_H
+#pragma once
 
 #include "base/lookup.h"
 #include "model/events.h"
@@ -53,5 +52,3 @@ uint64_t torch_memory_lost(const struct torch_memory *memory);
 void torch_memory_join(struct torch_memory *memory, const struct ops *ops, const struct ops *known,
 		       const struct sampled_stacks *sampled, const struct device_table *devices,
 		       const struct model_thread *threads, uint64_t until_ns);
-
-#endif

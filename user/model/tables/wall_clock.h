@@ -5,8 +5,7 @@
  * lies within the error of each, and all times between two steps are converted with that one: kernels that follow each
  * other do not overlap afterwards.
  */
-#ifndef GPUTRACE_WALL_CLOCK_H
-#define GPUTRACE_WALL_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -52,5 +51,3 @@ uint64_t wall_clock_steps(const struct wall_clock *clock);
  * set back and a wall time came twice.  Updates clock->error_ns.  The track must have a sample.
  */
 int64_t wall_clock_offset(struct wall_clock *clock, uint32_t agent, uint64_t wall_ns, uint64_t not_before_ns);
-
-#endif

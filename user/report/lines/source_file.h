@@ -3,8 +3,7 @@
  * The source of a Python function, for a listing: read where the process that ran it found it, if possible, and only if
  * it is what ran.  A target names the file, so it is hostile: any file, of any size, with any content.
  */
-#ifndef GPUTRACE_REPORT_SOURCE_FILE_H
-#define GPUTRACE_REPORT_SOURCE_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,5 +39,3 @@ char *source_file_line(const struct source_file *file, uint32_t number);
 
 /* The last line of the block that begins in that line, by indentation. */
 uint32_t source_file_block_end(const struct source_file *file, uint32_t first);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Source with the costs of each line in the margin, function by function, as line_profiler prints it. */
-#ifndef GPUTRACE_REPORT_SOURCE_LINES_H
-#define GPUTRACE_REPORT_SOURCE_LINES_H
+#pragma once
 
 #include "model/trace.h"
 #include "report/page/options.h"
@@ -21,5 +20,3 @@ int report_write_lines(FILE *out, struct trace *trace, const struct report_optio
 /* The same of analyses that are finished; they need LINE_COSTS and TORCH_MEMORY. */
 int report_write_lines_of(FILE *out, struct analyses *all, const struct report_options *page,
 			  const struct lines_options *options);
-
-#endif

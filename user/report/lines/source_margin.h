@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The margin of a source listing: the figures of a line in columns; columns without any figures are left out. */
-#ifndef GPUTRACE_REPORT_SOURCE_MARGIN_H
-#define GPUTRACE_REPORT_SOURCE_MARGIN_H
+#pragma once
 
 #include "analyze/costs/line_costs.h"
 #include "report/page/page.h"
@@ -32,5 +31,3 @@ unsigned margin_put(const struct report *report, const struct margin *margin, co
 /* Writes a whole line, with the source after the figures. */
 void margin_put_row(const struct report *report, const struct margin *margin, const struct margin_figures *figures,
 		    const char *text);
-
-#endif

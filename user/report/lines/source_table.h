@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Costs of source lines as a table: a row for each line that has any. */
-#ifndef GPUTRACE_REPORT_SOURCE_TABLE_H
-#define GPUTRACE_REPORT_SOURCE_TABLE_H
+#pragma once
 
 #include "analyze/costs/line_costs.h"
 #include "report/table/table.h"
@@ -19,5 +18,3 @@ void source_table_add(struct table *table, const struct line_costs *costs, const
 
 /* A row of CPU time by samples that is of no line; what: whose it is. */
 void source_table_add_rest(struct table *table, const char *what, uint64_t sampled_ns);
-
-#endif

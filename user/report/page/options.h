@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What the caller of a report, or of one of its lists, may choose. */
-#ifndef GPUTRACE_REPORT_OPTIONS_H
-#define GPUTRACE_REPORT_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -26,5 +25,3 @@ struct report_options {
 	struct attribution attribution;
 	const struct comm_kernels *comm_kernels; /* names of a user's own collectives; NULL: none */
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Shared by the parts of the report: the page they print on, and the analyses whose rows they print. */
-#ifndef GPUTRACE_REPORT_PAGE_H
-#define GPUTRACE_REPORT_PAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -102,5 +101,3 @@ void report_add_process(struct report *report, struct table *table, uint32_t pro
 	COLUMN_NAME("line", "line", TEXT_TRUNCATE_PLACE), COLUMN_NAME("function", "function", TEXT_TRUNCATE_MIDDLE),   \
 		PROCESS_COLUMN(report), COLUMN_DATA("file", UNIT_TEXT), COLUMN_DATA("line_number", UNIT_ID)
 void report_add_line(struct report *report, struct table *table, uint32_t line, uint32_t process);
-
-#endif

@@ -9,8 +9,7 @@
  *	};
  *	report_group(report, &table, &report->all->kernels);
  */
-#ifndef GPUTRACE_REPORT_ROW_TABLE_H
-#define GPUTRACE_REPORT_ROW_TABLE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -104,5 +103,3 @@ void report_rows(struct report *report, const struct row_table *table, const str
 /* Rows of a group-by (analyze/sums/group.h). */
 #define GROUP_ROW struct line_tally_row
 void report_group(struct report *report, const struct row_table *table, const struct group *group);
-
-#endif

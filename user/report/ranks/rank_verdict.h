@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* How the page of several ranks begins: who comes last, since when, where, and what its process and GPU did. */
-#ifndef GPUTRACE_REPORT_RANK_VERDICT_H
-#define GPUTRACE_REPORT_RANK_VERDICT_H
+#pragma once
 
 #include "analyze/ranks/ranks.h"
 #include "report/page/page.h"
 
 void report_rank_verdict(struct report *report, const struct ranks *ranks);
-
-#endif

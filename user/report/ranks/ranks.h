@@ -3,8 +3,7 @@
  * The ranks of a job, with their logs on one clock, as text or as tables for programs (table_writer.h): how, and how
  * well, the clocks were aligned, the ranks, which rank was late to which collective, and what collectives' time was.
  */
-#ifndef GPUTRACE_REPORT_RANKS_H
-#define GPUTRACE_REPORT_RANKS_H
+#pragma once
 
 #include "analyze/ranks/collective_split.h"
 #include "report/page/options.h"
@@ -12,5 +11,3 @@
 /* Returns 0 or -errno of writing; -ENOENT: there is no table of the requested name. */
 int report_write_ranks(FILE *out, const struct ranks *ranks, const struct collective_split *split,
 		       const struct report_options *options);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Tables of what the time of collectives was (analyze/ranks/collective_split.h). */
-#ifndef GPUTRACE_REPORT_RANKS_SPLIT_H
-#define GPUTRACE_REPORT_RANKS_SPLIT_H
+#pragma once
 
 #include "analyze/ranks/collective_split.h"
 #include "report/page/page.h"
@@ -10,5 +9,3 @@ void report_collective_split(struct report *report, const struct ranks *ranks, c
 
 /* The same of the report's trace, if it has several ranks. */
 void report_split_of_log(struct report *report);
-
-#endif

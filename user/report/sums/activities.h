@@ -3,8 +3,7 @@
  * nvprof's output: every GPU activity in the order in which they began, and sums of GPU activities and of CUDA calls by
  * name.  The list is written while the trace is read: memory does not depend on its length.
  */
-#ifndef GPUTRACE_REPORT_ACTIVITIES_H
-#define GPUTRACE_REPORT_ACTIVITIES_H
+#pragma once
 
 #include "model/trace.h"
 #include "report/page/options.h"
@@ -17,5 +16,3 @@ enum activity_list {
 
 /* lists: a sum of enum activity_list.  Returns as report_write. */
 int report_write_activities(FILE *out, struct trace *trace, const struct report_options *options, unsigned lists);
-
-#endif

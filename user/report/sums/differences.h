@@ -3,8 +3,7 @@
  * What differs between two traces, as text or as tables for programs (table_writer.h): the step, then lines, kernels
  * and ops by how much they changed.
  */
-#ifndef GPUTRACE_REPORT_DIFFERENCES_H
-#define GPUTRACE_REPORT_DIFFERENCES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -31,5 +30,3 @@ struct differences_options {
 
 /* Returns 0 or -errno of writing; -ENOENT: there is no table of the requested name. */
 int report_write_differences(FILE *out, const struct differences *all, const struct differences_options *options);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Every GPU activity as a row, written as it comes. */
-#ifndef GPUTRACE_REPORT_GPU_TRACE_H
-#define GPUTRACE_REPORT_GPU_TRACE_H
+#pragma once
 
 #include "report/page/page.h"
 
@@ -14,5 +13,3 @@ bool gpu_trace_add(void *context, const struct analyses *all, const struct gpu_e
 
 /* Says what is not in the list. */
 void gpu_trace_end(struct report *report);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The table of ops in the form of torch.profiler's key_averages().table(): columns, widths, numbers. */
-#ifndef GPUTRACE_REPORT_KEY_AVERAGES_H
-#define GPUTRACE_REPORT_KEY_AVERAGES_H
+#pragma once
 
 #include "report/sums/key_sorts.h"
 #include "model/trace.h"
@@ -23,5 +22,3 @@ int report_write_key_averages(FILE *out, struct trace *trace, const struct key_a
 /* The same rows as a table in page->format; all of them unless a number is requested.  Returns as report_write. */
 int report_write_key_tables(FILE *out, struct trace *trace, const struct key_averages_options *options,
 			    const struct report_options *page);
-
-#endif

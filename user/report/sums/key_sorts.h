@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The sort keys of the table of ops, under torch.profiler's names for them. */
-#ifndef GPUTRACE_REPORT_KEY_SORTS_H
-#define GPUTRACE_REPORT_KEY_SORTS_H
+#pragma once
 
 #include "analyze/sums/key_averages.h"
 
@@ -21,5 +20,3 @@ void key_rows_sort(struct key_averages *keys, const struct key_sort *sort);
 
 /* By Self CUDA or, if there is none, by Self CPU. */
 void key_rows_sort_as_usual(struct key_averages *keys);
-
-#endif

@@ -9,10 +9,7 @@
  *
  * Two kernels may have one label; programs (csv, json, the exports) get the whole name.
  */
-#ifndef GPUTRACE_REPORT_KERNEL_LABEL_H
-#define GPUTRACE_REPORT_KERNEL_LABEL_H
+#pragma once
 
 /* Takes any text; returns a text that is no C++ name as it is.  Never longer than the name.  The caller frees it. */
 char *kernel_label(const char *name);
-
-#endif

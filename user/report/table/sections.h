@@ -3,8 +3,7 @@
  * A page in sections, each held until the whole is known: a table, or what stands between tables.  So a terminal gets a
  * page of at most so many lines, which names the tables that it leaves out, and one table can be printed alone.
  */
-#ifndef GPUTRACE_REPORT_SECTIONS_H
-#define GPUTRACE_REPORT_SECTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ struct sections_left sections_put(struct sections *sections, size_t most);
 bool sections_put_one(struct sections *sections, const char *id, char **ids);
 
 void sections_free(struct sections *sections);
-
-#endif

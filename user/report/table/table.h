@@ -13,8 +13,7 @@
  *	table_add(&table, label);
  *	report_table(report, &table);
  */
-#ifndef GPUTRACE_TABLE_H
-#define GPUTRACE_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -142,5 +141,3 @@ unsigned table_least(const struct table *table);
 void table_put(const struct table *table, FILE *out, const struct table_look *look);
 
 void table_free(struct table *table);
-
-#endif

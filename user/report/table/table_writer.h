@@ -13,8 +13,7 @@
  *
  * docs/formats.md describes the formats.
  */
-#ifndef GPUTRACE_TABLE_WRITER_H
-#define GPUTRACE_TABLE_WRITER_H
+#pragma once
 
 #include "report/table/table.h"
 
@@ -93,5 +92,3 @@ const char *unit_name(enum unit unit);
 
 /* Writes a cell's number in a form valid in JSON and CSV. */
 void cell_put_number(const struct cell *cell, FILE *out);
-
-#endif

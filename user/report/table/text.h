@@ -3,8 +3,7 @@
  * Text for a terminal: its width, shortening, and the form of numbers.  Names come from targets: characters that could
  * move the cursor or change the reading direction are replaced.
  */
-#ifndef GPUTRACE_REPORT_TEXT_H
-#define GPUTRACE_REPORT_TEXT_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -58,5 +57,3 @@ struct time_unit {
 };
 struct time_unit time_unit_for(uint64_t ns);
 struct number number_in(uint64_t ns, struct time_unit unit);
-
-#endif

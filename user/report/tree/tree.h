@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The tree of calls as text: Python functions, ops of PyTorch and what ran, with time and share of each. */
-#ifndef GPUTRACE_REPORT_TREE_H
-#define GPUTRACE_REPORT_TREE_H
+#pragma once
 
 #include "analyze/tree/call_tree.h"
 #include "model/trace.h"
@@ -21,5 +20,3 @@ struct tree_options {
 /* Returns 0 or -errno when the trace could not be read, or out not written. */
 int report_write_tree(FILE *out, struct trace *trace, const struct report_options *page,
 		      const struct tree_options *options);
-
-#endif

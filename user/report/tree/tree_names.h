@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The names of nodes of the tree of calls. */
-#ifndef GPUTRACE_REPORT_TREE_NAMES_H
-#define GPUTRACE_REPORT_TREE_NAMES_H
+#pragma once
 
 #include "analyze/tree/call_tree_nodes.h"
 
@@ -23,5 +22,3 @@ char *tree_node_place(const struct tree_names *names, uint32_t node);
 
 /* The function of a function node, or of a library node with only one function.  model.codes, NONE. */
 uint32_t tree_node_function(const struct tree_names *names, uint32_t node);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The tree of calls as a table: a row for each node, after its parent, with its depth. */
-#ifndef GPUTRACE_REPORT_TREE_TABLE_H
-#define GPUTRACE_REPORT_TREE_TABLE_H
+#pragma once
 
 #include "report/table/table.h"
 #include "report/tree/tree_names.h"
@@ -18,5 +17,3 @@ void tree_table_begin(struct table *table, enum tree_by by);
 void tree_table_add_node(struct table *table, const struct tree_names *names, uint32_t node, uint64_t total_ns);
 void tree_table_add_rest(struct table *table, const struct call_tree *tree, size_t depth, const struct tree_rest *rest,
 			 uint64_t total_ns);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Exposed communication (analyze/breakdown/) as a sentence. */
-#ifndef GPUTRACE_REPORT_EXPOSED_H
-#define GPUTRACE_REPORT_EXPOSED_H
+#pragma once
 
 #include "analyze/analyze.h"
 
@@ -15,5 +14,3 @@ struct exposed exposed_of(const struct analyses *all);
 
 /* "Exposed communication: 21.0 % of the steps: all-reduce at train.py:88, and 2 more lines"; the caller frees it. */
 char *exposed_text(const struct analyses *all, const struct exposed *exposed);
-
-#endif

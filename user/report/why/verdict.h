@@ -4,8 +4,7 @@
  * the lines that own most GPU time, how complete that is, and the next command.  It is made of the account and the
  * words of `why`; where nothing can be said, it says what is missing.
  */
-#ifndef GPUTRACE_REPORT_VERDICT_H
-#define GPUTRACE_REPORT_VERDICT_H
+#pragma once
 
 #include "analyze/analyze.h"
 
@@ -26,5 +25,3 @@ void verdict_make(struct verdict *verdict, const struct analyses *all, unsigned 
  */
 void verdict_make_brief(struct verdict *verdict, const struct analyses *all, unsigned width);
 void verdict_free(struct verdict *verdict);
-
-#endif

@@ -3,8 +3,7 @@
  * `gputrace why`: the three largest losses of a trace in words; or that nothing needs fixing; or that it cannot be
  * said, and what to record for it.
  */
-#ifndef GPUTRACE_REPORT_WHY_H
-#define GPUTRACE_REPORT_WHY_H
+#pragma once
 
 #include "model/trace.h"
 #include "report/page/options.h"
@@ -14,5 +13,3 @@ int report_write_why(FILE *out, struct trace *trace, const struct report_options
 
 /* The same of analyses that are finished; they need WHY, UNTIMED, THREADS, UTILIZATION and TORCH_MEMORY. */
 int report_write_why_of(FILE *out, struct analyses *all, const struct report_options *options);
-
-#endif

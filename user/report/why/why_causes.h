@@ -3,8 +3,7 @@
  * What is said of a cause: a struct cause for each row of analyze/why/causes.h, cause_name, in the file of its family
  * (why_waits.c, why_calls.c, ...).  Its functions return texts for the caller to free.
  */
-#ifndef GPUTRACE_REPORT_WHY_CAUSES_H
-#define GPUTRACE_REPORT_WHY_CAUSES_H
+#pragma once
 
 #include <stdlib.h>
 
@@ -91,5 +90,3 @@ static inline const char *cause_plural(uint64_t count)
 {
 	return count == 1 ? "" : "s";
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The charges of a cause, summed up by what samples and waits of threads show. */
-#ifndef GPUTRACE_REPORT_WHY_SHARES_H
-#define GPUTRACE_REPORT_WHY_SHARES_H
+#pragma once
 
 #include "analyze/analyze.h"
 
@@ -19,5 +18,3 @@ void why_shares_free(struct why_shares *shares);
 
 /* The number with most time, NONE: the tally is empty.  ns: gets the time; NULL. */
 uint32_t why_most_of(const struct tally *tally, uint64_t *ns);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A loss (analyze/why/why.h) in words: what it is, where, the evidence in the log, what to try. */
-#ifndef GPUTRACE_REPORT_WHY_WORDS_H
-#define GPUTRACE_REPORT_WHY_WORDS_H
+#pragma once
 
 #include "analyze/analyze.h"
 
@@ -64,5 +63,3 @@ char *why_caution(const struct analyses *all, unsigned index);
 
 /* The number of losses worth mentioning: the first ones of all->why.losses. */
 size_t why_worth(const struct analyses *all);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Recognises PyPy, whose frames gputrace does not read. */
-#ifndef GPUTRACE_PYPY_H
-#define GPUTRACE_PYPY_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -10,5 +9,3 @@
 #define PYPY_WHY "it is PyPy, and gputrace reads the frames of CPython"
 
 bool pypy_is_mapped(pid_t pid, const struct mappings *mappings);
-
-#endif

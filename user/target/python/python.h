@@ -3,8 +3,7 @@
  * Finds the CPython in a process and says how to walk its frames, or why it cannot be walked.  It does not guess: a
  * version or a layout that is not known exactly is refused.
  */
-#ifndef GPUTRACE_TARGET_PYTHON_H
-#define GPUTRACE_TARGET_PYTHON_H
+#pragma once
 
 #include <gputrace/python.h>
 
@@ -42,5 +41,3 @@ void python_info_free(struct python_info *info);
 
 /* The generated table: layout of a release series ("3.8" .. "3.12"), NULL when not known. */
 const struct gpt_pylayout *python_layout(unsigned version /* major << 8 | minor */);
-
-#endif

@@ -3,8 +3,7 @@
  * Probe sites in a CPython's file for events inside the interpreter: collections, imports, and calls (the latter only
  * in versions in which every Python call enters one function).
  */
-#ifndef GPUTRACE_PYTHON_EVENTS_H
-#define GPUTRACE_PYTHON_EVENTS_H
+#pragma once
 
 #include <gputrace/maps.h>
 
@@ -36,5 +35,3 @@ void python_events_find(const struct image *image, uint16_t version, struct pyth
 int python_calls_find(const struct image *image, uint16_t version, struct python_sites *out);
 
 void python_sites_free(struct python_sites *sites);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Shared by the files that implement python.h; private to them. */
-#ifndef GPUTRACE_PYTHON_INTERNAL_H
-#define GPUTRACE_PYTHON_INTERNAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,5 +53,3 @@ int python_head_find(const struct image *image, uint64_t *head);
 
 /* The same from the code of PyInterpreterState_Head, which is linked at `address`; for tests and fuzzing. */
 bool python_head_decode(const uint8_t *code, size_t bytes, uint64_t address, uint64_t *head);
-
-#endif

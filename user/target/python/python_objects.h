@@ -4,8 +4,7 @@
  * of the target runs.  It may change the memory at any moment, or fill it with lies: every count is bounded, and what
  * makes no sense counts as absent.
  */
-#ifndef GPUTRACE_TARGET_PYTHON_OBJECTS_H
-#define GPUTRACE_TARGET_PYTHON_OBJECTS_H
+#pragma once
 
 #include <gputrace/python.h>
 
@@ -54,5 +53,3 @@ uint64_t python_module_global(const struct python_reader *reader, uint64_t inter
 /* Whether the object's type is `wanted` or inherits from it by first bases. */
 bool python_is_a(const struct python_reader *reader, uint64_t object, uint64_t wanted);
 uint64_t python_basicsize(const struct python_reader *reader, uint64_t type);
-
-#endif

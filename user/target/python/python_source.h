@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Source that a Python process has only in its memory, not in a file, e.g. a notebook's cells. */
-#ifndef GPUTRACE_TARGET_PYTHON_SOURCE_H
-#define GPUTRACE_TARGET_PYTHON_SOURCE_H
+#pragma once
 
 #include "target/python/python.h"
 
@@ -12,5 +11,3 @@
  * it was read.  Free with free().
  */
 char *python_source(pid_t pid, const struct gpt_python *python, const char *path, size_t *bytes);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Links the calls of each thread in the current part of the trace, and says when they end. */
-#ifndef GPUTRACE_TIMELINE_CALLS_OF_THREADS_H
-#define GPUTRACE_TIMELINE_CALLS_OF_THREADS_H
+#pragma once
 
 #include "model/model.h"
 
@@ -35,5 +34,3 @@ static inline uint64_t call_end(const struct model *model, const struct timeline
 
 	return next != NONE && end > all[next].start_ns ? all[next].start_ns : end;
 }
-
-#endif

@@ -8,8 +8,7 @@
  *	nesting_at(&nesting, i), nesting_place(&nesting, i)	the i-th of them, in order
  *	nesting_clear(&nesting);				for the next part
  */
-#ifndef GPUTRACE_TIMELINE_NESTING_H
-#define GPUTRACE_TIMELINE_NESTING_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -55,5 +54,3 @@ static inline void nesting_clear(struct nesting *nesting)
 }
 
 void nesting_free(struct nesting *nesting);
-
-#endif

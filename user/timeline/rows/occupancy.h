@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* How full a kernel makes a GPU: an estimate from its launch and the limits of the device. */
-#ifndef GPUTRACE_TIMELINE_OCCUPANCY_H
-#define GPUTRACE_TIMELINE_OCCUPANCY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -14,5 +13,3 @@ struct occupancy {
 };
 
 struct occupancy occupancy_of(const struct model *model, const struct model_gpu *kernel);
-
-#endif

@@ -4,8 +4,7 @@
  * op's thread.  If several forward ops share a number, it is the one that began last: the innermost, which created the
  * node.
  */
-#ifndef GPUTRACE_TIMELINE_OP_LINKS_H
-#define GPUTRACE_TIMELINE_OP_LINKS_H
+#pragma once
 
 #include "base/array.h"
 #include "base/lookup.h"
@@ -37,5 +36,3 @@ void op_links_note(struct op_links *links, const struct model *model, const stru
 bool op_links_take(struct op_links *links, const struct model *model, const struct model_op *op,
 		   struct op_link_begin *forward);
 void op_links_free(struct op_links *links);
-
-#endif

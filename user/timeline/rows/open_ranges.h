@@ -3,8 +3,7 @@
  * NVTX ranges across parts of a trace: a range that is open at the end of a part occurs again in the next one.  It
  * keeps its row and its number; ranges are numbered in order of appearance.
  */
-#ifndef GPUTRACE_TIMELINE_OPEN_RANGES_H
-#define GPUTRACE_TIMELINE_OPEN_RANGES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ void open_ranges_keep(struct open_ranges *open, const struct open_range *range);
 
 void open_ranges_next_part(struct open_ranges *open);
 void open_ranges_free(struct open_ranges *open);
-
-#endif

@@ -4,8 +4,7 @@
  * that overlaps, such as a concurrent kernel of a graph, goes to another row of the same key.  Handles only times and
  * keys.
  */
-#ifndef GPUTRACE_TIMELINE_SLICE_ROWS_H
-#define GPUTRACE_TIMELINE_SLICE_ROWS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -68,5 +67,3 @@ static inline uint32_t placed_track(const struct placed *placed, uint32_t index)
 {
 	return placed->tracks.items[placed_row(placed, index)];
 }
-
-#endif
