@@ -3,8 +3,7 @@
  * Names of the modules of PyTorch that a process's stacks refer to, for GPT_MODULE.  The root of a module is the
  * outermost module of its stack, or a module that has that root in its own tree.
  */
-#ifndef GPUTRACE_ATTACH_MODULE_NAMES_H
-#define GPUTRACE_ATTACH_MODULE_NAMES_H
+#pragma once
 
 #include "attach/emit.h"
 #include "target/python/python_modules.h"
@@ -32,5 +31,3 @@ bool module_names_check(struct module_names *names, const struct python_reader *
 			const struct python_module_class *class);
 
 uint32_t module_names_generation(const struct module_names *names);
-
-#endif

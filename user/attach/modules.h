@@ -3,8 +3,7 @@
  * The modules of PyTorch in followed processes.  Tells the walker which code is torch.nn.Module's __call__, and names
  * the modules that new stacks refer to (GPT_MODULE).
  */
-#ifndef GPUTRACE_ATTACH_MODULES_H
-#define GPUTRACE_ATTACH_MODULES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ void modules_tick(struct processes *processes, uint64_t now_ns, bool last);
 /* The walker must be told again. */
 void process_modules_mark_again(struct process_modules *modules);
 void process_modules_forget(struct process_modules **modules);
-
-#endif

@@ -4,8 +4,7 @@
  * while it was the innermost module that was called.  Its total is all that was launched while it was called.  The own
  * parts of all rows add up to the GPU time.
  */
-#ifndef GPUTRACE_ANALYZE_LAYERS_H
-#define GPUTRACE_ANALYZE_LAYERS_H
+#pragma once
 
 #include "analyze/sums/line_sums.h"
 
@@ -47,5 +46,3 @@ void layers_free(struct layers *layers);
 #define ANALYSIS_LAYERS(X)                                                                                             \
 	X(LAYERS, finish, layers_finish(&all->layers, all->model, &all->gpu_lines))                                    \
 	X(LAYERS, free, layers_free(&all->layers))
-
-#endif

@@ -3,8 +3,7 @@
  * Modules of PyTorch, by address and generation in a process image.  A module may be described after the first stack
  * that refers to it, and again; the last description counts.
  */
-#ifndef GPUTRACE_MODULES_H
-#define GPUTRACE_MODULES_H
+#pragma once
 
 #include "base/lookup.h"
 #include "model/events.h"
@@ -27,5 +26,3 @@ void modules_free(struct modules *modules); /* all but list, which is the model'
 uint32_t modules_index(struct modules *modules, struct process_image program, uint64_t address, uint32_t generation);
 
 void modules_describe(struct modules *modules, struct process_image program, const struct new_module *module);
-
-#endif

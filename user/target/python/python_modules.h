@@ -3,8 +3,7 @@
  * torch.nn.Module in a process: its code, which calls of modules are recognised by, and the tree of a module by
  * `_modules`.  Read from outside, as python_objects.h says: the target may change it meanwhile, or lie.
  */
-#ifndef GPUTRACE_TARGET_PYTHON_MODULES_H
-#define GPUTRACE_TARGET_PYTHON_MODULES_H
+#pragma once
 
 #include "base/array.h"
 #include "base/lookup.h"
@@ -67,5 +66,3 @@ uint32_t python_tree_find(const struct python_tree *tree, uint64_t address);
 
 /* Writes the name of a place of the tree ("layers.17.mlp"; the root: ""), which is valid UTF-8. */
 void python_tree_name(const struct python_tree *tree, uint32_t parent, uint32_t name, char *buffer, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* How objects of CPython lie in memory: for python_objects.c, and for readers that read many objects at once. */
-#ifndef GPUTRACE_TARGET_PYTHON_PARTS_H
-#define GPUTRACE_TARGET_PYTHON_PARTS_H
+#pragma once
 
 #include "target/python/python_objects.h"
 
@@ -54,5 +53,3 @@ bool python_has_managed_dict(const struct python_reader *reader, uint64_t flags)
  */
 uint64_t python_managed_values(const struct python_reader *reader, uint64_t object, uint64_t basicsize, uint64_t flags,
 			       const uint64_t before[2], uint64_t *dict);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Dicts of many objects, read together.  Private to python_tree.c and python_tree_dicts.c. */
-#ifndef GPUTRACE_TARGET_PYTHON_TREE_DICTS_H
-#define GPUTRACE_TARGET_PYTHON_TREE_DICTS_H
+#pragma once
 
 #include <string.h>
 
@@ -60,5 +59,3 @@ uint64_t view_value(const struct reading *reading, const struct view *view, uint
 
 /* Where that value stands in the target. */
 uint64_t view_value_address(const struct view *view, uint64_t i);
-
-#endif
