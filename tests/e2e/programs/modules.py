@@ -257,11 +257,13 @@ class Other(Module):
         return x
 
 
-def at_address(kind, address):
-    """A new object of that size is where another one was freed."""
-    kept = [None] * 20000
-    for i in range(len(kept)):
-        kept[i] = kind.__new__(kind)
+def replace(modules, name, kind):
+    """Frees a module and makes others until one is where it was."""
+    make, address, kept = kind.__new__, id(modules[name]), [None] * 20000
+    places = iter(range(len(kept)))  # nothing else may get that memory
+    del modules[name]
+    for i in places:
+        kept[i] = make(kind)
     (found,) = [made for made in kept if id(made) == address]
     found.__init__()
     return found
@@ -273,10 +275,8 @@ def reused(truth):
     truth.name(holder, "Container")
     truth.name(holder._modules["before"], "Container.before")
     until("again", holder)
-    address = id(holder._modules["before"])
-    truth.names.pop(address)
-    del holder._modules["before"]
-    holder._modules["after"] = at_address(Other, address)
+    truth.names.pop(id(holder._modules["before"]))
+    holder._modules["after"] = replace(holder._modules, "before", Other)
     truth.name(holder._modules["after"], "Container.after")
     until("known", holder)
 

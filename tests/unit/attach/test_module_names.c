@@ -33,8 +33,9 @@ static const char source[] = "import os, sys, types\n"
 			     /* The allocator gives freed memory to the next objects of the same size. */
 			     "def replace(holder, key, kind=Other):\n"
 			     "    made, address, kept = kind.__new__, id(holder[key]), [None] * 10000\n"
+			     "    places = iter(range(len(kept)))\n" /* nothing else may get that memory */
 			     "    del holder[key]\n"
-			     "    for i in range(len(kept)): kept[i] = made(kind)\n"
+			     "    for i in places: kept[i] = made(kind)\n"
 			     "    found = [module for module in kept if id(module) == address]\n"
 			     "    for module in found: module.__init__()\n"
 			     "    return found[0] if found else None\n"
