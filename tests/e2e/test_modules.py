@@ -4,6 +4,7 @@
 
 import collections
 import json
+import re
 
 import logfile
 import machine
@@ -16,7 +17,7 @@ PROGRAM = machine.PROGRAMS / "modules.py"
 WAYS = ("bpf", "agent")
 MODULE = 28
 LONG, LONG_SHOWN = "n" * 10000, "n" * 256 + "..."
-ODD, ODD_SHOWN = "a;b\x1b[31m\n\u202e", "a;b\ufffd[31m\ufffd\ufffd"
+ODD, ODD_SHOWN = "a;b\x1b[31m\n\u202e", "a;b\ufffd[31m \ufffd"
 MISSING = "[frames left out]"
 
 
@@ -99,7 +100,7 @@ def shapes(request, every_python, tmp_path_factory):
 
 def test_each_launch_is_of_the_innermost_module_that_was_called(shapes):
     expected = {name: ns for name, ns in shapes.truth.own.items() if not is_early(name)}
-    assert len(expected) > 60
+    assert len(expected) > 50
     assert of_modules(shapes.rows, "self_ns") == expected
     launches = {name: count for name, count in shapes.truth.launches.items() if not is_early(name)}
     assert {name: shapes.rows[name]["launches"] for name in launches} == launches
@@ -127,7 +128,7 @@ def test_a_module_that_is_in_no_other_s_modules_has_its_class_and_is_counted(sha
     row = shapes.rows["[no name]", "Hidden"]
     assert "`_modules`" in row["unnamed"] and row["name"] is None
     (receipt,) = shapes.table("receipt")
-    assert receipt["modules_unnamed"] == 1 and receipt["modules"] > 60
+    assert receipt["modules_unnamed"] == 1 and receipt["modules"] > 50
 
 
 def test_modules_made_anew_in_each_step_are_one_row(shapes):
@@ -146,7 +147,7 @@ def test_slices_add_up_to_the_whole(shapes):
     sums, middle = collections.Counter(), "1"
     for slice_of in (("--to", middle), ("--from", middle)):
         for row in shapes.table("layers", *slice_of):
-            sums[row["layer"], row["class"]] += row["self_ns"]
+            sums[re.sub(r"^Loss#\d+", "Loss", row["layer"]), row["class"]] += row["self_ns"]  # apart where a slice has few
     assert +sums == {name: row["self_ns"] for name, row in shapes.rows.items() if row["self_ns"]}
 
 
@@ -185,4 +186,4 @@ def test_what_gets_no_modules_as_self_is_noted_and_left(tmp_path, way):
         run.tracer.wait_logged(logfile.has_note, note)
         (tmp_path / "again").touch()
         done = run.tracer.end().must_be(0)
-    assert note in done.stdout
+    assert note in " ".join(done.stdout.split())

@@ -104,6 +104,11 @@ static bool may_read(const struct followed *process)
 	return error != -EPERM && error != -EACCES;
 }
 
+static bool is_torch(const char *path)
+{
+	return library_kind_of_name(path) == LIBRARY_TORCH;
+}
+
 /* How often PyTorch is looked for. A program that neither calls CUDA nor has libtorch has nothing that is named. */
 static uint64_t look_interval(const struct followed *process, uint64_t now_ns)
 {
@@ -122,12 +127,12 @@ static void look_at(struct processes *processes, struct followed *process, uint6
 	struct python_reader reader = {.pid = process->pid, .layout = &process->python.layout};
 
 	if (now_ns >= modules->looked_ns + look_interval(process, now_ns) && !last) {
-		if (followed_maps(process, LIBRARY_TORCH) && !may_read(process)) {
+		look_for_class(processes, process, &reader);
+		modules->looked_ns = now_ns;
+		if (!modules->class.code && !may_read(process) && mappings_have(process->pid, is_torch)) {
 			refuse(processes, process, process_explain_refused(process->pid));
 			return;
 		}
-		look_for_class(processes, process, &reader);
-		modules->looked_ns = now_ns;
 	}
 	if (!module_names_work(modules->names, &reader, &modules->class, last)) {
 		refuse(processes, process, "what torch.nn.Module's __call__ has as `self` is no module");
