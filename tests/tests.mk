@@ -169,7 +169,7 @@ check-sanitize:
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/threads CFLAGS='-O1 -g1 -fsanitize=thread' check-threads
 
 # ThreadSanitizer's shadow memory may collide with randomised mappings: setarch -R turns randomisation off.
-THREADED := $(patsubst %,$(BUILD)/tests/unit/test_%,cancel capture_notices capture_run entering log_segments log_writer model_calls view workers)
+THREADED := $(patsubst %,$(BUILD)/tests/unit/test_%,cancel capture_notices capture_run entering flight log_segments log_writer model_calls view workers)
 check-threads: $(THREADED)
 	@for program in $(THREADED); do TSAN_OPTIONS=halt_on_error=1 setarch -R "$$program" >"$$program.log" 2>&1 || \
 		{ cat "$$program.log"; exit 1; }; done; echo "ThreadSanitizer: $(words $(THREADED)) programs, no race"

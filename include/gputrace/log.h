@@ -37,11 +37,13 @@ struct gpt_log_header {
 	__u64 start_ns;	       /* when recording began, CLOCK_MONOTONIC */
 	__s64 wall_offset_ns;  /* CLOCK_REALTIME minus CLOCK_MONOTONIC at start */
 	__u32 schema_bytes;    /* of the schema: UTF-8 text that says how records are packed (log-format.md) */
-	__u32 flags;	       /* 0 */
+	__u32 flags;	       /* GPT_LOG_* */
 	__u32 schema_checksum; /* zlib's crc32 of the schema's text */
 	__u32 pad;
 	__u64 reserved[3]; /* 0 */
 };
+
+#define GPT_LOG_PART 1 /* flags: a part of a recording; segments before its first one are not there on purpose */
 
 /*
  * Records that can be read without any other segment: all that they refer to is among them. Records at the front may

@@ -277,6 +277,7 @@ enum gpt_end_reason {
 	GPT_END_DISK = 4, /* the log could not be written any further */
 	GPT_END_ERROR = 5,
 	GPT_END_SCHEDULE = 6, /* all cycles of a schedule were recorded */
+	GPT_END_WRITTEN = 7,  /* a flight recorder wrote what it had, and goes on */
 };
 
 /* Of a search for the Python objects that hold tensors. */

@@ -19,6 +19,7 @@ for folder in (HERE.parent, HERE.parent / "simgpu", HERE / "consumers", HERE):
 
 import browser  # noqa: E402
 import machine  # noqa: E402
+import tracing  # noqa: E402
 
 # `sudo make check` is root's, as in CI: gputrace and tools/demo would work for the user who called sudo.
 for name in ("SUDO_UID", "SUDO_GID", "SUDO_USER", "SUDO_COMMAND"):
@@ -168,7 +169,10 @@ def any_cupti(request, monkeypatch):
         monkeypatch.setenv(name, value)
 
 
-@pytest.fixture(params=[WAYS[0], *(pytest.param(way, marks=pytest.mark.further) for way in WAYS[1:-1]), WAYS[-1]], ids="-".join)
+SOME_WAYS = [WAYS[0], *(pytest.param(way, marks=pytest.mark.further) for way in WAYS[1:-1]), WAYS[-1]]
+
+
+@pytest.fixture(params=SOME_WAYS, ids="-".join)
 def some_cupti(request, monkeypatch):
     """The same for a test that starts PyTorch to show once more, of another kind of trace, what a test with any_cupti shows."""
     for name, value in way(request.param).items():
@@ -177,7 +181,13 @@ def some_cupti(request, monkeypatch):
 
 @pytest.fixture(scope="module", params=WAYS, ids="-".join)
 def lasting_cupti(request):
-    """The same, as the environment of a program that runs during several tests."""
+    """any_cupti, as the environment of a program that runs during several tests."""
+    return way(request.param)
+
+
+@pytest.fixture(scope="module", params=SOME_WAYS, ids="-".join)
+def lasting_some_cupti(request):
+    """some_cupti, as the environment of a program that runs during several tests."""
     return way(request.param)
 
 
@@ -231,5 +241,13 @@ def cgroup(request):
     except OSError as error:
         pytest.skip(f"no cgroup can be made here: {error}")
     file, words = (folder / "cgroup.freeze", "01") if unified else (folder / "freezer.state", ("THAWED", "FROZEN"))
-    yield folder, lambda frozen: file.write_text(words[frozen])
+
+    def freeze(frozen):
+        """Ends when the kernel says so: a process that waits for a processor is frozen only once it has one."""
+        file.write_text(words[frozen])
+        state = folder / "cgroup.events" if unified else file
+        word = f"frozen {words[frozen]}" if unified else words[frozen]
+        tracing.until(lambda: word in state.read_text())
+
+    yield folder, freeze
     folder.rmdir()

@@ -30,8 +30,13 @@ struct rank {
 	const char *slept; /* ns that its machine has slept, as text; NULL: an older log */
 	int64_t offset_ns;
 	double drift;
-	bool wall_as_first; /* its wall clock is ahead of rank 0's as far as its own clock is */
-	bool silent;	    /* no op identifies the kernel */
+	bool wall_as_first;	      /* its wall clock is ahead of rank 0's as far as its own clock is */
+	bool silent;		      /* no op identifies the kernel */
+	bool is_cut;		      /* its log has no end */
+	uint64_t exits_at;	      /* when its process ends; 0: after the log */
+	bool has_steps;		      /* a step ends 70 ms after each collective was due */
+	uint32_t slow_every, slow_ms; /* every N-th step ends later; 0: none */
+	uint32_t compute_us;	      /* what the launch before each collective runs; 0: nothing is known of it */
 };
 
 /* CLOCK_REALTIME minus the rank's own clock: unless wall_as_first, all ranks have rank 0's wall clock. */
@@ -77,6 +82,36 @@ LOG_FN void rank_put_names(struct log_builder *log, const struct rank *rank)
 	log_agent_name(log, 1, "ncclDevKernel_AllReduce");
 	log_agent_op_name(log, 7, "record_param_comms");
 	log_agent_op_name(log, 8, params);
+	log_agent_op_name(log, 9, "Optimizer.step#SGD.step");
+	log_agent_name(log, 2, "gemm");
+}
+
+#define CORR_COMPUTED 100000u
+
+/* What runs before a collective, and what ends the step. */
+LOG_FN void rank_put_step(struct log_builder *log, const struct rank *rank, uint32_t i)
+{
+	uint64_t at_ns = 1000 * MS + i * PERIOD, end_ns = at_ns + 70 * MS;
+
+	if (rank->compute_us)
+		log_agent_kernel(log,
+				 (struct gpt_agent_kernel){
+					 .start_wall_ns = rank_shows(rank, at_ns - MS) + (uint64_t)rank_wall_of(rank),
+					 .end_wall_ns = rank_shows(rank, at_ns - MS + rank->compute_us * 1000ull) +
+							(uint64_t)rank_wall_of(rank),
+					 .corr = CORR_COMPUTED + i,
+					 .name = 2});
+	if (rank->slow_every && i % rank->slow_every == 0)
+		end_ns += rank->slow_ms * MS;
+	if (!rank->has_steps)
+		return;
+	log_batch(log, RANK_PID, RANK_PID, rank_shows(rank, at_ns + 90 * MS));
+	log_agent_op(log, &(struct gpt_agent_op){.start_ns = rank_shows(rank, end_ns - MS),
+						 .end_ns = rank_shows(rank, end_ns),
+						 .tid = RANK_PID,
+						 .name = 9,
+						 .scope = GPT_AGENT_OP_USER_SCOPE,
+						 .sequence = -1});
 }
 
 /*
@@ -92,7 +127,8 @@ LOG_FN void rank_put_collective(struct log_builder *log, const struct rank *rank
 	    (i >= rank->late_from || (rank->late_also && i == rank->late_also)))
 		came_ns += rank->late_ms * MS;
 	end_ns = at_ns + 60 * MS + spread * 1000;
-	log_launch(log, RANK_PID, RANK_PID, rank_shows(rank, at_ns - 2 * MS), STACK_BEFORE, 0);
+	log_launch(log, RANK_PID, RANK_PID, rank_shows(rank, at_ns - 2 * MS), STACK_BEFORE,
+		   rank->compute_us ? CORR_COMPUTED + i : 0);
 	log_launch(log, RANK_PID, RANK_PID, rank_shows(rank, came_ns), STACK_COLLECTIVE, i + 1);
 	log_batch(log, RANK_PID, RANK_PID, rank_shows(rank, end_ns));
 	if (!rank->silent)
@@ -108,6 +144,7 @@ LOG_FN void rank_put_collective(struct log_builder *log, const struct rank *rank
 				      .end_wall_ns = rank_shows(rank, end_ns) + (uint64_t)rank_wall_of(rank),
 				      .corr = i + 1,
 				      .name = 1});
+	rank_put_step(log, rank, i);
 }
 
 /* The program, its two stacks, and names; opens a batch of its agent. */
@@ -130,7 +167,10 @@ LOG_FN void log_rank(struct log_builder *log, const struct rank *rank)
 	rank_put_program(log, rank);
 	for (uint32_t i = 0; i < rank_collectives_of(rank); i++)
 		rank_put_collective(log, rank, i);
-	log_end(log, rank_shows(rank, 1100 * MS + rank_collectives_of(rank) * PERIOD));
+	if (rank->exits_at)
+		log_process_event(log, GPT_EXIT, RANK_PID, 0, rank_shows(rank, rank->exits_at), "python3");
+	if (!rank->is_cut)
+		log_end(log, rank_shows(rank, 1100 * MS + rank_collectives_of(rank) * PERIOD));
 }
 
 #define RANK(number_, boot_, ...)                                                                                      \

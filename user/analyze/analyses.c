@@ -30,14 +30,34 @@ struct finish_event {
 
 #define range_end_event range_event
 
+/* A gap is for the causes of collectives, and for the caller. */
+static void take_gap(void *context, uint32_t device, const struct idle_part *parts, size_t count)
+{
+	struct analyses *all = context;
+
+	if (all->has[ANALYZE_COLLECTIVE_KERNELS])
+		collective_causes_take(&all->collective_causes, device, parts, count);
+	if (all->take_gap)
+		all->take_gap(all->gap_context, device, parts, count);
+}
+
+/* Kernels of collectives have causes where there is an account of idle time, which is finished by now. */
+static void finish_collective_kernels(struct analyses *all, struct lines *lines)
+{
+	kernel_collector_finish(all->kernel_collector, all->model, lines, &all->collective_kernels);
+	if (all->has[ANALYZE_IDLE])
+		collective_causes_apply(&all->collective_causes, &all->idle, lines, &all->collective_kernels);
+}
+
 static void begin_idle(struct analyses *all, const struct begin_event *event)
 {
 	if (!all->has[ANALYZE_IDLE])
 		return;
 	idle_init(&all->idle, event->first, &all->window, event->steps,
 		  all->has[ANALYZE_PER_STEP] ? &all->blocks : NULL);
-	all->idle.take_gap = all->take_gap;
-	all->idle.take_context = all->gap_context;
+	if (all->has[ANALYZE_COLLECTIVE_KERNELS] || all->take_gap)
+		all->idle.take_gap = take_gap;
+	all->idle.take_context = all;
 	idle_steps_init(&all->idle.steps, all->has[ANALYZE_STEPS] && event->steps ? &all->steps : NULL);
 }
 
@@ -55,7 +75,7 @@ static void free_idle(struct analyses *all)
 static void begin_why(struct analyses *all, const struct begin_event *event)
 {
 	if (all->has[ANALYZE_WHY])
-		why_init(&all->why, event->first, &all->window, &all->idle);
+		why_init(&all->why, event->first, &all->window, &all->idle, all->comm_names);
 }
 
 static void begin_part_of_why(struct analyses *all, const struct model *part)

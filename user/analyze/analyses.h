@@ -9,6 +9,7 @@
 #include "analyze/sums/activity_sums.h"
 #include "analyze/events/attribution.h"
 #include "analyze/breakdown/breakdown.h"
+#include "analyze/ranks/collective_causes.h"
 #include "analyze/tree/call_tree.h"
 #include "analyze/events/callers.h"
 #include "analyze/sums/collective_sums.h"
@@ -193,6 +194,7 @@ struct analyses {
 	const struct comm_kernels *comm_names;
 	struct kernel_collector *kernel_collector;
 	struct collective_kernels collective_kernels;
+	struct collective_causes collective_causes; /* with COLLECTIVE_KERNELS and IDLE */
 	bool (*each_gpu)(void *context, const struct analyses *all, const struct gpu_event *event);
 	bool had_enough;
 	void *each_context;

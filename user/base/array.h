@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define ARRAY(type)                                                                                                    \
 	struct {                                                                                                       \
@@ -39,6 +40,20 @@ static inline void *array_reserve(void *items, size_t item_size, size_t count, s
 		(array)->items = NULL;                                                                                 \
 		(array)->count = (array)->capacity = 0;                                                                \
 	} while (0)
+
+/*
+ * In front of the declaration of pointers, each with a value: what they point to is freed where they go out of scope,
+ * so it is for what no one else keeps.
+ */
+#define AUTO_FREE __attribute__((cleanup(auto_free)))
+
+static inline void auto_free(void *pointer)
+{
+	void *memory;
+
+	memcpy(&memory, pointer, sizeof(memory));
+	free(memory);
+}
 
 /* malloc, calloc that end the program with a message when there is no memory. */
 void *xmalloc(size_t bytes);

@@ -2,7 +2,6 @@
 /* Safe texts that need memory (safe_text.h). */
 #include "base/safe_text.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 void safe_text_append_utf8(text_buffer *out, const void *bytes, size_t size)
@@ -23,7 +22,7 @@ void safe_text_append_kind(text_buffer *out, const void *bytes, size_t size, uns
 void put_json_string(FILE *out, const char *text)
 {
 	size_t size = text ? strlen(text) : 0;
-	char *safe = xmalloc(SAFE_TEXT_MAX(size) + 1);
+	AUTO_FREE char *safe = xmalloc(SAFE_TEXT_MAX(size) + 1);
 	size_t length = safe_text_copy(safe, text ? text : "", size);
 
 	fputs(text ? "\"" : "null", out);
@@ -34,5 +33,4 @@ void put_json_string(FILE *out, const char *text)
 	}
 	if (text)
 		fputc('"', out);
-	free(safe);
 }

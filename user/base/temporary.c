@@ -19,7 +19,7 @@ const char *temporary_folder(unsigned i)
 static int open_in(const char *folder)
 {
 	int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600), error = -errno;
-	char *name;
+	AUTO_FREE char *name = NULL;
 
 	if (fd >= 0 || (error != -EOPNOTSUPP && error != -EISDIR && error != -ENOENT))
 		return fd >= 0 ? fd : error;
@@ -28,7 +28,6 @@ static int open_in(const char *folder)
 	error = -errno;
 	if (fd >= 0)
 		unlink(name);
-	free(name);
 	return fd >= 0 ? fd : error;
 }
 

@@ -2,12 +2,15 @@
 #include "capture/round.h"
 
 #include <errno.h>
+#include <signal.h>
+#include <stdio.h>
 #include <sys/epoll.h>
 
 #include <gputrace/losses.h>
 
 #include "base/monotonic.h"
 #include "base/msg.h"
+#include "base/signal_name.h"
 #include "capture/clock.h"
 #include "capture/signals.h"
 
@@ -44,6 +47,31 @@ void run_check_drain(struct run *run)
 		run_end(run, of_log ? GPT_END_DISK : GPT_END_ERROR, error);
 }
 
+/* A program that does not handle such a signal has crashed or was killed; the other ones end programs in order. */
+static bool is_crash(uint32_t number)
+{
+	static const int crashes[] = {SIGQUIT, SIGILL,	SIGTRAP, SIGABRT, SIGBUS, SIGFPE,
+				      SIGKILL, SIGSEGV, SIGXCPU, SIGXFSZ, SIGSYS};
+
+	for (size_t i = 0; i < sizeof(crashes) / sizeof(crashes[0]); i++)
+		if ((uint32_t)crashes[i] == number)
+			return true;
+	return false;
+}
+
+static void note_crash(struct run *run, const struct gpt_record *record)
+{
+	const struct gpt_process_event *event = (const struct gpt_process_event *)record;
+	char why[FLIGHT_WHY_MAX];
+
+	if (!run->flight || !run->start_ns || record->type != GPT_EXIT || record->size < sizeof(*event) ||
+	    !is_crash(event->other_pid))
+		return;
+	snprintf(why, sizeof(why), "pid %u (%.*s) ended by %s", event->pid, GPT_COMM, event->comm,
+		 signal_name(event->other_pid));
+	flight_ask_by_itself(run->flight, monotonic_ns(), why);
+}
+
 size_t run_hand_over_records(struct run *run, size_t most)
 {
 	uint64_t begin_ns = monotonic_ns();
@@ -53,6 +81,7 @@ size_t run_hand_over_records(struct run *run, size_t most)
 
 	while (heard < most && monotonic_ns() - begin_ns <= HEAR_NS && (record = drain_take(run->drain))) {
 		attach_notice(run->attach, record);
+		note_crash(run, record);
 		drain_done(record);
 		heard++;
 	}
@@ -88,6 +117,8 @@ static void check_signals(struct run *run, uint64_t now_ns)
 	pid_t command = live_command(run);
 	struct stop_signals taken = stop_signals_take(run->options->signals_fd, command);
 
+	if (taken.write && run->flight)
+		flight_ask(run->flight, now_ns, "SIGUSR1");
 	if (!taken.count)
 		return;
 	if (run->give_up_ns)
@@ -165,6 +196,7 @@ static void every_second(struct run *run, uint64_t now_ns)
 	run->next_second_ns = now_ns + SECOND_NS;
 	if (!run->start_ns)
 		return;
+	run_note_counts(run, now_ns);
 	attach_counters(run->attach, counters);
 	run->result->lost = run_count_lost(counters);
 	msg_progress("%.0f s, %.0f events/s, %llu events, %llu lost. Ctrl-C ends the trace.",

@@ -7,6 +7,7 @@
 #define GPUTRACE_CAPTURE_ROUND_H
 
 #include "capture/drain.h"
+#include "capture/flight.h"
 #include "capture/run.h"
 #include "capture/start.h"
 
@@ -22,11 +23,12 @@ struct run {
 	struct drain *drain;
 	const struct run_options *options;
 	struct run_result *result;
+	struct flight *flight; /* NULL: everything is kept */
 	int epoll;
 	struct start start;
 	uint64_t start_ns; /* the instant at which the recording began; 0: not yet */
 	uint64_t next_second_ns;
-	uint64_t cpu_start_ns;
+	uint64_t cpu_start_ns;	  /* of gputrace's own CPU time */
 	uint64_t calls_at_second; /* drain_calls at the last full second */
 	uint64_t refused;	  /* records that attach/ did not get */
 	uint64_t heard_ns;	  /* attach/ got all that was in the queue at this time */
@@ -62,6 +64,18 @@ void run_drain_for_attach(void *context);
 uint64_t run_count_lost(const uint64_t counters[GPT_COUNTER_COUNT]);
 
 void run_append_clock(struct run *run);
+
+/* CPU time of gputrace, since it started. */
+uint64_t run_own_cpu_ns(void);
+
+/*
+ * What the log's end says now, but for its time and for what the drain says only once it has ended; the caller frees
+ * it.
+ */
+struct gpt_end *run_make_end(const struct run *run, enum gpt_end_reason reason);
+
+/* Notes what is subtracted from that at a later end. */
+void run_note_counts(struct run *run, uint64_t now_ns);
 
 /* One round: what has come, what is due, then a wait. */
 void run_round(struct run *run, void (*check)(struct run *run, uint64_t now_ns));

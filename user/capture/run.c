@@ -6,6 +6,7 @@
 #include "capture/run.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -33,15 +34,6 @@
 /* Above the targets: some of them are held until probes are in place. */
 #define ATTACH_NICE (-10)
 
-static uint64_t own_cpu_ns(void)
-{
-	struct rusage usage;
-
-	getrusage(RUSAGE_SELF, &usage);
-	return (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * SECOND_NS +
-	       (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
-}
-
 static void check_cycles(struct run *run, uint64_t now_ns)
 {
 	const struct run_options *options = run->options;
@@ -62,10 +54,32 @@ static void check_cycles(struct run *run, uint64_t now_ns)
 	run->cycles_reported = over;
 }
 
+static void check_flight(struct run *run, uint64_t now_ns)
+{
+	struct gpt_end *end;
+
+	if (!run->flight)
+		return;
+	flight_print(run->flight);
+	if (!flight_is_due(run->flight, now_ns))
+		return;
+	end = run_make_end(run, GPT_END_WRITTEN);
+	flight_write_due(run->flight, now_ns, end);
+	free(end);
+}
+
+static void check_recording(struct run *run, uint64_t now_ns)
+{
+	check_cycles(run, now_ns);
+	check_flight(run, now_ns);
+	if (run->options->print)
+		run->options->print(run->options->context);
+}
+
 static void record_until_end(struct run *run)
 {
 	while (!run->ended)
-		run_round(run, check_cycles);
+		run_round(run, check_recording);
 	msg_progress_end();
 }
 
@@ -102,6 +116,9 @@ static void begin_recording(struct run *run, uint64_t start_ns)
 	run->start_ns = start_ns;
 	run->next_second_ns = start_ns + SECOND_NS;
 	run->calls_at_second = drain_calls(run->drain);
+	if (run->flight)
+		flight_begin(run->flight, start_ns);
+	run_note_counts(run, start_ns);
 	if (run->options->duration_ns && !run->options->search_begin)
 		drain_end(run->drain, start_ns + run->options->duration_ns);
 	err = attach_begin_steps(run->attach, why, sizeof(why));
@@ -205,28 +222,43 @@ static int open_run(struct run *run)
 	return err ? err : watch_descriptor(run->epoll, run->options->signals_fd);
 }
 
+/* The files that a signal asked for, whatever still waits for its GPU work: that has come. */
+static void write_last_asked(struct run *run, const struct gpt_end *end)
+{
+	flight_write_last(run->flight, end);
+	while (!flight_is_idle(run->flight)) {
+		run_on_wait(run);
+		(void)poll(NULL, 0, POLL_MS);
+	}
+	flight_print(run->flight);
+}
+
+static int write_log(struct run *run, struct gpt_end *end)
+{
+	if (!run->flight)
+		return log_writer_finish(run->log, end);
+	return flight_finish(run->flight, run->options->log_fd, end);
+}
+
 static void finish_log(struct run *run, uint64_t end_ns)
 {
-	uint64_t counters[GPT_COUNTER_COUNT] = {0};
-	size_t bytes = sizeof(struct gpt_end) + sizeof(counters);
-	struct gpt_end *end = xcalloc(1, bytes);
+	uint64_t counters[GPT_COUNTER_COUNT];
+	struct gpt_end *end;
 	int err;
 
 	/* Writing the log up to here counts as gputrace's CPU time; log_writer_finish returns the errors. */
 	(void)log_writer_settle(run->log);
-	attach_counters(run->attach, counters);
-	counters[GPT_COUNTER_MALFORMED] += drain_malformed(run->drain);
-	run->result->calls = drain_calls(run->drain);
-	run->result->lost = run_count_lost(counters);
-	end->hdr = (struct gpt_record){.size = (uint32_t)bytes, .type = GPT_END};
+	end = run_make_end(run, run->result->reason);
 	end->time_ns = end_ns;
 	end->ring_bytes = drain_ring_bytes(run->drain);
 	end->ring_bytes_max = drain_ring_bytes_max(run->drain);
-	end->reason = run->result->reason;
-	end->counters_count = GPT_COUNTER_COUNT;
-	end->cpu_ns = own_cpu_ns() - run->cpu_start_ns;
-	memcpy(end->counters, counters, sizeof(counters));
-	err = log_writer_finish(run->log, end);
+	end->counters[GPT_COUNTER_MALFORMED] += drain_malformed(run->drain);
+	run->result->calls = drain_calls(run->drain);
+	memcpy(counters, end->counters, sizeof(counters));
+	run->result->lost = run_count_lost(counters);
+	if (run->flight)
+		write_last_asked(run, end);
+	err = write_log(run, end);
 	free(end);
 	if (err) {
 		run->result->reason = GPT_END_DISK;
@@ -244,13 +276,15 @@ int run_trace(struct attach *attach, struct log_writer *log, struct drain *drain
 	int err;
 
 	*result = (struct run_result){0};
+	if (options->flight.span_ns)
+		run.flight = flight_new(log, &options->flight);
 	/* Without the right to do so the priority stays as it is, which only matters on a full machine. */
 	if (niceness > ATTACH_NICE)
 		(void)setpriority(PRIO_PROCESS, 0, ATTACH_NICE);
 	err = open_run(&run);
 	if (err)
 		goto cleanup;
-	run.cpu_start_ns = own_cpu_ns();
+	run.cpu_start_ns = run_own_cpu_ns();
 	run.next_second_ns = monotonic_ns() + SECOND_NS;
 	err = set_up(&run);
 	if (err == -ECANCELED)
@@ -271,6 +305,7 @@ int run_trace(struct attach *attach, struct log_writer *log, struct drain *drain
 	run_append_clock(&run);
 	finish_log(&run, end_ns);
 cleanup:
+	flight_free(run.flight);
 	(void)setpriority(PRIO_PROCESS, 0, niceness);
 	if (run.epoll >= 0)
 		close(run.epoll);

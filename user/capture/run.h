@@ -14,6 +14,8 @@
 
 #include "attach/attach.h"
 #include "capture/drain.h"
+#include "capture/flight.h"
+#include "capture/history.h"
 #include "capture/start.h"
 #include "log/writer.h"
 
@@ -22,6 +24,15 @@ struct run_options {
 	bool end_with_targets;	/* the trace is over when no followed process lives */
 	bool end_with_schedule; /* when its last cycle has been recorded */
 	int signals_fd;		/* of stop_signals_open */
+	/*
+	 * With a span, only the last of the recording is kept, which log_writer_keep_recent must have been told, and it
+	 * is written when a signal asks for that, and at the end into log_fd, the log's file.
+	 */
+	struct flight_options flight;
+	int log_fd;
+	struct history *history; /* gets what was counted, once a second; NULL: none */
+	/* Called in each round: prints what other threads said.  May be NULL. */
+	void (*print)(void *context);
 	struct start_request start;
 	/*
 	 * Lets the command run: at the instant at which recording begins, or before, if that has a moment of its own.

@@ -16,6 +16,23 @@ bool signal_ends_trace(int number)
 	return number == SIGINT || number == SIGTERM || number == SIGHUP;
 }
 
+static bool claims_write; /* before there are threads */
+
+void signals_claim_write(void)
+{
+	claims_write = true;
+}
+
+static bool asks_for_file(int number)
+{
+	return number == SIGUSR1 && claims_write;
+}
+
+bool signal_is_passed(int number)
+{
+	return !asks_for_file(number);
+}
+
 #define REQUEST_NS 200000000ull
 
 static _Atomic uint64_t last_ns; /* of the latest signal to end; 0: none */
@@ -59,7 +76,7 @@ int stop_signals_open(bool with_command, sigset_t *old)
 	atomic_store(&last_ns, 0);
 	sigemptyset(&mask);
 	for (size_t i = 0; i < PASSED_SIGNALS; i++)
-		if ((with_command || signal_ends_trace(passed_signals[i])) &&
+		if ((with_command || signal_ends_trace(passed_signals[i]) || asks_for_file(passed_signals[i])) &&
 		    !(passed_signals[i] == SIGHUP && is_ignored(SIGHUP)))
 			sigaddset(&mask, passed_signals[i]);
 	if (sigprocmask(SIG_BLOCK, &mask, old) < 0)
@@ -82,7 +99,8 @@ struct stop_signals stop_signals_take(int fd, pid_t command)
 	while (read(fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
 		int number = (int)info.ssi_signo;
 
-		if (command)
+		taken.write |= asks_for_file(number);
+		if (command && signal_is_passed(number))
 			signal_pass_on(command, number, info.ssi_code);
 		taken.count += signal_ends_trace(number) && signal_is_request();
 		if (number == SIGINT && info.ssi_code == SI_KERNEL)

@@ -20,6 +20,11 @@ bool signal_is_request(void);
 #define PASSED_SIGNALS 7
 extern const int passed_signals[PASSED_SIGNALS];
 
+/* From here on SIGUSR1 asks this gputrace for a file (struct stop_signals), and is not passed on to a command. */
+void signals_claim_write(void);
+/* Whether it is passed on to a command. */
+bool signal_is_passed(int number);
+
 /*
  * Sends the signal to the process, a child of the caller that has not been waited for.  code: si_code of the signal
  * that the caller got.  What a terminal sent to the caller's whole process group has reached the process already.  A
@@ -35,6 +40,7 @@ int stop_signals_open(bool with_command, sigset_t *old);
 
 struct stop_signals {
 	unsigned count;	    /* of requests to end the trace, taken now */
+	bool write;	    /* a file is asked for */
 	bool from_terminal; /* Ctrl-C: every process of the foreground group got it, the traced command too */
 };
 

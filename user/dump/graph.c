@@ -66,7 +66,7 @@ static void count_waiting(struct graph *graph)
 void graph_make(struct graph *graph, const look_list *looks)
 {
 	struct lookup places;
-	size_t *seen_by;
+	AUTO_FREE size_t *seen_by = NULL;
 
 	memset(graph, 0, sizeof(*graph));
 	lookup_init(&places, hash_seed());
@@ -86,7 +86,6 @@ void graph_make(struct graph *graph, const look_list *looks)
 	for (size_t i = 0; i < graph->nodes.count; i++)
 		find_cycle(graph, i, seen_by);
 	count_waiting(graph);
-	free(seen_by);
 	lookup_free(&places);
 }
 

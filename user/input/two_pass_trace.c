@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <malloc.h>
-#include <stdlib.h>
 
 #include "base/array.h"
 #include "model/builder.h"
@@ -240,7 +239,7 @@ struct trace *two_pass_trace_reopen(struct trace_source *source, const struct tr
 
 void two_pass_trace_close(struct trace *trace)
 {
-	struct two_pass_trace *two_pass;
+	AUTO_FREE struct two_pass_trace *two_pass = NULL;
 
 	if (!trace)
 		return;
@@ -251,5 +250,4 @@ void two_pass_trace_close(struct trace *trace)
 		builder_discard(two_pass->first);
 	model_free(two_pass->model);
 	two_pass->source->kind->close(two_pass->source);
-	free(two_pass);
 }

@@ -7,8 +7,6 @@
  */
 #include "log/descriptions_state.h"
 
-#include <stdlib.h>
-
 /* Records that refer to something come within this many chunks after its end: a thread that was woken may have to wait
  * for a CPU. */
 #define LATE_CHUNKS 10u

@@ -67,7 +67,7 @@ static struct dictionary_slot *find_slot(struct dictionary *dictionary, uint64_t
 
 static void grow_dictionary(struct dictionary *dictionary)
 {
-	struct dictionary_slot *old = dictionary->slots;
+	AUTO_FREE struct dictionary_slot *old = dictionary->slots;
 	size_t count = old ? (size_t)1 << dictionary->slot_bits : 0;
 
 	dictionary->slot_bits = old ? dictionary->slot_bits + 1 : SLOT_BITS_FIRST;
@@ -78,7 +78,6 @@ static void grow_dictionary(struct dictionary *dictionary)
 			*find_slot(dictionary, old[i].value) = old[i];
 			dictionary->used++;
 		}
-	free(old);
 }
 
 /* The number of a value; a new value gets the length of the list so far. */

@@ -3,7 +3,6 @@
 #include "log/reader.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <zlib.h>
@@ -74,7 +73,7 @@ static int check_header(struct log_reader *reader, const char **why)
 static int read_schema(struct log_reader *reader, const char **why)
 {
 	size_t bytes = reader->header.schema_bytes, padded = gpt_padded(bytes);
-	char *text = xmalloc(padded);
+	AUTO_FREE char *text = xmalloc(padded);
 	int64_t got = log_source_read(&reader->source, text, padded);
 	int err = got < 0 ? (int)got : 0;
 
@@ -84,7 +83,6 @@ static int read_schema(struct log_reader *reader, const char **why)
 		*why = "its header is damaged";
 		err = -EPROTO;
 	}
-	free(text);
 	return err;
 }
 
@@ -301,7 +299,9 @@ static bool follows_last(struct log_reader *reader, const struct log_segment *se
 	bool was_passed_over = segment->passed_over >= 0;
 	int64_t before = was_passed_over ? segment->passed_over : reader->sequence;
 
-	if (segment->header.sequence != before + 1)
+	bool is_first_of_part = before < 0 && reader->header.flags & GPT_LOG_PART;
+
+	if (segment->header.sequence != before + 1 && !is_first_of_part)
 		reader->torn = true;
 	return !was_passed_over && segment->header.sequence == before + 1;
 }

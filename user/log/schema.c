@@ -231,11 +231,10 @@ struct schema *schema_own(void)
 {
 	struct schema *schema;
 	size_t bytes;
-	char *text = schema_text(&bytes);
+	AUTO_FREE char *text = schema_text(&bytes);
 
 	if (schema_parse(text, bytes, &schema))
 		abort(); /* never happens: test_log_schema.c */
-	free(text);
 	return schema;
 }
 

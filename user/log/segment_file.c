@@ -96,6 +96,11 @@ static void add_to_index(struct segment_file *file, const struct segment *segmen
 	file->index.count += size;
 }
 
+static uint32_t sequence_after(const void *header)
+{
+	return ((const struct gpt_log_segment *)header)->sequence + 1;
+}
+
 int segment_file_append(struct segment_file *file, const struct segment *segment)
 {
 	int err = segment_file_begin(file);
@@ -106,6 +111,7 @@ int segment_file_append(struct segment_file *file, const struct segment *segment
 		return err;
 	add_to_index(file, segment);
 	file->end += segment->size;
+	file->next = sequence_after(segment->bytes);
 	return 0;
 }
 
@@ -117,6 +123,7 @@ static void take_back(struct segment_file *file)
 
 	file->end = last->offset;
 	file->index.count = last->index_size;
+	file->next--;
 }
 
 /* The index and the trailer; the caller frees them. */
@@ -148,9 +155,8 @@ static int write_end(struct segment_file *file, struct segment_encoder *encoder,
 {
 	struct segment segment;
 	size_t size;
-	uint8_t *index;
-	int err = segment_encode(encoder, (const uint8_t *)end, end->hdr.size, 0, (uint32_t)file->places.count, 0,
-				 &segment);
+	AUTO_FREE uint8_t *index = NULL;
+	int err = segment_encode(encoder, (const uint8_t *)end, end->hdr.size, 0, file->next, 0, &segment);
 
 	if (!err)
 		err = segment_file_append(file, &segment);
@@ -158,7 +164,6 @@ static int write_end(struct segment_file *file, struct segment_encoder *encoder,
 		return err;
 	index = make_index(file, file->end, &size);
 	err = write_at(file, index, size, file->end);
-	free(index);
 	if (err)
 		take_back(file);
 	else
@@ -174,6 +179,15 @@ int segment_file_finish(struct segment_file *file, struct segment_encoder *encod
 static bool is_full(int error)
 {
 	return error == -ENOSPC || error == -EDQUOT || error == -EFBIG;
+}
+
+/* Of the segment that was taken back: the index still has its header. */
+static uint64_t records_of(const struct segment_file *file)
+{
+	struct gpt_log_segment header;
+
+	memcpy(&header, file->index.items + file->index.count + sizeof(struct gpt_log_entry), sizeof(header));
+	return header.records - header.repeated;
 }
 
 /*
@@ -192,6 +206,7 @@ static int write_end_over(struct segment_file *file, struct segment_encoder *enc
 		if (!file->places.count)
 			return -ENOSPC;
 		take_back(file);
+		file->dropped += records_of(file);
 	}
 	return write_end(file, encoder, end, false);
 }

@@ -16,6 +16,8 @@
 #include "base/monotonic.h"
 #include "base/thread.h"
 #include "log/descriptions.h"
+#include "log/recent_log.h"
+#include "log/rotation.h"
 #include "log/schema.h"
 #include "log/segment.h"
 #include "log/segment_file.h"
@@ -41,8 +43,8 @@ _Static_assert(WRITER_CHUNK_BYTES + DESCRIPTIONS_REPEATED_MAX <= GPT_LOG_RECORD_
 struct chunk {
 	struct chunk *next; /* in the queue, or among the free ones */
 	uint8_t *memory, *records;
-	size_t bytes;	    /* of records */
-	uint64_t opened_ns; /* CLOCK_MONOTONIC of the first one */
+	size_t bytes; /* of records */
+	struct appended appended;
 };
 
 struct log_writer {
@@ -65,6 +67,8 @@ struct log_writer {
 	struct segment_encoder *encoder;
 	struct descriptions *descriptions;
 	uint32_t sequence;
+	struct recent_segments *recent; /* instead of the file; NULL: none */
+	struct rotation *rotation;	/* the same */
 };
 
 struct log_writer *log_writer_open(int fd)
@@ -83,6 +87,17 @@ struct log_writer *log_writer_open(int fd)
 	writer->encoder = segment_encoder_new(writer->schema);
 	writer->descriptions = descriptions_new(DESCRIPTIONS_BYTES_MAX, DESCRIPTIONS_REPEATED_MAX);
 	return writer;
+}
+
+void log_writer_keep_recent(struct log_writer *writer, uint64_t keep_ns, uint64_t bytes)
+{
+	writer->recent = recent_segments_new(keep_ns, bytes);
+}
+
+void log_writer_rotate(struct log_writer *writer, const struct rotation_options *options)
+{
+	writer->rotation = rotation_new(options);
+	(void)rotation_set_start(writer->rotation, writer->file.header.start_ns, writer->file.header.wall_offset_ns);
 }
 
 void log_writer_lock(struct log_writer *writer)
@@ -104,6 +119,8 @@ int log_writer_set_start(struct log_writer *writer, uint64_t start_ns, int64_t w
 	writer->file.header.wall_offset_ns = wall_offset_ns;
 	if (writer->file.begun)
 		error = segment_file_write_header(&writer->file);
+	if (writer->rotation)
+		error = rotation_set_start(writer->rotation, start_ns, wall_offset_ns);
 	log_writer_unlock(writer);
 	return error;
 }
@@ -160,6 +177,8 @@ static int begin_file(struct log_writer *writer)
 {
 	int err;
 
+	if (writer->recent || writer->rotation)
+		return 0;
 	/* Under the lock: log_writer_set_start may come in between. */
 	log_writer_lock(writer);
 	err = segment_file_begin(&writer->file);
@@ -179,7 +198,11 @@ static int write_chunk(struct log_writer *writer, struct chunk *chunk)
 	descriptions_write(writer->descriptions, front);
 	err = segment_encode(writer->encoder, front, repeated.bytes + chunk->bytes, repeated.records, writer->sequence,
 			     repeated.complete ? 0 : GPT_LOG_SEGMENT_FORGOT, &segment);
-	if (!err)
+	if (!err && writer->recent)
+		err = recent_segments_add(writer->recent, &segment, chunk->records, chunk->bytes, chunk->appended);
+	else if (!err && writer->rotation)
+		rotation_add(writer->rotation, &segment, chunk->records, chunk->bytes, chunk->appended);
+	else if (!err)
 		err = segment_file_append(&writer->file, &segment);
 	if (!err)
 		writer->sequence++;
@@ -250,6 +273,7 @@ static void hand_over_chunk(struct log_writer *writer)
 			return;
 		writer->started = true;
 	}
+	writer->open->appended.last_ns = monotonic_ns();
 	*writer->queue_end = writer->open;
 	writer->queue_end = &writer->open->next;
 	writer->open = NULL;
@@ -285,7 +309,7 @@ int log_writer_append_locked(struct log_writer *writer, const struct gpt_record 
 			return err;
 	}
 	if (!writer->open->bytes)
-		writer->open->opened_ns = monotonic_ns();
+		writer->open->appended.first_ns = monotonic_ns();
 	memcpy(writer->open->records + writer->open->bytes, record, size);
 	writer->open->bytes += size;
 	return 0;
@@ -306,7 +330,7 @@ static bool is_worth_a_segment(const struct log_writer *writer)
 	const struct chunk *chunk = writer->open;
 
 	return chunk && (writer->repeated < REPEATED_MUCH || chunk->bytes >= 2 * writer->repeated ||
-			 monotonic_ns() - chunk->opened_ns >= PATIENCE_NS);
+			 monotonic_ns() - chunk->appended.first_ns >= PATIENCE_NS);
 }
 
 int log_writer_flush(struct log_writer *writer)
@@ -334,6 +358,12 @@ int log_writer_settle(struct log_writer *writer)
 	return error;
 }
 
+struct recent_log *log_writer_take_recent(struct log_writer *writer, int *error)
+{
+	*error = log_writer_settle(writer);
+	return writer->recent ? recent_segments_take(writer->recent) : NULL;
+}
+
 /* ---- the end --------------------------------------------------------------------------------------------------- */
 
 static void stop_thread(struct log_writer *writer)
@@ -352,6 +382,8 @@ int log_writer_finish(struct log_writer *writer, struct gpt_end *end)
 	int error = log_writer_settle(writer);
 
 	stop_thread(writer);
+	if (writer->rotation)
+		return rotation_finish(writer->rotation, end);
 	if (!error)
 		error = segment_file_finish(&writer->file, writer->encoder, end);
 	if (error) {
@@ -374,6 +406,8 @@ void log_writer_close(struct log_writer *writer)
 	pthread_cond_destroy(&writer->done);
 	free_chunks(writer->open);
 	free_chunks(writer->free);
+	recent_segments_free(writer->recent);
+	rotation_free(writer->rotation);
 	segment_file_free(&writer->file);
 	segment_encoder_free(writer->encoder);
 	descriptions_free(writer->descriptions);

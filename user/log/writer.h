@@ -16,12 +16,30 @@
 #define WRITER_CHUNKS 4u
 
 struct log_writer;
+struct recent_log;
 
 /*
  * Starts a log in an empty regular file; the caller keeps fd.  Before the first flush or full chunk nothing is written
  * and there is no thread, so that processes may be forked until then.
  */
 struct log_writer *log_writer_open(int fd);
+
+/*
+ * From here on the file stays empty, and segments are kept in memory, as recent_segments_new says.  To be called before
+ * the first record.
+ */
+void log_writer_keep_recent(struct log_writer *writer, uint64_t keep_ns, uint64_t bytes);
+
+struct rotation_options;
+
+/* From here on the log goes into files as rotation.h says. To be called before the first record. */
+void log_writer_rotate(struct log_writer *writer, const struct rotation_options *options);
+
+/*
+ * What is kept, up to the latest record; waits until that is in a segment.  The caller frees it.  NULL: the log is
+ * written into its file; *error: what ended the writing.
+ */
+struct recent_log *log_writer_take_recent(struct log_writer *writer, int *error);
 
 /* Says when recording began (the header's fields). Before it is called the header says "now" of log_writer_open. */
 int log_writer_set_start(struct log_writer *writer, uint64_t start_ns, int64_t wall_offset_ns);

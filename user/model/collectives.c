@@ -122,6 +122,27 @@ unsigned collective_element_bytes(const struct collective *collective)
 	return dtype_of(collective)->bytes;
 }
 
+bool collective_is_one_way(const struct collective *collective)
+{
+	static const char *const names[] = {"broadcast", "reduce", "gather", "scatter"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(collective->fields[GPT_COLLECTIVE_NAME], names[i]))
+			return true;
+	return false;
+}
+
+int64_t collective_bytes(const struct collective *collective)
+{
+	int64_t in = collective->numbers[GPT_COLLECTIVE_IN_ELEMENTS], bytes;
+	int64_t out = collective->numbers[GPT_COLLECTIVE_OUT_ELEMENTS], most = in > out ? in : out;
+	unsigned element = collective_element_bytes(collective);
+
+	if (most < 0 || (most && !element) || __builtin_mul_overflow(most, (int64_t)element, &bytes))
+		return -1;
+	return bytes;
+}
+
 /* ---- ids and keys -------------------------------------------------------------------------------------------------
  */
 
@@ -170,6 +191,16 @@ uint64_t collective_id(const struct collective *collective, int64_t sequence)
 
 	hash = combine_hash((uint64_t)sequence, hash);
 	hash = combine_hash((uint64_t)(numbers[GPT_COLLECTIVE_POINT_TO_POINT] == 1), hash);
+	hash = combine_hash((uint64_t)numbers[GPT_COLLECTIVE_RANK_START], hash);
+	hash = combine_hash((uint64_t)numbers[GPT_COLLECTIVE_RANK_STRIDE], hash);
+	return combine_hash((uint64_t)numbers[GPT_COLLECTIVE_GROUP_SIZE], hash);
+}
+
+uint64_t collective_group_key(const struct collective *collective)
+{
+	const int64_t *numbers = collective->numbers;
+	uint64_t hash = hash_text(collective->fields[GPT_COLLECTIVE_GROUP]);
+
 	hash = combine_hash((uint64_t)numbers[GPT_COLLECTIVE_RANK_START], hash);
 	hash = combine_hash((uint64_t)numbers[GPT_COLLECTIVE_RANK_STRIDE], hash);
 	return combine_hash((uint64_t)numbers[GPT_COLLECTIVE_GROUP_SIZE], hash);

@@ -30,6 +30,15 @@ int64_t collective_dtype_number(const char *name, size_t size);
 /* The size of one element; 0: not known. */
 unsigned collective_element_bytes(const struct collective *collective);
 
+/* Whether a rank may be done with it before others begin: a broadcast's root. */
+bool collective_is_one_way(const struct collective *collective);
+
+/* The larger of a rank's input and output; -1: not known. */
+int64_t collective_bytes(const struct collective *collective);
+
+/* The same number on every rank for a group or communicator, of which no two that differ in name or ranks share one. */
+uint64_t collective_group_key(const struct collective *collective);
+
 /* torch.profiler's "Comms Id": the same number on every rank of the group, computed from values that all ranks know. */
 uint64_t collective_id(const struct collective *collective, int64_t sequence);
 

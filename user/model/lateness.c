@@ -2,8 +2,6 @@
 /* Collects the least value of each chunk, then propagates it from the end backwards; see lateness.h. */
 #include "model/lateness.h"
 
-#include <stdlib.h>
-
 void lateness_free(struct lateness_index *lateness)
 {
 	for (size_t i = 0; i < lateness->epochs.count; i++)

@@ -114,7 +114,7 @@ static size_t merge_runs(struct order_key *keys, size_t *ends, size_t runs, stru
 void order_sort(struct order_key *keys, size_t count)
 {
 	size_t end = count ? make_run(keys, count) : 0, runs = 0, *ends;
-	struct order_key *spare;
+	AUTO_FREE struct order_key *spare = NULL;
 
 	if (end == count)
 		return;
@@ -124,7 +124,6 @@ void order_sort(struct order_key *keys, size_t count)
 	spare = xmalloc(count * sizeof(*spare));
 	while (runs > 1)
 		runs = merge_runs(keys, ends, runs, spare);
-	free(spare);
 	free(ends);
 }
 
@@ -178,7 +177,7 @@ size_t order_count_before(const void *items, size_t count, size_t item_size, siz
 
 void order_by_time(void *items, size_t count, size_t item_size, size_t time_at)
 {
-	struct order_key *keys;
+	AUTO_FREE struct order_key *keys = NULL;
 
 	if (!count)
 		return;
@@ -187,5 +186,4 @@ void order_by_time(void *items, size_t count, size_t item_size, size_t time_at)
 		keys[i] = (struct order_key){.time_ns = time_of(items, i, item_size, time_at), .index = (uint32_t)i};
 	order_sort(keys, count);
 	order_apply(keys, count, items, item_size);
-	free(keys);
 }

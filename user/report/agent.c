@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Says for each process why it has no GPU times, and what to do about it. */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/page/parts.h"
@@ -155,12 +154,10 @@ static const char *detail_of(const struct model_process *process)
 static char *reason_of(const struct hint *hint, const struct model_process *process)
 {
 	const char *detail = detail_of(process);
-	char *remedy = remedy_of(hint, process);
-	char *text = xasprintf("No GPU times for pid %" PRIu32 ": %s%s%s%s. To get them: %s.", process->pid, hint->why,
-			       *detail ? " (" : "", detail, *detail ? ")" : "", remedy);
+	AUTO_FREE char *remedy = remedy_of(hint, process);
 
-	free(remedy);
-	return text;
+	return xasprintf("No GPU times for pid %" PRIu32 ": %s%s%s%s. To get them: %s.", process->pid, hint->why,
+			 *detail ? " (" : "", detail, *detail ? ")" : "", remedy);
 }
 
 char *report_untimed_reason(const struct analyses *all)
@@ -183,7 +180,7 @@ void report_no_gpu(struct report *report)
 	for (uint32_t i = 0; i < model->process_count && shown < report->rows; i++) {
 		const struct model_process *process = &model->processes[i];
 		const struct hint *hint = hint_of(model, process);
-		char *text;
+		AUTO_FREE char *text = NULL;
 
 		if (!lacks_times(report->all, process) || (last && hint == last && !*detail_of(process)))
 			continue;
@@ -196,7 +193,6 @@ void report_no_gpu(struct report *report)
 			put_head(report);
 		text = reason_of(hint, process);
 		report_text(report, 2, text);
-		free(text);
 	}
 }
 

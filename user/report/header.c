@@ -14,16 +14,13 @@ static char *print_count(uint64_t count, const char *one, const char *many)
 /* Truncates the command so that what follows it stays on the line. */
 static void put_process(struct report *report, const struct model_process *process, const char *rest)
 {
-	char *command = process_command(process), *rank = process_rank(process);
-	char *pid = xasprintf(" (pid %" PRIu32 "%s%s)", process->pid, rank ? ", " : "", rank ? rank : "");
+	AUTO_FREE char *command = process_command(process), *rank = process_rank(process);
+	AUTO_FREE char *pid = xasprintf(" (pid %" PRIu32 "%s%s)", process->pid, rank ? ", " : "", rank ? rank : "");
 	unsigned taken = text_width(pid) + text_width(rest);
 
 	fputs(report->color ? "\033[1m" : "", report->out);
 	report_put(report, command, report->width > taken + 8 ? report->width - taken : 8, TEXT_TRUNCATE_END);
 	fprintf(report->out, "%s%s%s\n", pid, rest, report->color ? "\033[0m" : "");
-	free(command);
-	free(rank);
-	free(pid);
 }
 
 static bool is_shown(const struct report *report, const struct model_process *process)
@@ -33,13 +30,12 @@ static bool is_shown(const struct report *report, const struct model_process *pr
 
 static void put_slice(struct report *report)
 {
-	char *text;
+	AUTO_FREE char *text = NULL;
 
 	if (!report->model->slice)
 		return;
 	text = xasprintf("Slice of the recording: %s", report->model->slice);
 	report_text(report, 2, text);
-	free(text);
 }
 
 /* One line on a page, a table for programs; nothing without labels. */
@@ -102,11 +98,10 @@ static void put_table_of_labels(struct report *report)
 	table_begin(&table, columns);
 	for (uint32_t i = 0; i < source->label_count; i++) {
 		const char *value = strchr(source->labels[i], '=') + 1;
-		char *name = xasprintf("%.*s", (int)(value - 1 - source->labels[i]), source->labels[i]);
+		AUTO_FREE char *name = xasprintf("%.*s", (int)(value - 1 - source->labels[i]), source->labels[i]);
 
 		table_add(&table, name);
 		table_add(&table, value);
-		free(name);
 	}
 	report_table(report, &table);
 }
@@ -171,24 +166,23 @@ static void put_processes(struct report *report)
 static void put_page_head(struct report *report)
 {
 	const struct model *model = report->model;
-	char *threads = print_count(report->all->threads.count, "thread launching", "threads launching");
+	AUTO_FREE char *threads = print_count(report->all->threads.count, "thread launching", "threads launching");
 	uint32_t gpus = (uint32_t)report->all->utilization.rows.count, shown = 0;
-	char *devices = gpus ? print_count(gpus, "GPU", "GPUs") : xstrdup("no GPU times");
-	char *sum =
+	AUTO_FREE char *devices = gpus ? print_count(gpus, "GPU", "GPUs") : xstrdup("no GPU times");
+	AUTO_FREE char *sum =
 		xasprintf(", %s, %s, %s", number_time(report->all->window.end_ns - report->all->window.start_ns).text,
 			  threads, devices);
 
 	for (uint32_t i = 0; i < model->process_count; i++)
 		shown += is_shown(report, &model->processes[i]);
 	for (uint32_t i = 0, put = 0; i < model->process_count && put < report->rows; i++) {
-		char *own;
+		AUTO_FREE char *own = NULL;
 
 		if (!is_shown(report, &model->processes[i]))
 			continue;
 		own = xasprintf(", %s calls, %s GPU operations", number_count(model->processes[i].calls).text,
 				number_count(model->processes[i].gpu_ops).text);
 		put_process(report, &model->processes[i], shown == 1 ? sum : own);
-		free(own);
 		put++;
 	}
 	if (shown > report->rows)
@@ -197,9 +191,6 @@ static void put_page_head(struct report *report)
 		report_line(report, "%u processes%s", shown, sum);
 	put_labels(report);
 	put_slice(report);
-	free(threads);
-	free(devices);
-	free(sum);
 }
 
 void report_processes(struct report *report)

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/ranks/collective_causes.h"
 #include "base/msg.h"
 #include "report/page/parts.h"
 #include "report/ranks/split.h"
@@ -35,13 +34,12 @@ static void put_verdict(struct report *report)
 /* For programs: what keeps the verdict from saying more.  On a page the verdict says it. */
 static void put_unknown(struct report *report, const char *id, const char *title)
 {
-	char *text = why_unknown(report->all);
+	AUTO_FREE char *text = why_unknown(report->all);
 
 	if (report->writer && text) {
 		report_title(report, id, title, NULL);
 		report_text(report, 2, text);
 	}
-	free(text);
 }
 
 /* No part of gputrace ran where another tool recorded. */
@@ -64,7 +62,7 @@ static void keep_verdict(const struct report *report)
 		verdict_make(options->verdict, report->all, report->width);
 }
 
-static void put_parts(struct report *report)
+static void put_parts(struct report *report, void *none __attribute__((unused)))
 {
 	keep_verdict(report);
 	report_processes(report);
@@ -119,12 +117,12 @@ static void put_parts(struct report *report)
 static void put_left(struct report *report, const struct sections_left *left)
 {
 	bool both = *left->no_room && *left->small;
-	char *text = xasprintf("Left out: %s%s%s%s. `gputrace report FILE --table NAME` shows one, --all all of them.",
-			       left->no_room, both ? "; " : "", *left->small ? "under 1 %: " : "", left->small);
+	AUTO_FREE char *text =
+		xasprintf("Left out: %s%s%s%s. `gputrace %s --table NAME` shows one, --all all of them.", left->no_room,
+			  both ? "; " : "", *left->small ? "under 1 %: " : "", left->small, report->table_of);
 
 	fputc('\n', report->out);
 	report_text(report, 2, text);
-	free(text);
 }
 
 /* Puts a short page, or one table.  Returns -ENOENT if it has no table of that name. */
@@ -144,14 +142,14 @@ static int put_sections(struct report *report, struct sections *sections)
 }
 
 /* A page of which something may be left out. */
-static int put_page(struct report *report)
+static int put_page(struct report *report, void (*put)(struct report *report, void *context), void *context)
 {
 	struct sections sections = {.page = report->out};
 	int error;
 
 	report->sections = &sections;
 	report->out = sections_begin(&sections, NULL);
-	put_parts(report);
+	put(report, context);
 	fclose(report->out);
 	report->out = sections.page;
 	report->sections = NULL; /* what is put now is not held */
@@ -248,38 +246,39 @@ int report_end(struct report *report)
 	return 0;
 }
 
+int report_write_page(struct report *report, void (*put)(struct report *report, void *context), void *context)
+{
+	int error = 0, end_error;
+
+	report_begin(report);
+	report->names_tables = true;
+	if (report->writer || (!report->options->lines && !report->options->table))
+		put(report, context);
+	else
+		error = put_page(report, put, context);
+	end_error = report_end(report);
+	return error ? error : end_error;
+}
+
 int report_write_of(FILE *out, struct analyses *all, const struct report_options *options)
 {
 	struct report report;
-	int error = 0, end_error;
 
 	report_page(&report, out, all, options);
-	report_begin(&report);
-	report.names_tables = true;
-	if (report.writer || (!options->lines && !options->table))
-		put_parts(&report);
-	else
-		error = put_page(&report);
-	end_error = report_end(&report);
-	return error ? error : end_error;
+	report.table_of = "report FILE";
+	return report_write_page(&report, put_parts, NULL);
 }
 
 int report_write(FILE *out, struct trace *trace, const struct report_options *options)
 {
-	struct collective_causes causes = {0};
 	struct analyses all;
 	int error = analyze_with(&all, trace, analyses_of_report,
 				 &(struct analyze_options){.attribution = &options->attribution,
 							   .if_of_use = true,
-							   .comm_names = options->comm_kernels,
-							   .take_gap = collective_causes_take,
-							   .gap_context = &causes});
+							   .comm_names = options->comm_kernels});
 
-	if (!error && all.has[ANALYZE_IDLE] && all.has[ANALYZE_COLLECTIVE_KERNELS])
-		collective_causes_apply(&causes, &all.idle, &all.lines, &all.collective_kernels);
 	if (!error)
 		error = report_write_of(out, &all, options);
-	collective_causes_free(&causes);
 	analyses_free(&all);
 	return error;
 }

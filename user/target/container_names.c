@@ -10,7 +10,6 @@
  *	/var/lib/kubelet/pods/UID/etc-hosts	the kubelet (the last host is the pod)
  */
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,10 +121,9 @@ static char **find_annotation(const struct json_text *key, struct process_place 
 static void set_pod(struct process_place *place, const char *namespace, size_t namespace_size, const char *name,
 		    size_t size)
 {
-	char *text = xasprintf("%.*s/%.*s", (int)namespace_size, namespace, (int)size, name);
+	AUTO_FREE char *text = xasprintf("%.*s/%.*s", (int)namespace_size, namespace, (int)size, name);
 
 	set_text(&place->pod_name, text, strlen(text));
-	free(text);
 }
 
 /* The file of the OCI runtime specification, config.json. */
@@ -199,13 +197,12 @@ static void find_containerd(struct process_place *place)
 	const struct dirent *entry;
 
 	while (folder && (entry = readdir(folder))) {
-		char *path;
+		AUTO_FREE char *path = NULL;
 
 		if (entry->d_name[0] == '.')
 			continue;
 		path = xasprintf("%s/%s/%s/config.json", tasks, entry->d_name, place->container);
 		read_members(place, path, read_oci);
-		free(path);
 	}
 	if (folder)
 		closedir(folder);
@@ -213,16 +210,15 @@ static void find_containerd(struct process_place *place)
 
 static void find_container(struct process_place *place)
 {
-	char *docker = xasprintf("/var/lib/docker/containers/%s/config.v2.json", place->container);
-	char *crio = xasprintf("/run/containers/storage/overlay-containers/%s/userdata/config.json", place->container);
+	AUTO_FREE char *docker = xasprintf("/var/lib/docker/containers/%s/config.v2.json", place->container);
+	AUTO_FREE char *crio =
+		xasprintf("/run/containers/storage/overlay-containers/%s/userdata/config.json", place->container);
 
 	read_members(place, docker, read_docker);
 	find_containerd(place);
 	read_members(place, crio, read_oci);
 	if (is_unknown(place->container_name))
 		find_stored(place);
-	free(docker);
-	free(crio);
 }
 
 /* ---- folders of the kubelet -------------------------------------------------------------------------------------- */

@@ -40,11 +40,10 @@ static unsigned major_of(const char *path)
 
 static bool file_exists(const struct search *search, const char *path)
 {
-	char *whole = xasprintf("/proc/%d/root%s", search->thread, path);
+	AUTO_FREE char *whole = xasprintf("/proc/%d/root%s", search->thread, path);
 	struct stat stat_buffer;
 	bool is = process_stat(search->pid, whole, &stat_buffer) == 0 && S_ISREG(stat_buffer.st_mode);
 
-	free(whole);
 	return is;
 }
 
@@ -144,15 +143,13 @@ static bool take_beside(struct search *search, const char *cudart)
 
 static bool is_same(const struct search *search, const char *path, const char *mapped)
 {
-	char *whole = xasprintf("/proc/%d/root%s", search->thread, path);
-	char *other = xasprintf("/proc/%d/root%s", search->thread, mapped);
+	AUTO_FREE char *whole = xasprintf("/proc/%d/root%s", search->thread, path);
+	AUTO_FREE char *other = xasprintf("/proc/%d/root%s", search->thread, mapped);
 	struct stat of_path, of_mapped;
 	bool same = !strcmp(path, mapped) ||
 		    (!process_stat(search->pid, whole, &of_path) && !process_stat(search->pid, other, &of_mapped) &&
 		     of_path.st_dev == of_mapped.st_dev && of_path.st_ino == of_mapped.st_ino);
 
-	free(whole);
-	free(other);
 	return same;
 }
 
@@ -176,7 +173,7 @@ void cupti_choose(pid_t pid, const struct mappings *mappings, const char *given,
 {
 	struct search search = {.pid = pid, .thread = process_thread(pid), .choice = out};
 	const char *cudart = NULL, *mapped = NULL;
-	char *variable = process_variable(pid, GPT_CUPTI_VARIABLE);
+	AUTO_FREE char *variable = process_variable(pid, GPT_CUPTI_VARIABLE);
 
 	*out = (struct cupti_choice){.path = NULL};
 	for (size_t i = 0; i < mappings->list.count; i++) {
@@ -201,7 +198,6 @@ void cupti_choose(pid_t pid, const struct mappings *mappings, const char *given,
 		   !take_versioned_toolkit(&search)) {
 		take_of_loader(&search);
 	}
-	free(variable);
 }
 
 void cupti_choice_free(struct cupti_choice *choice)

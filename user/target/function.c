@@ -71,7 +71,7 @@ cleanup:
 
 static int listing_read(const struct image *image, const struct image_symbol *function, struct listing *out)
 {
-	char *name = xasprintf("%s.cold", function->name);
+	AUTO_FREE char *name = xasprintf("%s.cold", function->name);
 	struct image_symbol cold;
 	int err;
 
@@ -81,7 +81,6 @@ static int listing_read(const struct image *image, const struct image_symbol *fu
 		err = listing_add(image, &cold, out);
 	if (err)
 		listing_free(out);
-	free(name);
 	return err;
 }
 

@@ -14,7 +14,6 @@
 #include "target/generated.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"

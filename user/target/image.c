@@ -279,7 +279,7 @@ bool image_section_holds(const struct image *image, const char *name, uint64_t m
 {
 	Elf_Scn *section = find_section(image, name, SHT_PROGBITS);
 	const Elf64_Shdr *header = section ? elf64_getshdr(section) : NULL;
-	uint8_t *chunk;
+	AUTO_FREE uint8_t *chunk = NULL;
 	bool found = false;
 
 	if (!header || !is_readable(image, header, most) || !length || length > SEARCH_CHUNK)
@@ -294,7 +294,6 @@ bool image_section_holds(const struct image *image, const char *name, uint64_t m
 			break;
 		found = memmem(chunk, (size_t)got, text, length);
 	}
-	free(chunk);
 	return found;
 }
 

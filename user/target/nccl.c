@@ -6,7 +6,6 @@
 #include "target/nccl.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -76,14 +75,13 @@ bool nccl_member_in(const uint8_t *code, size_t bytes, uint32_t *offset)
 static int find_member(const struct image *image, const char *function, uint32_t *offset)
 {
 	struct image_symbol symbol;
-	uint8_t *code;
+	AUTO_FREE uint8_t *code = NULL;
 	bool found;
 
 	if (image_symbol(image, function, &symbol) || !symbol.size || symbol.size > CODE_BYTES_MAX)
 		return -ENOENT;
 	code = xmalloc(symbol.size);
 	found = !image_read(image, symbol.address, code, symbol.size) && nccl_member_in(code, symbol.size, offset);
-	free(code);
 	return found ? 0 : -ENOENT;
 }
 

@@ -259,12 +259,11 @@ static char *idle_text(const struct kept_table *idle)
 	if (causes.count)
 		qsort(causes.items, causes.count, sizeof(*causes.items), compare_causes);
 	for (size_t i = 0; i < causes.count && i < CAUSES_SHOWN; i++) {
-		char *longer = xasprintf("%s%s %s", text ? text : "idle: ", causes.items[i].name,
-					 number_time((uint64_t)causes.items[i].ns).text);
+		AUTO_FREE char *longer = xasprintf("%s%s %s", text ? text : "idle: ", causes.items[i].name,
+						   number_time((uint64_t)causes.items[i].ns).text);
 
 		free(text);
 		text = i + 1 < causes.count && i + 1 < CAUSES_SHOWN ? xasprintf("%s, ", longer) : xstrdup(longer);
-		free(longer);
 	}
 	array_free(&causes);
 	return text;
@@ -394,7 +393,7 @@ static void add_rows(struct top_page *page, struct top_view *view, const struct 
 {
 	unsigned room = height > page->lines.count + 1 ? height - (unsigned)page->lines.count - 1 : 0;
 	size_t count, *rows = shown_rows(view, table, &count), title = page->lines.count;
-	char *text;
+	AUTO_FREE char *text = NULL;
 
 	scroll_to_chosen(view, count, room ? room : 1);
 	text = rows_text(table, rows + view->first, count - view->first < room ? count - view->first : room, width);
@@ -403,7 +402,6 @@ static void add_rows(struct top_page *page, struct top_view *view, const struct 
 		page->lines.items[title].look = TOP_BOLD;
 	if (count && title + 1 + view->row - view->first < page->lines.count)
 		page->lines.items[title + 1 + view->row - view->first].look = TOP_CHOSEN;
-	free(text);
 	free(rows);
 }
 
@@ -653,11 +651,11 @@ void top_block_put(FILE *out, const struct top_data *data, unsigned width)
 	for (unsigned i = 0; i < TABS; i++) {
 		const struct kept_table *table = tabs[i].in_block ? table_of(data, i) : NULL;
 		size_t count = table ? kept_rows(table) : 0;
-		char *text = table ? rows_text(table, rows, count < BLOCK_ROWS ? count : BLOCK_ROWS, width) : NULL;
+		AUTO_FREE char *text =
+			table ? rows_text(table, rows, count < BLOCK_ROWS ? count : BLOCK_ROWS, width) : NULL;
 
 		if (text)
 			fprintf(out, "%s\n%s", table->title, text);
-		free(text);
 	}
 	fprintf(out, "\n");
 	text_end();

@@ -172,6 +172,39 @@ static void why_names_the_line_that_the_report_puts_a_copy_on(void **state)
 	model_free(model);
 }
 
+/* A kernel that communicates is on the line that all other work of the op is on. */
+static void the_kernel_of_a_collective_is_on_the_line_that_its_time_is_put_on(void **state)
+{
+	static const char *const of_backward[] = {"model.py:20 forward", "model.py:40 step", "model.py:40 step",
+						  "model.py:40 step"};
+	static const char *const of_forward[] = {"model.py:20 forward", "model.py:21 forward", "model.py:20 forward",
+						 "model.py:40 step"};
+	struct model *model = forward_log_training_step();
+	struct comm_kernels names = {0};
+
+	assert_null(comm_kernels_add(&names, "^kernel"));
+	for (int forward = 0; forward <= 1; forward++) {
+		const struct attribution attribution = {.forward = forward};
+		const struct collective_kernels *found;
+		struct analyses all;
+
+		assert_int_equal(
+			analyze_with(&all, WHOLE_TRACE(model), ANALYSES(ANALYZE_COLLECTIVE_KERNELS),
+				     &(struct analyze_options){.attribution = &attribution, .comm_names = &names}),
+			0);
+		found = &all.collective_kernels;
+		assert_int_equal(found->processes.list.items[0].kernels.list.count, 4);
+		for (size_t i = 0; i < 4; i++) {
+			uint32_t line = found->processes.list.items[0].kernels.list.items[i].line;
+
+			assert_string_equal(found->texts.list.items[line], (forward ? of_forward : of_backward)[i]);
+		}
+		analyses_free(&all);
+	}
+	comm_kernels_free(&names);
+	model_free(model);
+}
+
 /* ---- graphs ------------------------------------------------------------------------------------------------------ */
 
 /* The sample run; a call of model.py:42 captured the operations of its graph. */
@@ -250,6 +283,7 @@ int main(void)
 		cmocka_unit_test(a_kernel_names_the_line_that_its_time_is_put_on),
 		cmocka_unit_test(a_report_says_where_no_forward_lines_were_recorded),
 		cmocka_unit_test(why_names_the_line_that_the_report_puts_a_copy_on),
+		cmocka_unit_test(the_kernel_of_a_collective_is_on_the_line_that_its_time_is_put_on),
 		cmocka_unit_test(folded_stacks_of_graphs_are_of_the_launch_and_name_the_captured_line),
 		cmocka_unit_test(or_of_the_whole_captured_stack),
 		cmocka_unit_test(lines_of_a_graph_are_those_that_replay_where_that_is_asked_for),

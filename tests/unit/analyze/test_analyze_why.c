@@ -542,6 +542,19 @@ static void a_function_that_is_called_as_the_data_loader_s_is_none(void **state)
 /* ---- other processes and ranks ------------------------------------------------------------------------------- */
 
 #define OTHER (PID + 100)
+#define THIRD 302u
+
+static void run_named(struct log_builder *log, uint32_t pid, uint32_t name, uint32_t corr, uint64_t launch_ns,
+		      struct why_span span)
+{
+	log_launch(log, pid, pid, launch_ns, 0, corr);
+	log_batch(log, pid, pid, span.end_ns);
+	log_agent_kernel(log, (struct gpt_agent_kernel){.start_wall_ns = span.start_ns,
+							.end_wall_ns = span.end_ns,
+							.device = pid == PID ? 0 : 1,
+							.corr = corr,
+							.name = name});
+}
 
 static void run_of(struct log_builder *log, uint32_t pid, uint32_t device, uint32_t corr, uint64_t launch_ns,
 		   struct why_span span)
@@ -626,6 +639,66 @@ static void ranks_that_wait_for_the_last_one_are_lost_to_it(void **state)
 	finish_analyses(&all, model);
 }
 
+/* What ranks lost in kernels called my_ring of two processes; `third`: another one has such a kernel alone. */
+static uint64_t lost_in_named(const char *pattern, bool third)
+{
+	struct comm_kernels names = {0};
+	struct log_builder log;
+	struct analyses all;
+	struct model *model;
+	uint64_t ns;
+
+	assert_null(comm_kernels_add(&names, pattern));
+	begin_other(&log);
+	log_agent_name(&log, 5, "my_ring");
+	log_agent_name(&log, 6, "my_tree");
+	log_batch(&log, PID, TID, 1800);
+	log_agent_name(&log, 5, "my_ring");
+	log_agent_name(&log, 6, "my_tree");
+	run_named(&log, PID, 5, 1, 11 * MS - 10 * US, (struct why_span){11 * MS, 20 * MS});
+	run_of(&log, PID, 0, 2, 11 * MS, (struct why_span){12 * MS, 14 * MS}); /* on another stream */
+	run_named(&log, OTHER, 5, 1, 18 * MS - 10 * US, (struct why_span){18 * MS, 20 * MS});
+	run_named(&log, PID, 6, 4, 24 * MS - 10 * US, (struct why_span){24 * MS, 28 * MS});
+	run_named(&log, OTHER, 6, 3, 26 * MS - 10 * US, (struct why_span){26 * MS, 28 * MS});
+	run_named(&log, PID, 5, 3, 30 * MS - 10 * US, (struct why_span){30 * MS, 34 * MS});
+	run_named(&log, OTHER, 5, 2, 31 * MS - 10 * US, (struct why_span){31 * MS, 34 * MS});
+	if (third) {
+		log_process(&log, THIRD, 1, 1600, 1550, 0x30c, "third", "", "", "");
+		log_batch(&log, THIRD, THIRD, 1900);
+		log_agent_ready(&log, "kernels,cuda");
+		log_agent_name(&log, 5, "my_ring");
+		run_named(&log, THIRD, 5, 1, 50 * MS - 10 * US, (struct why_span){50 * MS, 51 * MS});
+	}
+	log_end(&log, 10000 * MS);
+	model = model_of(&log);
+	assert_int_equal(analyze_with(&all, WHOLE_TRACE(model), ANALYSES(ANALYZE_WHY, ANALYZE_UNTIMED),
+				      &(struct analyze_options){.comm_names = &names}),
+			 0);
+	ns = all.why.sums[WHY_RANK].ns;
+	if (ns) {
+		assert_int_equal(all.why.named.complete, third ? 1 : 3);
+		assert_int_equal(all.why.sums[WHY_RANK].count, third ? 1 : 3);
+		assert_int_equal(all.why.sums[WHY_RANK].longest_ns, third ? 2 * MS : 5 * MS);
+		assert_int_equal(model->processes[loss_of(&all, WHY_RANK)->lines[0].process].pid, OTHER);
+		assert_int_equal(loss_of(&all, WHY_RANK)->lines[0].detail, NONE);
+	}
+	finish_analyses(&all, model);
+	comm_kernels_free(&names);
+	return ns;
+}
+
+static void collectives_that_a_kernel_s_name_shows_are_lost_to_the_last_one_too(void **state)
+{
+	assert_int_equal(lost_in_named("^my_", false), 8 * MS); /* 5 as above, 2 and 1 */
+	assert_int_equal(lost_in_named("^other_ring", false), 0);
+}
+
+/* Who waits for whom is not known where not all that have such kernels take part. */
+static void a_kernel_s_name_shows_nothing_where_not_all_processes_with_it_take_part(void **state)
+{
+	assert_int_equal(lost_in_named("^my_", true), 2 * MS); /* my_tree */
+}
+
 /* ---- the sample run ------------------------------------------------------------------------------------------ */
 
 static void it_counts_the_same_idle_time_as_the_table_of_idle_lines(void **state)
@@ -661,6 +734,8 @@ int main(void)
 		cmocka_unit_test(time_until_a_call_inside_a_data_loader_is_data),
 		cmocka_unit_test(a_function_that_is_called_as_the_data_loader_s_is_none),
 		cmocka_unit_test(work_that_waits_for_another_process_s_is_that_process_s),
+		cmocka_unit_test(collectives_that_a_kernel_s_name_shows_are_lost_to_the_last_one_too),
+		cmocka_unit_test(a_kernel_s_name_shows_nothing_where_not_all_processes_with_it_take_part),
 		cmocka_unit_test(ranks_that_wait_for_the_last_one_are_lost_to_it),
 		cmocka_unit_test(it_counts_the_same_idle_time_as_the_table_of_idle_lines),
 	};

@@ -17,6 +17,7 @@ static const char *const names[RANKS_MAX] = {"a.gpt", "b.gpt", "c.gpt"};
 static void add_rank(struct ranks *ranks, const struct rank *rank, const struct trace_division *division)
 {
 	struct log_builder log = {0};
+	struct steps steps;
 	struct analyses all;
 	struct trace *trace;
 	const char *why;
@@ -26,10 +27,18 @@ static void add_rank(struct ranks *ranks, const struct rank *rank, const struct 
 	fd = log_fd(&log);
 	log_free(&log);
 	assert_int_equal(gpt_trace_open(fd, division, NULL, &trace, &why), 0);
-	assert_int_equal(analyze(&all, trace, ANALYSES(ANALYZE_ARRIVALS, ANALYZE_BREAKDOWN), NULL), 0);
+	assert_int_equal(steps_find(&steps, trace, &(struct step_request){0}), 0);
+	trace->steps = &steps;
+	assert_int_equal(analyze(&all, trace,
+				 ANALYSES(ANALYZE_ARRIVALS, ANALYZE_BREAKDOWN, ANALYZE_IDLE, ANALYZE_UNTIMED,
+					  ANALYZE_WHY, ANALYZE_PER_STEP),
+				 NULL),
+			 0);
 	ranks_add_log(ranks, names[ranks->logs.count], all.model, &all.arrivals);
 	ranks_add_breakdown(ranks, &all.breakdown, window_timed_ns(&all.window));
+	ranks_add_work(ranks, &all, &steps);
 	analyses_free(&all);
+	steps_free(&steps);
 	gpt_trace_close(trace);
 	close(fd);
 }
@@ -42,8 +51,11 @@ static void assert_refused(const struct rank *a, const struct rank *b, const cha
 	add_rank(&ranks, a, NULL);
 	add_rank(&ranks, b, NULL);
 	why = ranks_align(&ranks, false);
+	if (!why)
+		why = ranks_compare(&ranks);
 	assert_non_null(why);
-	assert_non_null(strstr(why, expected));
+	if (!strstr(why, expected))
+		fail_msg("'%s' is not in: %s", expected, why);
 	free(why);
 	ranks_free(&ranks);
 }
@@ -54,7 +66,7 @@ static void align_ranks(struct ranks *ranks)
 
 	if (why)
 		fail_msg("%s", why);
-	ranks_compare(ranks);
+	assert_null(ranks_compare(ranks));
 }
 
 /* Each time of the other rank's clock must convert to the time that the reference clock would have shown. */
@@ -113,18 +125,30 @@ static void what_the_gpus_of_a_rank_did_outlives_its_log(void **state)
 	ranks_free(&ranks);
 }
 
-/* The page; the caller frees it. */
-static char *page_of(const struct ranks *ranks)
+/* The page, or that table of it; the caller frees it. */
+static char *page_with(const struct ranks *ranks, const char *table)
 {
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
 
-	assert_int_equal(
-		report_write_ranks(out, ranks, &(struct collective_split){0}, &(struct report_options){.width = 200}),
-		0);
+	struct collective_split split = {0};
+	struct rank_steps steps;
+	struct rank_lines lines;
+	const struct report_job job = {.ranks = ranks, .split = &split, .steps = &steps, .lines = &lines};
+
+	rank_steps_make(&steps, ranks);
+	rank_lines_make(&lines, ranks);
+	assert_int_equal(report_write_ranks(out, &job, &(struct report_options){.width = 200, .table = table}), 0);
+	rank_steps_free(&steps);
+	rank_lines_free(&lines);
 	fclose(out);
 	return text;
+}
+
+static char *page_of(const struct ranks *ranks)
+{
+	return page_with(ranks, NULL);
 }
 
 static void assert_page(const struct ranks *ranks, const char *expected)
@@ -414,6 +438,97 @@ static void logs_that_do_not_belong_together_are_refused(void **state)
 		       "the same collective ended 60 minutes apart");
 }
 
+/* Two runs of one program after each other on one machine, of which some ranks' logs are in one folder. */
+static void ranks_whose_collectives_never_ran_together_are_of_two_jobs(void **state)
+{
+	const struct rank first = RANK(0, "boot-a", .world = 4), second = RANK(1, "boot-a", .world = 4),
+			  later = RANK(2, "boot-a", .world = 4, .offset_ns = 30 * 1000 * (int64_t)MS),
+			  at_once = RANK(2, "boot-a", .world = 4, .offset_ns = 70 * (int64_t)MS);
+
+	assert_refused(&first, &later,
+		       "a.gpt and b.gpt are of different jobs: none of the collectives with the same number ran at the "
+		       "same time, the nearest began 30.0 s apart; name the logs of one job");
+	assert_refused(&second, &at_once, "the nearest began 0.1 s apart");
+}
+
+/* On another machine the wall clocks say it, as well as the kernels keep them. */
+static void wall_clocks_that_are_kept_right_tell_jobs_apart(void **state)
+{
+	const struct rank first = RANK(0, "boot-a"),
+			  later = RANK(1, "boot-b", .offset_ns = 300 * 1000 * (int64_t)MS, .wall_as_first = true);
+	const struct {
+		uint64_t error_ns;
+		bool is_refused;
+	} logs[] = {{1 * MS, true}, {20000 * MS, false}, {UINT64_MAX, false}};
+
+	for (size_t i = 0; i < sizeof(logs) / sizeof(logs[0]); i++) {
+		struct ranks ranks = {0};
+		char *why;
+
+		add_rank(&ranks, &first, NULL);
+		add_rank(&ranks, &later, NULL);
+		ranks.logs.items[0].wall_error_ns = ranks.logs.items[1].wall_error_ns = logs[i].error_ns;
+		why = ranks_align(&ranks, false);
+		assert_int_equal(why != NULL, logs[i].is_refused);
+		if (why)
+			assert_non_null(strstr(why, "by their wall clocks the same collectives were 5.0 minutes apart; "
+						    "name the logs of one job"));
+		free(why);
+		ranks_free(&ranks);
+	}
+}
+
+/* The second rank's process ends in the middle, and its log with it. */
+static void a_rank_that_died_is_said_with_what_others_did_after_it(void **state)
+{
+	const struct rank first = RANK(0, "boot-a"),
+			  second = RANK(1, "boot-a", .collectives = 40, .exits_at = 1000 * MS + 40 * PERIOD);
+	struct ranks ranks = {0};
+	char *text;
+
+	add_rank(&ranks, &first, NULL);
+	add_rank(&ranks, &second, NULL);
+	ranks.logs.items[1].arrivals.ranks.list.items[0].exit_signal = 9;
+	align_ranks(&ranks);
+	assert_page(&ranks, "\n  rank 1 ended before others: its process (pid 100) ended 4.5 s after the first "
+			    "log began, by SIGKILL; another rank began 60 collectives after that\n");
+	text = page_of(&ranks);
+	assert_null(strstr(text, "rank 0 ended"));
+	assert_null(strstr(text, "cut short"));
+	free(text);
+	ranks_free(&ranks);
+}
+
+static void a_log_that_is_cut_short_is_said_with_how_much_is_missing(void **state)
+{
+	const struct rank first = RANK(0, "boot-a"), second = RANK(1, "boot-a", .collectives = 40, .is_cut = true);
+	struct ranks ranks = {0};
+
+	add_rank(&ranks, &first, NULL);
+	add_rank(&ranks, &second, NULL);
+	align_ranks(&ranks);
+	assert_page(&ranks,
+		    "\n  b.gpt is cut short: it ends 6.1 s before the last log; its gputrace was killed or still "
+		    "records, or the file is not whole\n");
+	assert_int_equal(ranks.rows.items[0].compared, 40);
+	ranks_free(&ranks);
+}
+
+static void a_wall_clock_that_was_set_is_said(void **state)
+{
+	const struct rank first = RANK(0, "boot-a"), second = RANK(1, "boot-a");
+	struct ranks ranks = {0};
+
+	add_rank(&ranks, &first, NULL);
+	add_rank(&ranks, &second, NULL);
+	ranks.logs.items[1].clock_steps = 2;
+	ranks.logs.items[1].clock_error_ns = 5000;
+	align_ranks(&ranks);
+	assert_page(&ranks, "\n  the wall clock was set while b.gpt was recorded (2 times): its GPU times are good to "
+			    "5.0 us\n");
+	ranks_free(&ranks);
+}
+
 static void by_wall_clock_they_stay_where_that_puts_them(void **state)
 {
 	const struct rank first = RANK(0, "boot-a"), second = RANK(1, "boot-b", .first = 1000);
@@ -422,11 +537,163 @@ static void by_wall_clock_they_stay_where_that_puts_them(void **state)
 	add_rank(&ranks, &first, NULL);
 	add_rank(&ranks, &second, NULL);
 	assert_null(ranks_align(&ranks, true));
-	ranks_compare(&ranks);
+	assert_null(ranks_compare(&ranks));
 	assert_int_equal(ranks.clocks.items[1].kind, RANK_CLOCK_WALL);
 	assert_int_equal(ranks.compared, 0);
 	assert_int_equal(ranks.late.count, 0);
 	ranks_free(&ranks);
+}
+
+/* ---- steps and lines --------------------------------------------------------------------------------------------- */
+
+/* The second rank's log begins 30 steps later, on another clock, and counts its steps from 0. */
+static void steps_are_the_same_by_the_collectives_in_them(void **state)
+{
+	const struct rank first = RANK(0, "boot-a", .has_steps = true, .slow_every = 10, .slow_ms = 12),
+			  second = RANK(1, "boot-b", .has_steps = true, .first = 30, .collectives = 60,
+					.offset_ns = 30 * 100 * (int64_t)MS, .late_every = 4, .late_ms = 20);
+	struct ranks ranks = {0};
+	struct rank_steps steps;
+
+	add_rank(&ranks, &first, NULL);
+	add_rank(&ranks, &second, NULL);
+	align_ranks(&ranks);
+	rank_steps_make(&steps, &ranks);
+	assert_int_equal(steps.rows[0].seen, 99); /* the first one began before it was seen */
+	assert_int_equal(steps.rows[1].seen, 59);
+	assert_int_equal(steps.rows[1].compared, 59);
+	assert_int_equal(steps.list.count, 59);
+	for (size_t i = 0; i < steps.list.count; i++) {
+		const struct step_spread *step = &steps.list.items[i];
+		int64_t in_second = (int64_t)i + 1, in_first = in_second + 30;
+		/* a step that ends later makes the next one shorter */
+		int64_t wall_ms = 100 + (in_first % 10 == 0 ? 12 : in_first % 10 == 1 ? -12 : 0);
+
+		assert_int_equal(step->number, in_first);
+		assert_int_equal(step->ranks, 2);
+		if (wall_ms == 100) {
+			assert_in_range(step->slowest_ns - step->fastest_ns, 0, 100);
+		} else {
+			assert_in_range(step->slowest_ns - step->fastest_ns, 12 * MS - 100, 12 * MS + 100);
+			assert_int_equal(step->slowest, wall_ms > 100 ? 0 : 1);
+		}
+		assert_int_equal(step->late, in_second % 4 == 0 ? 1 : SIZE_MAX);
+		assert_in_range(step->late_ns, in_second % 4 ? 0 : 20 * MS - 1000, in_second % 4 ? 0 : 20 * MS + 1000);
+	}
+	assert_int_equal(steps.rows[1].late, 14);
+	assert_int_equal(steps.rows[0].late, 0);
+	rank_steps_free(&steps);
+	assert_page(&ranks, "\nSteps: 59, 100.0 ms in the median; from the fastest rank to the slowest ");
+	assert_page(&ranks, " at most (step 31); latest was rank 1 in 14\n"
+			    "  the ranks have other numbers of steps: rank 1 has 59, rank 0 has 99\n");
+	ranks_free(&ranks);
+}
+
+static void steps_without_a_collective_that_others_have_are_not_compared(void **state)
+{
+	const struct rank first = RANK(0, "boot-a", .has_steps = true),
+			  second = RANK(1, "boot-a", .has_steps = true, .first = 1000);
+	struct ranks ranks = {0};
+	struct rank_steps steps;
+
+	add_rank(&ranks, &first, NULL);
+	add_rank(&ranks, &second, NULL);
+	align_ranks(&ranks);
+	rank_steps_make(&steps, &ranks);
+	assert_int_equal(steps.list.count, 0);
+	assert_int_equal(steps.rows[1].seen, 99);
+	assert_false(steps.rows[1].is_compared);
+	rank_steps_free(&steps);
+	assert_page(&ranks, "  steps of 1 ranks are not compared: they launched no collective that others have\n");
+	ranks_free(&ranks);
+}
+
+/* Rank 2 computes three times as long as the others before it comes, and comes late. */
+static void what_a_late_rank_does_unlike_the_others_is_by_line(void **state)
+{
+	const struct rank first = RANK(0, "boot-a", .world = 3, .has_steps = true, .compute_us = 7000),
+			  second = RANK(1, "boot-a", .world = 3, .has_steps = true, .compute_us = 7500),
+			  third = RANK(2, "boot-a", .world = 3, .has_steps = true, .compute_us = 21000, .late_every = 1,
+				       .late_ms = 14);
+	struct ranks ranks = {0};
+	struct rank_lines lines;
+	const struct line_spread *line;
+	const struct difference_row *row;
+
+	add_rank(&ranks, &first, NULL);
+	add_rank(&ranks, &second, NULL);
+	add_rank(&ranks, &third, NULL);
+	align_ranks(&ranks);
+	rank_lines_make(&lines, &ranks);
+	assert_int_equal(lines.ranks, 3);
+	assert_true(lines.has_steps);
+	line = &lines.lines.items[0];
+	assert_string_equal(line->place, "train.py:11");
+	assert_in_range((uint64_t)line->least_ns, 7000000 - 100, 7000000 + 100);
+	assert_in_range((uint64_t)line->most.before, 7500000 - 100, 7500000 + 100);
+	assert_in_range((uint64_t)line->most.after, 21000000 - 100, 21000000 + 100);
+	assert_int_equal(line->least_rank, 0);
+	assert_int_equal(line->most_rank, 2);
+	assert_int_equal(lines.lines.count, 1); /* the collective is no computation */
+	assert_int_equal(lines.late, 2);
+	row = &lines.differences.computation.list.items[0];
+	assert_in_range((uint64_t)row->cost.before, 7000000 - 100, 7000000 + 100); /* the lower median of the others */
+	assert_in_range((uint64_t)row->cost.after, 21000000 - 100, 21000000 + 100);
+	assert_true(difference_is_seen(&row->cost));
+	rank_lines_free(&lines);
+	assert_page(&ranks, "\nWhat rank 2 does unlike the other ranks   per step, beside the median of the others\n");
+	assert_page(&ranks, "\nComputation by line, on the ranks with least and most   per step; ");
+	ranks_free(&ranks);
+}
+
+static void ranks_that_compute_alike_have_no_table_of_lines_on_a_page(void **state)
+{
+	const struct rank first = RANK(0, "boot-a", .has_steps = true, .compute_us = 7000),
+			  second = RANK(1, "boot-a", .has_steps = true, .compute_us = 7010);
+	struct ranks ranks = {0};
+	char *text;
+
+	add_rank(&ranks, &first, NULL);
+	add_rank(&ranks, &second, NULL);
+	align_ranks(&ranks);
+	text = page_of(&ranks);
+	assert_null(strstr(text, "Computation by line"));
+	assert_null(strstr(text, "unlike the other ranks"));
+	assert_null(strstr(text, "Steps on all ranks"));
+	free(text);
+	text = page_with(&ranks, "merge_lines");
+	assert_non_null(strstr(text, "train.py:11"));
+	free(text);
+	text = page_with(&ranks, "merge_steps");
+	assert_non_null(strstr(text, "Steps on all ranks"));
+	free(text);
+	ranks_free(&ranks);
+}
+
+/* Without steps the sums of a log of twice the length are no comparison. */
+static void logs_without_steps_are_compared_on_a_page_only_if_they_are_equally_long(void **state)
+{
+	const struct rank first = RANK(0, "boot-a", .compute_us = 7000),
+			  equal = RANK(1, "boot-a", .compute_us = 9000, .late_every = 1, .late_ms = 5),
+			  shorter = RANK(1, "boot-a", .compute_us = 9000, .late_every = 1, .late_ms = 5,
+					 .collectives = 50);
+	const struct rank *const seconds[] = {&equal, &shorter};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct ranks ranks = {0};
+		char *text;
+
+		add_rank(&ranks, &first, NULL);
+		add_rank(&ranks, seconds[i], NULL);
+		align_ranks(&ranks);
+		text = page_of(&ranks);
+		assert_int_equal(strstr(text, "What rank 1 does unlike the other ranks   in all, ") != NULL, i == 0);
+		free(text);
+		text = page_with(&ranks, "merge_difference");
+		assert_non_null(strstr(text, "What rank 1 does unlike the other ranks"));
+		free(text);
+		ranks_free(&ranks);
+	}
 }
 
 /* ---- when they began -------------------------------------------------------------------------------------------- */
@@ -621,6 +888,16 @@ int main(void)
 		cmocka_unit_test(logs_read_in_parts_say_the_same),
 		cmocka_unit_test(logs_that_do_not_belong_together_are_refused),
 		cmocka_unit_test(by_wall_clock_they_stay_where_that_puts_them),
+		cmocka_unit_test(ranks_whose_collectives_never_ran_together_are_of_two_jobs),
+		cmocka_unit_test(wall_clocks_that_are_kept_right_tell_jobs_apart),
+		cmocka_unit_test(a_rank_that_died_is_said_with_what_others_did_after_it),
+		cmocka_unit_test(a_log_that_is_cut_short_is_said_with_how_much_is_missing),
+		cmocka_unit_test(a_wall_clock_that_was_set_is_said),
+		cmocka_unit_test(steps_are_the_same_by_the_collectives_in_them),
+		cmocka_unit_test(steps_without_a_collective_that_others_have_are_not_compared),
+		cmocka_unit_test(what_a_late_rank_does_unlike_the_others_is_by_line),
+		cmocka_unit_test(logs_without_steps_are_compared_on_a_page_only_if_they_are_equally_long),
+		cmocka_unit_test(ranks_that_compute_alike_have_no_table_of_lines_on_a_page),
 		cmocka_unit_test(how_far_apart_they_began_is_known_by_their_clocks),
 		cmocka_unit_test(two_recordings_of_the_same_moment_are_two),
 		cmocka_unit_test(ranks_that_only_use_the_cpu_are_known_by_their_environment),

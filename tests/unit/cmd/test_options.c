@@ -691,9 +691,9 @@ static bool has_row(const char *name, unsigned subcommand)
 /* But for what is instead of the report, and what chooses how much of it is shown. */
 static void why_takes_what_a_trace_takes(void **state)
 {
-	static const char *const of_the_report[] = {"all",     "tree",	   "by",      "min-percent",
-						    "depth",   "show-all", "lines",   "gpu-trace",
-						    "gpu-sum", "api-sum",  "help-all"};
+	static const char *const of_the_report[] = {"all",     "tree",	   "by",     "min-percent",
+						    "depth",   "show-all", "lines",  "gpu-trace",
+						    "gpu-sum", "api-sum",  "rotate", "help-all"};
 
 	for (const struct option_row *row = option_rows; row->name; row++) {
 		bool is_of_report = false;
@@ -928,6 +928,61 @@ static void a_schedule_is_numbers_as_torch_profiler_has_them(void **state)
 	assert_refused(PARSE("-p", "1", "--schedule", "active=x"), "active=x", "skip_first=5");
 }
 
+static void a_flight_recorder_has_a_span_and_a_size(void **state)
+{
+	assert_int_equal(PARSE("-p", "1"), 0);
+	assert_int_equal(options.recorder_ns, 0);
+	assert_int_equal(PARSE("-p", "1", "--flight-recorder", "30s"), 0);
+	assert_int_equal(options.recorder_ns, 30000000000);
+	assert_int_equal(options.recorder_bytes, 500000000);
+	assert_int_equal(PARSE("--flight-recorder", "2m,64M", "--", "python", "train.py"), 0);
+	assert_int_equal(options.recorder_ns, 120000000000);
+	assert_int_equal(options.recorder_bytes, 64000000);
+	assert_refused(PARSE("--flight-recorder", "0"), "--flight-recorder 0", "from 1s to 1h");
+	assert_refused(PARSE("--flight-recorder", "0.5s"), "--flight-recorder 0.5s", "from 1s to 1h");
+	assert_refused(PARSE("--flight-recorder", "2h"), "--flight-recorder 2h", "from 1s to 1h");
+	assert_refused(PARSE("--flight-recorder", "30s,0"), "--flight-recorder 30s,0", "at least 1M");
+	assert_refused(PARSE("--flight-recorder", "30s,999K"), "--flight-recorder 30s,999K", "at least 1M");
+	assert_refused(PARSE("--flight-recorder", "30s,"), "--flight-recorder 30s,", "at least 1M");
+	assert_refused(PARSE("--flight-recorder", ",500M"), "--flight-recorder ,500M", "30s,500M");
+	assert_refused(PARSE("--flight-recorder", "soon"), "--flight-recorder soon", "30s,500M");
+	assert_refused(PARSE("-p", "1", "--flight-recorder", "30s", "--schedule", "active=1,repeat=1"),
+		       "--flight-recorder: keeps the end of what happens", "--schedule says what is recorded");
+	assert_refused(PARSE("-p", "1", "--flight-recorder", "30s", "--capture-range", "cudaProfilerApi"),
+		       "--flight-recorder: keeps the end of what happens", "--capture-range says what is recorded");
+	assert_int_equal(PARSE("why", "-p", "1", "--flight-recorder", "30s"), 0);
+	assert_refused(PARSE("why", "a.gpt", "--flight-recorder", "30s"), "--flight-recorder", "why reads a.gpt");
+}
+
+static void a_log_is_rotated_by_size_or_time(void **state)
+{
+	assert_int_equal(PARSE("--rotate", "10m,keep=5", "-o", "a.gpt"), 0);
+	assert_int_equal(options.rotate.span_ns, 600000000000);
+	assert_int_equal(options.rotate.bytes, 0);
+	assert_int_equal(options.rotate.keep, 5);
+	assert_int_equal(PARSE("--rotate", "10M", "-o", "a.gpt"), 0);
+	assert_int_equal(options.rotate.bytes, 10000000);
+	assert_int_equal(options.rotate.span_ns, 0);
+	assert_int_equal(options.rotate.keep, 0);
+	assert_refused(PARSE("--rotate", "0", "-o", "a.gpt"), "--rotate 0", "1M or more");
+	assert_refused(PARSE("--rotate", "9s", "-o", "a.gpt"), "--rotate 9s", "10s or more");
+	assert_refused(PARSE("--rotate", "500K", "-o", "a.gpt"), "--rotate 500K", "1M or more");
+	assert_refused(PARSE("--rotate", "10m,keep=0", "-o", "a.gpt"), "keep=0", "how many are kept");
+	assert_refused(PARSE("--rotate", "10m,5", "-o", "a.gpt"), "10m,5", "keep=5");
+	assert_refused(PARSE("--rotate", "often", "-o", "a.gpt"), "often", "keep=5");
+	assert_refused(PARSE("--rotate", "10m"), "--rotate: makes logs and nothing else", "-o TRACE.gpt");
+	assert_refused(PARSE("--rotate", "10m", "-o", "a.json"), "--rotate: makes logs and nothing else",
+		       "-o TRACE.gpt");
+	assert_refused(PARSE("--rotate", "10m", "-o", "a.gpt", "-o", "b.gpt"), "--rotate: makes logs and nothing else",
+		       "one output");
+	assert_refused(PARSE("--rotate", "10m", "-o", "a.gpt", "--tree"), "--rotate: makes no report",
+		       "gputrace report");
+	assert_refused(PARSE("--rotate", "10m", "-o", "a.gpt", "--flight-recorder", "30s"),
+		       "--rotate: keeps all there is", "--flight-recorder");
+	assert_refused(PARSE("-p", "1", "--rotate", "10m", "-o", "a.gpt", "--capture-range", "cudaProfilerApi"),
+		       "--rotate: keeps all there is", "--capture-range");
+}
+
 static void ranges_of_the_profilers_api_are_a_schedule(void **state)
 {
 	const struct gpt_schedule *schedule = &options.schedule;
@@ -1067,6 +1122,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(steps_are_requested_by_what_they_end_or_begin_with),
 		cmocka_unit_test(a_schedule_is_numbers_as_torch_profiler_has_them),
+		cmocka_unit_test(a_flight_recorder_has_a_span_and_a_size),
+		cmocka_unit_test(a_log_is_rotated_by_size_or_time),
 		cmocka_unit_test(ranges_of_the_profilers_api_are_a_schedule),
 		cmocka_unit_test(what_cannot_be_scheduled_is_refused),
 		cmocka_unit_test(of_several_cycles_each_has_a_file_of_its_own),

@@ -174,7 +174,8 @@ static void name_users(struct memory_row *row, const struct tally_entry *users, 
 void memory_peaks_finish(struct memory_peaks *all, struct lines *lines)
 {
 	struct tally users = {0}, owners = {0}, by_line = holders_by_line(all, lines, &users, &owners);
-	struct tally_entry *sorted = tally_sorted(&by_line, false), *users_sorted = tally_sorted(&users, false);
+	AUTO_FREE struct tally_entry *sorted = tally_sorted(&by_line, false),
+				     *users_sorted = tally_sorted(&users, false);
 
 	all->count = by_line.count;
 	all->rows = xcalloc(all->count, sizeof(*all->rows));
@@ -188,8 +189,6 @@ void memory_peaks_finish(struct memory_peaks *all, struct lines *lines)
 						   .blocks = sorted[i].count};
 		name_users(&all->rows[i], users_sorted, users.count);
 	}
-	free(sorted);
-	free(users_sorted);
 	tally_free(&users);
 	tally_free(&owners);
 	tally_free(&by_line);

@@ -114,7 +114,7 @@ static void find_growth(struct line_maker *maker)
 	const struct torch_memory_sums *memory = maker->all->memory;
 	size_t blocks = memory->blocks->count;
 	double *by_block = xcalloc(maker->rows.count * blocks, sizeof(*by_block));
-	uint32_t *rows = xmalloc(memory->holders.count * sizeof(*rows));
+	AUTO_FREE uint32_t *rows = xmalloc(memory->holders.count * sizeof(*rows));
 	size_t count = maker->rows.count;
 
 	for (size_t i = 0; i < memory->holders.count; i++) {
@@ -139,7 +139,6 @@ static void find_growth(struct line_maker *maker)
 		row->grows = found.mean > estimate_noise(found.variance, found.weight);
 	}
 	free(by_block);
-	free(rows);
 }
 
 static int by_bytes(const void *left, const void *right)

@@ -207,17 +207,16 @@ static struct torch_memory_row *row_of(struct maker *maker, const struct tally_k
 /* What grows is named by the line that makes it grow, not by the one that asked for most blocks. */
 static void name_growing(struct maker *maker)
 {
-	struct tally_entry *grows = tally_sorted(&maker->grows, false);
+	AUTO_FREE struct tally_entry *grows = tally_sorted(&maker->grows, false);
 
 	for (size_t i = maker->grows.count; i-- > 0;)
 		maker->rows[grows[i].key.part[0]].user_line = grows[i].key.part[1];
-	free(grows);
 }
 
 /* Sorts the rows; returns their number. */
 static size_t finish_rows(struct maker *maker)
 {
-	struct tally_entry *users = tally_sorted(&maker->users, false);
+	AUTO_FREE struct tally_entry *users = tally_sorted(&maker->users, false);
 	size_t count = maker->known.count;
 
 	for (size_t i = 0; i < maker->users.count; i++) {
@@ -229,7 +228,6 @@ static size_t finish_rows(struct maker *maker)
 	name_growing(maker);
 	if (count)
 		qsort(maker->rows, count, sizeof(*maker->rows), by_held);
-	free(users);
 	tally_free(&maker->known);
 	tally_free(&maker->users);
 	tally_free(&maker->grows);
@@ -334,7 +332,7 @@ static void find_growing(struct torch_memory_sums *all)
 void torch_memory_sums_finish(struct torch_memory_sums *all, struct lines *lines)
 {
 	struct maker maker = {.lines = lines, .rows = xcalloc(all->holders.count, sizeof(*all->rows))};
-	uint32_t *rows = xcalloc(all->holders.count, sizeof(*rows));
+	AUTO_FREE uint32_t *rows = xcalloc(all->holders.count, sizeof(*rows));
 
 	all->rows = maker.rows;
 	for (size_t i = 0; i < all->holders.count; i++) {
@@ -355,7 +353,6 @@ void torch_memory_sums_finish(struct torch_memory_sums *all, struct lines *lines
 	}
 	all->count = finish_rows(&maker);
 	find_growing(all);
-	free(rows);
 	for (size_t i = 0; i < all->outs.count; i++)
 		finish_out(all, &all->outs.items[i], lines);
 }

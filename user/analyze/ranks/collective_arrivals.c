@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/ranks/step_back.h"
 #include "analyze/ranks/step_order.h"
 #include "model/collectives.h"
 #include "model/steps/step_marks.h"
@@ -48,7 +49,8 @@ struct taken {
 	uint64_t ops[LOOK_BACK]; /* of the latest arrivals, by their index modulo LOOK_BACK */
 	struct pending pending[PENDING];
 	size_t next_pending;
-	struct step_positions positions; /* arrivals without a sequence number */
+	struct step_positions positions;   /* arrivals without a sequence number */
+	struct numbered_arrivals numbered; /* of a file of another tool */
 	bool knows_rank;
 	int64_t largest; /* size of the largest group so far */
 };
@@ -82,6 +84,7 @@ void arrival_collector_free(struct arrival_collector *taker)
 		if (taker->processes[i]) {
 			array_free(&taker->processes[i]->rank.met.list);
 			array_free(&taker->processes[i]->positions.list);
+			array_free(&taker->processes[i]->numbered.list);
 			free(taker->processes[i]->rank.process_name);
 			free(taker->processes[i]);
 		}
@@ -296,7 +299,8 @@ static uint64_t step_of(const struct taken *taken, uint64_t op)
 static void begin_arrival(struct arrival_collector *taker, struct taken *taken, const struct model *part,
 			  const struct gpu_event *event, const struct model_collective *reported, uint64_t op)
 {
-	struct collective_arrival arrival = {.arrived_ns = event->op->start_ns,
+	struct collective_arrival arrival = {.launched_ns = event->launch->start_ns,
+					     .arrived_ns = event->op->start_ns,
 					     .ended_ns = event->op->end_ns,
 					     .name = reported->params,
 					     .pause_from = NONE,
@@ -320,6 +324,11 @@ static void begin_arrival(struct arrival_collector *taker, struct taken *taken, 
 	else
 		step_positions_add(&taken->positions, &collective, step, event->launch->start_ns,
 				   taken->rank.met.list.count);
+	if (step == NO_STEP && model_is_foreign(part))
+		array_push(&taken->numbered.list,
+			   ((struct numbered_arrival){collective_group_key(&collective), reported->sequence,
+						      taken->rank.met.list.count}));
+	arrival.is_one_way = collective_is_one_way(&collective);
 	arrival.line = number_of(taker, (struct place){event->launch->stack, event->launch_caller});
 	add_pause(taken, &arrival, op);
 	taken->ops[taken->rank.met.list.count % LOOK_BACK] = op;
@@ -453,6 +462,7 @@ void arrival_collector_finish(struct arrival_collector *taker, const struct mode
 		if (!taken || (!taken->knows_rank && taken->rank.rank < 0))
 			continue;
 		step_positions_finish(&taken->positions, set_key, &taken->rank);
+		step_back_drop(&taken->numbered, &taken->rank);
 		drop_repeated(&taken->rank);
 		for (size_t k = 0; k < taken->rank.met.list.count; k++) {
 			struct collective_arrival *arrival = &taken->rank.met.list.items[k];
@@ -462,6 +472,8 @@ void arrival_collector_finish(struct arrival_collector *taker, const struct mode
 			arrival->pause_from = rank_texts_keep_line(&keeping, arrival->pause_from);
 			arrival->pause_to = rank_texts_keep_line(&keeping, arrival->pause_to);
 		}
+		taken->rank.exit_ns = model->processes[i].exit_ns;
+		taken->rank.exit_signal = model->processes[i].exit_signal;
 		array_push(&arrivals->ranks.list, taken->rank);
 		taken->rank = (struct arriving_rank){0};
 	}

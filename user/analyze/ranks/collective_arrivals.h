@@ -21,10 +21,12 @@
 struct collective_arrival {
 	uint64_t key;		       /* the same on every rank */
 	uint64_t arrived_ns, ended_ns; /* on the trace's own clock */
-	uint64_t paused_ns; /* longest time without a CUDA call of the process, since its previous collective */
-	uint32_t name;	    /* arrivals.texts: "allreduce, group 0" */
-	uint32_t line;	    /* arrivals.texts: the line that launched it */
+	uint64_t launched_ns; /* start of the call that launched it, in the process's step that it belongs to */
+	uint64_t paused_ns;   /* longest time without a CUDA call of the process, since its previous collective */
+	uint32_t name;	      /* arrivals.texts: "allreduce, group 0" */
+	uint32_t line;	      /* arrivals.texts: the line that launched it */
 	uint32_t pause_from, pause_to; /* arrivals.texts: lines of the calls before and after that time, NONE */
+	bool is_one_way;	       /* collective_is_one_way */
 };
 
 /* A process that takes part. */
@@ -40,6 +42,10 @@ struct arriving_rank {
 	uint64_t left_out;   /* collectives beyond ARRIVALS_MAX */
 	uint64_t by_step;    /* collectives in the list by their order in a step, as they have no sequence number */
 	uint64_t unnumbered; /* those in no step: which they are on other ranks is not known */
+	uint64_t after_step_back, step_back_ns; /* of a file of another tool: those not in the list as time steps back
+						   before them, by the numbers of their group, and how far */
+	uint64_t exit_ns;     /* when its process ended, on the trace's own clock; 0: it was not seen to */
+	uint32_t exit_signal; /* that ended it; 0: none, or not known */
 	struct {
 		ARRAY(struct collective_arrival) list; /* by key once finished */
 	} met;

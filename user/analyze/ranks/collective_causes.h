@@ -20,7 +20,7 @@ struct collective_causes {
 	uint64_t left_out_from_ns; /* start of the first gap that is not among them, 0: all are */
 };
 
-/* analyze_options.take_gap; the context is a struct collective_causes. */
+/* An idle_take_gap; the context is a struct collective_causes. */
 void collective_causes_take(void *context, uint32_t device, const struct idle_part *parts, size_t count);
 
 /* Sets the causes of kernels.  idle and lines: finished. */

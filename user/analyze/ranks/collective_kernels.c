@@ -19,6 +19,11 @@ struct latest {
 	uint32_t thread;
 };
 
+struct drafted_communicator {
+	struct kept_communicator kept; /* without its name */
+	char *name;
+};
+
 struct of_process {
 	struct {
 		ARRAY(struct drafted) list;
@@ -36,6 +41,8 @@ struct kernel_collector {
 	struct of_process **processes; /* by model.processes; NULL: no such kernel yet */
 	uint32_t process_count;
 	struct tally places; /* stack, caller; numbered as they come */
+	ARRAY(struct drafted_communicator) communicators;
+	struct tally communicators_by_key; /* its halves; more: index + 1 */
 };
 
 struct kernel_collector *kernel_collector_new(const struct model *first, const struct comm_kernels *names)
@@ -59,6 +66,10 @@ void kernel_collector_free(struct kernel_collector *collector)
 			tally_free(&collector->processes[i]->counts);
 			free(collector->processes[i]);
 		}
+	for (size_t i = 0; i < collector->communicators.count; i++)
+		free(collector->communicators.items[i].name);
+	array_free(&collector->communicators);
+	tally_free(&collector->communicators_by_key);
 	comm_names_free(&collector->names);
 	tally_free(&collector->places);
 	free(collector->processes);
@@ -140,16 +151,6 @@ static enum collective_basis take_pairs(const struct taking_part *taking, const 
 	return COLLECTIVE_BY_PAIR;
 }
 
-static bool is_one_way(const char *name)
-{
-	static const char *const names[] = {"broadcast", "reduce", "gather", "scatter"};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strcmp(name, names[i]))
-			return true;
-	return false;
-}
-
 static enum collective_basis take_number(const struct taking_part *taking, const struct model_collective *reported,
 					 const struct collective *collective)
 {
@@ -167,8 +168,7 @@ static enum collective_basis take_number(const struct taking_part *taking, const
 	else
 		*latest = (struct latest){.key = key, .op = reported->op, .thread = taking->event->launch->thread};
 	add_part(taking, latest->number ? mix(key, latest->number) : key, members);
-	taking->of->parts.list.items[taking->of->parts.list.count - 1].is_one_way =
-		is_one_way(collective->fields[GPT_COLLECTIVE_NAME]);
+	taking->of->parts.list.items[taking->of->parts.list.count - 1].is_one_way = collective_is_one_way(collective);
 	return COLLECTIVE_BY_NUMBER;
 }
 
@@ -211,6 +211,46 @@ static enum collective_basis take_reported(const struct taking_part *taking, con
 			 collective->numbers[GPT_COLLECTIVE_GROUP_SIZE]);
 }
 
+/* ---- communicators and bytes ------------------------------------------------------------------------------------- */
+
+/* "default_pg", "0 (data_parallel)" or NCCL's name. */
+static char *name_of_communicator(const struct collective *collective)
+{
+	const char *group = collective->fields[GPT_COLLECTIVE_GROUP];
+	const char *about = collective->fields[GPT_COLLECTIVE_DESCRIPTION];
+
+	if (!*about || !strcmp(about, "undefined"))
+		return xstrdup(group);
+	return strcmp(about, "default_pg") != 0 ? xasprintf("%s (%s)", group, about) : xstrdup(about);
+}
+
+/* Groups of calls on several communicators are none. */
+static uint32_t communicator_of(struct kernel_collector *collector, const struct model *part, uint32_t process,
+				const struct model_collective *reported, const struct collective *collective)
+{
+	bool is_of_one = !reported->op && !reported->is_known_everywhere;
+	uint64_t key = collective_group_key(collective);
+	struct tally_entry *known;
+	char *name;
+
+	if (!*collective->fields[GPT_COLLECTIVE_GROUP])
+		return NONE;
+	if (is_of_one)
+		key = mix(key, process);
+	known = tally_at(&collector->communicators_by_key,
+			 (struct tally_key){{(uint32_t)key, (uint32_t)(key >> 32), is_of_one}});
+	if (!known->more) {
+		name = name_of_communicator(collective);
+		if (is_of_one)
+			name = xjoin(name, " of process ", xasprintf("%u", part->processes[process].pid));
+		array_push(&collector->communicators,
+			   ((struct drafted_communicator){
+				   {key, NONE, collective->numbers[GPT_COLLECTIVE_GROUP_SIZE], is_of_one}, name}));
+		known->more = collector->communicators.count;
+	}
+	return (uint32_t)(known->more - 1);
+}
+
 /* ---- events ------------------------------------------------------------------------------------------------------ */
 
 static enum comm_kind kind_of(struct kernel_collector *collector, const struct model *part, uint32_t name)
@@ -226,6 +266,8 @@ static struct drafted draft_of(struct kernel_collector *collector, const struct 
 					     .launch_ns = event->launch ? event->launch->start_ns : 0,
 					     .name = op->name,
 					     .line = NONE,
+					     .communicator = NONE,
+					     .bytes = -1,
 					     .corr = op->corr,
 					     .device = op->device,
 					     .stream = op->stream,
@@ -233,7 +275,7 @@ static struct drafted draft_of(struct kernel_collector *collector, const struct 
 
 	if (event->attributed)
 		drafted.kernel.line =
-			tally_number(&collector->places, (struct tally_key){{event->attributed->stack, event->caller}});
+			tally_number(&collector->places, (struct tally_key){{event->stack, event->caller}});
 	return drafted;
 }
 
@@ -261,6 +303,12 @@ static void add_kernel(struct kernel_collector *collector, const struct model *p
 		drafted.kernel.name = reported->params;
 		drafted.kernel.basis = (uint8_t)take_reported(&taking, reported, model_nccl_call_of(part, taking.call),
 							      &collective, kind);
+		drafted.kernel.communicator =
+			communicator_of(collector, part, event->op->process, reported, &collective);
+		/* later kernels of an op, or of a group of calls, carry what the first one has */
+		drafted.kernel.bytes = drafted.kernel.basis == COLLECTIVE_BY_NUMBER && of->latest.number
+					       ? 0
+					       : collective_bytes(&collective);
 	} else {
 		drafted.kernel.basis = (uint8_t)take_name(&taking, kind, "", 0);
 	}
@@ -333,6 +381,13 @@ void kernel_collector_finish(struct kernel_collector *collector, const struct mo
 			array_push(&to.parts.list, of->parts.list.items[k]);
 		array_push(&kernels->processes.list, to);
 	}
+	for (size_t i = 0; i < collector->communicators.count; i++) {
+		struct drafted_communicator *drafted = &collector->communicators.items[i];
+
+		drafted->kept.name = rank_texts_keep(&texts, drafted->name);
+		drafted->name = NULL;
+		array_push(&kernels->communicators, drafted->kept);
+	}
 	tally_free(&names);
 	rank_texts_free(&texts);
 }
@@ -348,5 +403,6 @@ void collective_kernels_free(struct collective_kernels *kernels)
 	}
 	array_free(&kernels->processes.list);
 	array_free(&kernels->causes.list);
+	array_free(&kernels->communicators);
 	kept_texts_free(&kernels->texts);
 }

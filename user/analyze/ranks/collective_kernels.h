@@ -43,7 +43,17 @@ struct collective_kernel {
 	uint32_t device, stream; /* model_device.id, CUPTI's id */
 	uint32_t first_cause;	 /* collective_kernels.causes: of the time in which its GPU was idle before it */
 	uint32_t causes;	 /* how many; 0: its GPU was not idle, or that is not known */
-	uint8_t basis;		 /* enum collective_basis */
+	uint32_t communicator;	 /* collective_kernels.communicators; NONE: not known */
+	int64_t bytes; /* into or out of the rank; of several kernels of one op the first has all; -1: not known */
+	uint8_t basis; /* enum collective_basis */
+};
+
+/* A process group of torch.distributed or a communicator of NCCL. */
+struct kept_communicator {
+	uint64_t key;	/* the same on all ranks */
+	uint32_t name;	/* collective_kernels.texts */
+	int64_t ranks;	/* its size; below 1: not known */
+	bool is_of_one; /* its name is one process's own: which it is on other ranks is not known */
 };
 
 /* What a kernel takes part in; one that sends and receives takes part in several. */
@@ -74,6 +84,7 @@ struct collective_kernels {
 	struct {
 		ARRAY(struct collective_cause) list; /* of a kernel's gap by time, the latest first */
 	} causes;
+	ARRAY(struct kept_communicator) communicators;
 	uint64_t causes_until_ns; /* they are known of kernels that began before: one without a cause followed other
 				     work */
 	struct kept_texts texts;
@@ -100,7 +111,7 @@ void kernel_collector_finish(struct kernel_collector *collector, const struct mo
 	  all->kernel_collector =                                                                                      \
 		  all->has[ANALYZE_COLLECTIVE_KERNELS] ? kernel_collector_new(event->first, all->comm_names) : NULL)   \
 	X(COLLECTIVE_KERNELS, gpu, kernel_collector_add_gpu(all->kernel_collector, all->model, event))                 \
-	X(COLLECTIVE_KERNELS, finish,                                                                                  \
-	  kernel_collector_finish(all->kernel_collector, all->model, event->lines, &all->collective_kernels))          \
+	X(COLLECTIVE_KERNELS, finish, finish_collective_kernels(all, event->lines))                                    \
 	X(COLLECTIVE_KERNELS, free,                                                                                    \
-	  (kernel_collector_free(all->kernel_collector), collective_kernels_free(&all->collective_kernels)))
+	  (kernel_collector_free(all->kernel_collector), collective_kernels_free(&all->collective_kernels),            \
+	   collective_causes_free(&all->collective_causes)))

@@ -452,6 +452,9 @@ void collective_split_free(struct collective_split *split)
 	array_free(&split->ranks);
 	array_free(&split->rows);
 	array_free(&split->lasts);
+	for (size_t i = 0; i < split->communicators.count; i++)
+		array_free(&split->communicators.items[i].ranks.list);
+	array_free(&split->communicators);
 }
 
 /* Kernels are in the order in which they began. */

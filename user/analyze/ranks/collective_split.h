@@ -69,10 +69,24 @@ struct last_row {
 	uint64_t queued_ns;	     /* of that time: it was launched, but had not begun */
 };
 
+/* A communicator, or process group, of all logs. */
+struct split_communicator {
+	size_t log;			  /* the first with it */
+	uint32_t of;			  /* communicators of that log; NONE: kernels of which it is not known */
+	uint64_t most;			  /* kernels of the rank that has most: how many collectives there were */
+	uint64_t bytes, of_unknown_bytes; /* bytes of all ranks; kernels of which they are not known */
+	uint64_t rated_bytes, rated_ns;	  /* of kernels whose bytes and transfer are known */
+	struct split_sum sum;
+	struct {
+		ARRAY(uint32_t) list; /* split.ranks */
+	} ranks;
+};
+
 struct collective_split {
-	ARRAY(struct split_rank) ranks; /* by rank, those without a number last */
-	ARRAY(struct split_row) rows;	/* by collective and line, most time first; then by rank */
-	ARRAY(struct last_row) lasts;	/* most time first */
+	ARRAY(struct split_rank) ranks;			/* by rank, those without a number last */
+	ARRAY(struct split_row) rows;			/* by collective and line, most time first; then by rank */
+	ARRAY(struct last_row) lasts;			/* most time first */
+	ARRAY(struct split_communicator) communicators; /* most time first; unknown ones last */
 	const struct collective_kernels *logs;
 	uint64_t kernels, left_out;
 };

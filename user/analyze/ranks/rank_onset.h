@@ -13,7 +13,7 @@
 
 /* A rank at one of its collectives. */
 struct lateness {
-	uint64_t at_ns; /* when the rank came, on the clock of the first log */
+	uint64_t at_ns; /* of rank_onset_find: when the rank came, on the clock of the first log */
 	uint64_t ns;	/* after the median rank, 0: it was not late */
 };
 

@@ -9,6 +9,7 @@
 
 #define DRIFT_MOST 1e-3		 /* clocks disciplined by a kernel drift apart by at most half of this */
 #define APART_MOST_NS 3600e9	 /* most that wall clocks of two machines of one job differ by */
+#define APART_LEAST_NS 60e9	 /* the same of clocks that are kept right, unless their errors are larger */
 #define SAME_CLOCK_MOST_NS 600e9 /* most between ends of one collective on one clock: NCCL's default timeout */
 
 /* ---- logs -------------------------------------------------------------------------------------------------------- */
@@ -43,6 +44,9 @@ void ranks_add_log(struct ranks *ranks, const char *name, const struct model *la
 							: UINT64_MAX,
 			       .slept_ns = source->slept_ns,
 			       .of_other_tool = model_is_of_other_tool(last),
+			       .is_cut = source->receipt.truncated,
+			       .clock_steps = source->receipt.clock_steps,
+			       .clock_error_ns = source->receipt.clock_error_ns,
 			       .arrivals = *arrivals};
 
 	*arrivals = (struct collective_arrivals){0};
@@ -81,7 +85,12 @@ void ranks_free(struct ranks *ranks)
 		free(ranks->logs.items[i].boot);
 		collective_arrivals_free(&ranks->logs.items[i].arrivals);
 		array_free(&ranks->logs.items[i].breakdown);
+		for (size_t k = 0; k < ranks->logs.items[i].work.count; k++)
+			rank_work_free(&ranks->logs.items[i].work.items[k]);
+		array_free(&ranks->logs.items[i].work);
 	}
+	for (size_t i = 0; i < ranks->rows.count; i++)
+		array_free(&ranks->rows.items[i].lates.list);
 	array_free(&ranks->logs);
 	array_free(&ranks->clocks);
 	array_free(&ranks->rows);
@@ -210,14 +219,15 @@ static char *wrong_ranks(struct ranks *ranks)
 		if (i && row->of->rank >= 0 && row->of->rank == before->of->rank && !row->of->by_environment &&
 		    !before->of->by_environment)
 			return xasprintf("rank %" PRId64 " is there twice: process %" PRIu32
-					 " of %s and process %" PRIu32 " of %s",
+					 " of %s and process %" PRIu32 " of %s; name the logs of one job, each once",
 					 row->of->rank, before->of->pid, other, row->of->pid, name);
 	}
 	for (size_t i = 0; i < ranks->rows.count; i++) {
 		const struct rank_row *row = &ranks->rows.items[i];
 
 		if (row->of->world && ranks->world && row->of->world != ranks->world)
-			return xasprintf("they are of different jobs: %s has ranks of %" PRId64 ", %s of %" PRId64,
+			return xasprintf("they are of different jobs: %s has ranks of %" PRId64 ", %s of %" PRId64
+					 "; name the logs of one job",
 					 ranks->logs.items[first].name, ranks->world, ranks->logs.items[row->log].name,
 					 row->of->world);
 		if (row->of->world && !ranks->world) {
@@ -334,11 +344,22 @@ static double apart_by_wall(const struct ranks *ranks, const struct rank_clock *
 		    (double)clock->fit.line.offset_ns);
 }
 
+/* The most by which they may differ in one job: the kernels of both say how wrong they are, or nothing does. */
+static double apart_most(const struct ranks *ranks, const struct rank_clock *clock)
+{
+	uint64_t here_ns = ranks->logs.items[clock->log].wall_error_ns, first_ns = ranks->logs.items[0].wall_error_ns;
+
+	if (here_ns == UINT64_MAX || first_ns == UINT64_MAX)
+		return APART_MOST_NS;
+	return fmin(APART_MOST_NS, fmax(APART_LEAST_NS, 10 * ((double)here_ns + (double)first_ns)));
+}
+
 static char *place_clock(struct ranks *ranks, struct rank_clock *clock, const struct ends *ends,
 			 const struct ends *known, size_t common)
 {
 	struct clock_pair *pairs = xmalloc(common * sizeof(*pairs));
 	const char *name = ranks->logs.items[clock->log].name, *first = ranks->logs.items[0].name;
+	double apart_ns;
 
 	pair_up(ends, known, pairs);
 	clock_fit_make(&clock->fit, pairs, common);
@@ -349,10 +370,12 @@ static char *place_clock(struct ranks *ranks, struct rank_clock *clock, const st
 		return xasprintf("%s and %s are of different jobs: by their collectives one clock would run %.1f %% "
 				 "faster than the other",
 				 first, name, fabs(clock->fit.line.drift) * 100);
-	if (apart_by_wall(ranks, clock) > APART_MOST_NS)
+	apart_ns = apart_by_wall(ranks, clock);
+	if (apart_ns > apart_most(ranks, clock))
 		return xasprintf("%s and %s are of different jobs: by their wall clocks the same collectives were %.1f "
-				 "hours apart",
-				 first, name, apart_by_wall(ranks, clock) / 3600e9);
+				 "%s apart; name the logs of one job",
+				 first, name, apart_ns / (apart_ns < 3600e9 ? 60e9 : 3600e9),
+				 apart_ns < 3600e9 ? "minutes" : "hours");
 	return NULL;
 }
 
@@ -459,7 +482,8 @@ char *ranks_align(struct ranks *ranks, bool by_wall)
 	for (size_t i = 0; i < ranks->clocks.count && !why; i++)
 		ends[i] = ends_of(ranks, i, &apart_ns);
 	if (!why && apart_ns > SAME_CLOCK_MOST_NS)
-		why = xasprintf("they are of different jobs: by one clock the same collective ended %.0f minutes apart",
+		why = xasprintf("they are of different jobs: by one clock the same collective ended %.0f minutes "
+				"apart; name the logs of one job",
 				(double)apart_ns / 60e9);
 	if (!why)
 		why = place_all(ranks, ends, by_wall);

@@ -13,21 +13,26 @@
 #include "analyze/ranks/clock_fit.h"
 #include "analyze/ranks/collective_arrivals.h"
 #include "analyze/ranks/rank_onset.h"
+#include "analyze/ranks/rank_work.h"
 
 /* The facts of a log. */
 struct rank_log {
 	const char *name;  /* its file */
 	char *host, *boot; /* boot: "" if not known */
 	uint64_t start_ns, end_ns;
-	uint64_t set_up_at_ns;	/* when its gputrace began to set up; 0: not known */
-	uint32_t processes;	/* number in the model */
-	int64_t wall_offset_ns; /* CLOCK_REALTIME = its time + this */
-	uint64_t wall_error_ns; /* at the start, as model_began; UINT64_MAX: not known, or nothing keeps it right */
-	int64_t slept_ns;	/* CLOCK_BOOTTIME = its time + this */
-	bool of_other_tool;	/* model_is_of_other_tool */
+	uint64_t set_up_at_ns;	 /* when its gputrace began to set up; 0: not known */
+	uint32_t processes;	 /* number in the model */
+	int64_t wall_offset_ns;	 /* CLOCK_REALTIME = its time + this */
+	uint64_t wall_error_ns;	 /* at the start, as model_began; UINT64_MAX: not known, or nothing keeps it right */
+	int64_t slept_ns;	 /* CLOCK_BOOTTIME = its time + this */
+	bool of_other_tool;	 /* model_is_of_other_tool */
+	bool is_cut;		 /* its end is missing */
+	uint64_t clock_steps;	 /* how often the wall clock was set meanwhile */
+	uint64_t clock_error_ns; /* of its GPU times */
 	struct collective_arrivals arrivals;
 	ARRAY(struct breakdown_row) breakdown; /* its processes on their GPUs */
 	uint64_t timed_ns;		       /* the part of the recording with GPU times */
+	ARRAY(struct rank_work) work;	       /* of its ranks */
 	size_t clock;			       /* ranks.clocks */
 };
 
@@ -53,6 +58,7 @@ struct rank_row {
 	uint64_t compared;		 /* collectives that another rank was seen in, too */
 	uint64_t late, late_ns, most_ns; /* how often last, beyond the clocks' error; time after the median rank */
 	uint64_t waited_ns;		 /* for the last rank */
+	struct lateness_list lates;	 /* when it launched those that it was late to, on its own clock */
 	struct rank_onset onset;	 /* since when it is later than before */
 };
 
@@ -84,6 +90,12 @@ void ranks_add_log(struct ranks *ranks, const char *name, const struct model *la
 /* Keeps what the processes of the log added last did on their GPUs. */
 void ranks_add_breakdown(struct ranks *ranks, const struct breakdown *breakdown, uint64_t timed_ns);
 
+/* Keeps what the ranks of the log added last did step by step.  all: with PER_STEP and WHY. */
+void ranks_add_work(struct ranks *ranks, struct analyses *all, const struct steps *steps);
+
+/* NULL: it is not known. */
+const struct rank_work *rank_work_of(const struct ranks *ranks, const struct rank_row *row);
+
 /* What a rank did on all its GPUs; *gpus: how many these are, each of which has the log's timed_ns. */
 struct breakdown_sums rank_breakdown(const struct ranks *ranks, const struct rank_row *row, uint32_t *gpus);
 
@@ -93,8 +105,14 @@ struct breakdown_sums rank_breakdown(const struct ranks *ranks, const struct ran
  */
 char *ranks_align(struct ranks *ranks, bool by_wall);
 
-/* To be called after ranks_align: finds the late ranks. */
-void ranks_compare(struct ranks *ranks);
+/*
+ * To be called after ranks_align: finds the late ranks.  Returns NULL, or why they do not belong together, which the
+ * caller frees: their collectives never ran at the same time.
+ */
+char *ranks_compare(struct ranks *ranks);
+
+/* The rank that was late by most time in all, NULL: none was. */
+const struct rank_row *ranks_latest(const struct ranks *ranks);
 void ranks_free(struct ranks *ranks);
 
 /* From a log's clock to that of the first. */

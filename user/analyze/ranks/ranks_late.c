@@ -8,6 +8,8 @@
 
 #define DEFERRED_LEAST_NS 1000u /* starts of kernels on two GPUs differ by this anyway */
 
+#define TOGETHER_WITHIN_NS 1000000u /* kernels that waited for each other are no further apart by any clock */
+
 /* The arrival of a rank at a collective. */
 struct arrival {
 	uint64_t key, at_ns;
@@ -51,6 +53,16 @@ static struct arrival *collect_arrivals(const struct ranks *ranks, size_t *count
 	return list;
 }
 
+/* Where those of the same collective end. */
+static size_t end_of_key(const struct arrival *list, size_t count, size_t from)
+{
+	size_t end = from + 1;
+
+	while (end < count && list[end].key == list[from].key)
+		end++;
+	return end;
+}
+
 /* The error between two ranks' clocks at one moment. */
 static uint64_t error_between(const struct ranks *ranks, const struct arrival *a, const struct arrival *b)
 {
@@ -86,6 +98,7 @@ static void add_late(struct ranks *ranks, struct tally *rows, const struct arriv
 	row->ns += ns;
 	rank->late++;
 	rank->late_ns += ns;
+	array_push(&rank->lates.list, ((struct lateness){arrival->launched_ns, ns}));
 	if (ns > rank->most_ns)
 		rank->most_ns = ns;
 	if (ns <= row->most_ns)
@@ -132,17 +145,117 @@ static int by_time(const void *left, const void *right)
 	return (a->name > b->name) - (a->name < b->name);
 }
 
-void ranks_compare(struct ranks *ranks)
+const struct rank_row *ranks_latest(const struct ranks *ranks)
+{
+	const struct rank_row *latest = NULL;
+
+	for (size_t i = 0; i < ranks->rows.count; i++)
+		if (ranks->rows.items[i].late && (!latest || ranks->rows.items[i].late_ns > latest->late_ns))
+			latest = &ranks->rows.items[i];
+	return latest;
+}
+
+/* ---- ranks of two jobs ------------------------------------------------------------------------------------------- */
+
+/* Ranks that ever ran a collective at the same time, directly or by others between them, have one job. */
+struct jobs {
+	const struct ranks *ranks;
+	uint32_t *of_rank; /* by rank: another rank of its job, or itself */
+};
+
+static uint32_t job_of(const struct jobs *jobs, uint32_t rank)
+{
+	while (jobs->of_rank[rank] != rank)
+		rank = jobs->of_rank[rank] = jobs->of_rank[jobs->of_rank[rank]];
+	return rank;
+}
+
+static const struct collective_arrival *arrival_of(const struct jobs *jobs, const struct arrival *arrival)
+{
+	return &jobs->ranks->rows.items[arrival->rank].of->met.list.items[arrival->arrival];
+}
+
+static uint64_t end_of(const struct jobs *jobs, const struct arrival *arrival)
+{
+	return arrival->at_ns + (arrival_of(jobs, arrival)->ended_ns - arrival_of(jobs, arrival)->arrived_ns);
+}
+
+/* list: of one collective, by time. */
+static void join_jobs(const struct jobs *jobs, const struct arrival *list, size_t count)
+{
+	const struct arrival *latest = list; /* the one that ends last so far */
+
+	for (size_t i = 1; i < count; i++) {
+		if (list[i].at_ns <= end_of(jobs, latest) + TOGETHER_WITHIN_NS)
+			jobs->of_rank[job_of(jobs, list[i].rank)] = job_of(jobs, latest->rank);
+		if (end_of(jobs, &list[i]) > end_of(jobs, latest))
+			latest = &list[i];
+	}
+}
+
+/* What two jobs had in common. */
+struct apart {
+	uint64_t count, least_ns;
+	uint32_t earlier, later; /* ranks */
+};
+
+static void find_apart(const struct jobs *jobs, const struct arrival *list, size_t count, struct apart *apart)
+{
+	for (size_t i = 1; i < count; i++) {
+		const struct arrival *before = &list[i - 1];
+
+		if (arrival_of(jobs, before)->is_one_way || is_by_wall(jobs->ranks, before) ||
+		    is_by_wall(jobs->ranks, &list[i]) || job_of(jobs, before->rank) == job_of(jobs, list[i].rank))
+			continue;
+		if (!apart->count++ || list[i].at_ns - before->at_ns < apart->least_ns)
+			*apart =
+				(struct apart){apart->count, list[i].at_ns - before->at_ns, before->rank, list[i].rank};
+	}
+}
+
+static const char *log_name_of(const struct ranks *ranks, uint32_t rank)
+{
+	return ranks->logs.items[ranks->rows.items[rank].log].name;
+}
+
+/* Why ranks are not of one job, NULL: nothing says so. */
+static char *find_jobs(const struct ranks *ranks, const struct arrival *list, size_t count)
+{
+	struct jobs jobs = {ranks, xcalloc(ranks->rows.count, sizeof(*jobs.of_rank))};
+	struct apart apart = {0};
+	size_t next;
+
+	for (uint32_t i = 0; i < ranks->rows.count; i++)
+		jobs.of_rank[i] = i;
+	for (size_t i = 0; i < count; i = next) {
+		next = end_of_key(list, count, i);
+		join_jobs(&jobs, &list[i], next - i);
+	}
+	for (size_t i = 0; i < count; i = next) {
+		next = end_of_key(list, count, i);
+		find_apart(&jobs, &list[i], next - i, &apart);
+	}
+	free(jobs.of_rank);
+	if (!apart.count)
+		return NULL;
+	return xasprintf(
+		"%s and %s are of different jobs: none of the collectives with the same number ran at the same "
+		"time, the nearest began %.1f s apart; name the logs of one job",
+		log_name_of(ranks, apart.earlier), log_name_of(ranks, apart.later), (double)apart.least_ns / 1e9);
+}
+
+char *ranks_compare(struct ranks *ranks)
 {
 	struct tally rows = {0}; /* key: rank, name, line; more: index in late + 1 */
 	struct lateness_list *latenesses = xcalloc(ranks->rows.count, sizeof(*latenesses));
 	struct arrival *list;
 	size_t count;
+	char *why;
 
 	list = collect_arrivals(ranks, &count);
-	for (size_t i = 0, next; i < count; i = next) {
-		for (next = i + 1; next < count && list[next].key == list[i].key; next++)
-			;
+	why = find_jobs(ranks, list, count);
+	for (size_t i = 0, next; i < count && !why; i = next) {
+		next = end_of_key(list, count, i);
 		ranks->arrivals++;
 		if (next - i > 1)
 			compare_arrivals(ranks, &rows, latenesses, &list[i], next - i);
@@ -156,4 +269,5 @@ void ranks_compare(struct ranks *ranks)
 	free(latenesses);
 	tally_free(&rows);
 	free(list);
+	return why;
 }

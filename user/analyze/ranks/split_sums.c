@@ -2,7 +2,10 @@
 /* Sums of a split by rank, and by name and line. */
 #include "analyze/ranks/split_sums.h"
 
+#include <stdlib.h>
+
 #include "base/distance.h"
+#include "base/order.h"
 #include "base/tally.h"
 
 static void add_to(struct split_sum *sum, const struct collective_kernel *kernel, const struct kernel_split *split)
@@ -39,8 +42,79 @@ static void finish_kernel(const struct collective_kernel *kernel, struct kernel_
 	split->transfer_ns = duration_ns - split->waiting_ns;
 }
 
+/* ---- communicators ----------------------------------------------------------------------------------------------- */
+
+struct grouping {
+	struct collective_split *split;
+	struct tally groups;	/* halves of a key; more: index + 1 */
+	struct tally by_number; /* log, communicator; more: index + 1, so that few keys are looked up */
+	struct tally counts;	/* communicator, rank: its kernels */
+};
+
+static struct tally_entry *group_of(struct grouping *grouping, size_t log, uint32_t communicator)
+{
+	const struct kept_communicator *kept =
+		communicator == NONE ? NULL : &grouping->split->logs[log].communicators.items[communicator];
+
+	/* the same numbers in another process are another one */
+	return tally_at(&grouping->groups, kept ? (struct tally_key){{(uint32_t)kept->key, (uint32_t)(kept->key >> 32),
+								      kept->is_of_one ? 2 + (uint32_t)log : 1}}
+						: (struct tally_key){{0}});
+}
+
+static struct split_communicator *communicator_at(struct grouping *grouping, size_t log, uint32_t communicator)
+{
+	struct tally_entry *known = tally_at(&grouping->by_number, (struct tally_key){{(uint32_t)log, communicator}});
+	struct tally_entry *group;
+
+	if (!known->more) {
+		group = group_of(grouping, log, communicator);
+		if (!group->more) {
+			array_push(&grouping->split->communicators,
+				   ((struct split_communicator){.log = log, .of = communicator}));
+			group->more = grouping->split->communicators.count;
+		}
+		known->more = group->more;
+	}
+	return &grouping->split->communicators.items[known->more - 1];
+}
+
+static void add_to_communicator(struct grouping *grouping, uint32_t rank, const struct collective_kernel *kernel,
+				const struct kernel_split *split)
+{
+	struct split_communicator *to =
+		communicator_at(grouping, grouping->split->ranks.items[rank].log, kernel->communicator);
+	uint32_t number = (uint32_t)(to - grouping->split->communicators.items);
+	struct tally_entry *count = tally_at(&grouping->counts, (struct tally_key){{number, rank}});
+
+	if (!count->count++)
+		array_push(&to->ranks.list, rank);
+	if (count->count > to->most)
+		to->most = count->count;
+	add_to(&to->sum, kernel, split);
+	if (kernel->bytes < 0) {
+		to->of_unknown_bytes++;
+		return;
+	}
+	to->bytes += (uint64_t)kernel->bytes;
+	if (split->lack != SPLIT_KNOWN)
+		return;
+	to->rated_bytes += (uint64_t)kernel->bytes;
+	to->rated_ns += split->transfer_ns;
+}
+
+static int most_time_first(const void *left, const void *right)
+{
+	const struct split_communicator *a = left, *b = right;
+
+	if ((a->of == NONE) != (b->of == NONE))
+		return a->of == NONE ? 1 : -1;
+	return most_first(a->sum.ns, b->sum.ns) ?: least_first(a->log, b->log) ?: least_first(a->of, b->of);
+}
+
 void split_sums_add(struct collective_split *split)
 {
+	struct grouping grouping = {.split = split};
 	struct tally rows = {0}; /* rank, name, line, basis; more: index + 1 */
 
 	for (size_t i = 0; i < split->ranks.count; i++) {
@@ -61,7 +135,14 @@ void split_sums_add(struct collective_split *split)
 			}
 			add_to(&split->rows.items[entry->more - 1].sum, kernel, &rank->splits[k]);
 			add_to(&rank->sum, kernel, &rank->splits[k]);
+			add_to_communicator(&grouping, (uint32_t)i, kernel, &rank->splits[k]);
 		}
 	}
+	if (split->communicators.count)
+		qsort(split->communicators.items, split->communicators.count, sizeof(*split->communicators.items),
+		      most_time_first);
+	tally_free(&grouping.groups);
+	tally_free(&grouping.by_number);
+	tally_free(&grouping.counts);
 	tally_free(&rows);
 }

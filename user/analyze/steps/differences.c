@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct difference compare_estimates(const struct estimate *before, const struct estimate *after)
+struct difference difference_of(const struct estimate *before, const struct estimate *after)
 {
 	double variance = before->variance + after->variance, weight = before->weight + after->weight;
 
@@ -17,7 +17,7 @@ static struct difference compare_estimates(const struct estimate *before, const 
 /* Of the few values of a step; of many rows one in 20 would differ by chance. */
 static struct difference compare_step(const struct estimate *before, const struct estimate *after)
 {
-	struct difference made = compare_estimates(before, after);
+	struct difference made = difference_of(before, after);
 
 	made.noise = estimate_noise_95(before->variance + after->variance, before->weight + after->weight);
 	return made;
@@ -56,8 +56,8 @@ static void add_row(struct difference_rows *rows, const struct per_step_row *bef
 {
 	struct difference_row row = {.before = before, .after = after};
 
-	row.cost = compare_estimates(before ? &before->cost : &nothing, after ? &after->cost : &nothing);
-	row.count = compare_estimates(before ? &before->count : &nothing, after ? &after->count : &nothing);
+	row.cost = difference_of(before ? &before->cost : &nothing, after ? &after->cost : &nothing);
+	row.count = difference_of(before ? &before->count : &nothing, after ? &after->count : &nothing);
 	array_push(&rows->list, row);
 }
 
@@ -113,6 +113,7 @@ void differences_make(struct differences *all, const struct per_step_tables *bef
 	all->median_gpu_ns = compare_step(&before->median_gpu_ns, &after->median_gpu_ns);
 	all->launches = compare_step(&before->launches, &after->launches);
 	make_rows(&all->lines, &before->lines, &after->lines, by_launches);
+	make_rows(&all->computation, &before->computation, &after->computation, false);
 	make_rows(&all->kernels, &before->kernels, &after->kernels, by_launches);
 	make_rows(&all->ops, &before->ops, &after->ops, by_launches);
 	make_rows(&all->stacks, &before->stacks, &after->stacks, by_launches);
@@ -135,6 +136,7 @@ void differences_make(struct differences *all, const struct per_step_tables *bef
 void differences_free(struct differences *all)
 {
 	array_free(&all->lines.list);
+	array_free(&all->computation.list);
 	array_free(&all->kernels.list);
 	array_free(&all->ops.list);
 	array_free(&all->stacks.list);

@@ -21,6 +21,9 @@ static inline double difference_change(const struct difference *difference)
 	return fabs(difference->after - difference->before);
 }
 
+/* Of rows: with an interval of 99 %. */
+struct difference difference_of(const struct estimate *before, const struct estimate *after);
+
 struct difference_row {
 	const struct per_step_row *before, *after; /* NULL: not in that trace */
 	struct difference cost, count;		   /* those of per_step_row */
@@ -39,7 +42,7 @@ struct differences {
 	bool of_other_tools; /* gputrace recorded neither */
 	struct difference wall_ns, gpu_ns, launches, other_calls, idle_ns, wait_ns, growth, peak;
 	struct difference median_wall_ns, median_gpu_ns; /* of the median step */
-	struct difference_rows lines, kernels, ops, stacks, losses, waits, memory, peaks;
+	struct difference_rows lines, computation, kernels, ops, stacks, losses, waits, memory, peaks;
 };
 
 /* A change of less than this share of the larger value is none. */

@@ -4,18 +4,21 @@
 
 #include "analyze/events/callers.h"
 #include "analyze/events/operation_pack.h"
+#include "model/communication.h"
 
 static void add_op(void *context, const struct op_node *node);
 
-void per_step_init(struct per_step *all, struct step_blocks *blocks, const struct model *first)
+void per_step_init(struct per_step *all, struct step_blocks *blocks, const struct model *first,
+		   const struct comm_kernels *comm)
 {
-	*all = (struct per_step){.model = first, .blocks = blocks};
+	*all = (struct per_step){.model = first, .blocks = blocks, .comm_names = {.own = comm}};
 	op_tree_init(&all->tree, first, add_op, all);
 }
 
 void per_step_free(struct per_step *all)
 {
 	op_tree_free(&all->tree);
+	comm_names_free(&all->comm_names);
 	gpu_tally_free(&all->gpu);
 	tally_free(&all->calls);
 	tally_free(&all->waits);
@@ -35,6 +38,16 @@ static uint32_t place_of(const struct per_step *all, uint32_t stack, uint32_t ca
 	return stack_has_frames(all->model, stack) ? stack : caller;
 }
 
+static enum per_step_work work_of(struct per_step *all, const struct gpu_event *event)
+{
+	const struct model_call *call = event->captured ? event->captured : event->launch;
+
+	if (event->op->kind != MODEL_KERNEL)
+		return PER_STEP_COPY;
+	return gpu_is_communication(&all->comm_names, all->model, event->op, call) ? PER_STEP_COMMUNICATION
+										   : PER_STEP_COMPUTATION;
+}
+
 void per_step_add_gpu(struct per_step *all, const struct gpu_event *event)
 {
 	uint64_t ns = gpu_ns(event->op), at_ns = event->launch ? event->launch->start_ns : event->op->start_ns;
@@ -45,9 +58,9 @@ void per_step_add_gpu(struct per_step *all, const struct gpu_event *event)
 		all->outside_ns += ns;
 		return;
 	}
-	sum = gpu_tally_at(
-		&all->gpu, event->op,
-		(struct tally_key){{place_of(all, event->stack, event->caller), operation_pack(event->op), block}});
+	sum = gpu_tally_at(&all->gpu, event->op,
+			   (struct tally_key){{place_of(all, event->stack, event->caller), operation_pack(event->op),
+					       block, work_of(all, event)}});
 	sum->ns += ns;
 	sum->count++;
 }

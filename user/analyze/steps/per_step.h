@@ -8,13 +8,18 @@
 #include "analyze/events/events.h"
 #include "analyze/sums/gpu_tally.h"
 #include "analyze/tree/op_tree.h"
+#include "model/comm_kernels.h"
 #include "analyze/steps/step_blocks.h"
 #include "base/tally.h"
+
+/* What an operation is. */
+enum per_step_work { PER_STEP_COMPUTATION, PER_STEP_COMMUNICATION, PER_STEP_COPY };
 
 struct per_step {
 	const struct model *model;
 	struct step_blocks *blocks;
-	struct gpu_tally gpu; /* stack, or the caller of a call without one; operation_pack.h; block */
+	struct comm_names comm_names;
+	struct gpu_tally gpu; /* stack, or the caller of a call without one; operation_pack.h; block; per_step_work */
 	struct tally calls; /* stack or caller, NONE, block: calls that put work on a GPU; count: all, more: kernels and
 			       graphs */
 	struct tally waits; /* stack or caller, api, block: calls that waited for a GPU */
@@ -25,7 +30,8 @@ struct per_step {
 };
 
 /* Must not move while in use; nor may the blocks. */
-void per_step_init(struct per_step *all, struct step_blocks *blocks, const struct model *first);
+void per_step_init(struct per_step *all, struct step_blocks *blocks, const struct model *first,
+		   const struct comm_kernels *comm);
 void per_step_free(struct per_step *all);
 void per_step_begin_part(struct per_step *all, const struct model *part);
 void per_step_add_gpu(struct per_step *all, const struct gpu_event *event);
@@ -35,7 +41,7 @@ void per_step_finish(struct per_step *all, const struct window *window);
 
 /* The hooks of this analysis (analyses.h). */
 #define ANALYSIS_PER_STEP(X)                                                                                           \
-	X(PER_STEP, begin, per_step_init(&all->per_step, &all->blocks, event->first))                                  \
+	X(PER_STEP, begin, per_step_init(&all->per_step, &all->blocks, event->first, all->comm_names))                 \
 	X(PER_STEP, part, per_step_begin_part(&all->per_step, event->part))                                            \
 	X(PER_STEP, call, per_step_add_call(&all->per_step, event))                                                    \
 	X(PER_STEP, gpu, per_step_add_gpu(&all->per_step, event))                                                      \

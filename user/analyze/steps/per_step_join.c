@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Joins the tables of several runs of one program. */
+/* Joins the tables of several runs of one program, and makes the median of several ranks. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,4 +134,88 @@ void per_step_tables_join(struct per_step_tables *joined, struct per_step_tables
 	join_values(joined, runs, count);
 	for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++)
 		join_rows(joined, runs, count, offsets[i]);
+}
+
+/* ---- the median of ranks ----------------------------------------------------------------------------------------- */
+
+static int by_mean(const void *left, const void *right)
+{
+	const struct estimate *a = *(const struct estimate *const *)left, *b = *(const struct estimate *const *)right;
+
+	return (a->mean > b->mean) - (a->mean < b->mean);
+}
+
+/* Sorts the list. */
+static struct estimate median_of(const struct estimate **of_runs, size_t count)
+{
+	qsort(of_runs, count, sizeof(*of_runs), by_mean);
+	return *of_runs[(count - 1) / 2];
+}
+
+/* A row of a rank. */
+struct row_of_rank {
+	const struct per_step_row *row;
+	size_t rank;
+};
+
+static int by_key_and_rank(const void *left, const void *right)
+{
+	const struct row_of_rank *a = left, *b = right;
+	int order = strcmp(a->row->key, b->row->key);
+
+	return order ? order : (a->rank > b->rank) - (a->rank < b->rank);
+}
+
+/* rows: of one key; a rank that has none has zero. */
+static void add_median(struct per_step_rows *to, const struct row_of_rank *rows, size_t count, size_t ranks,
+		       const struct estimate **costs, const struct estimate **counts)
+{
+	const struct per_step_row *first = rows->row;
+
+	for (size_t i = 0; i < ranks; i++) {
+		costs[i] = i < count ? &rows[i].row->cost : &nothing;
+		counts[i] = i < count ? &rows[i].row->count : &nothing;
+	}
+	array_push(&to->list, ((struct per_step_row){.key = xstrdup(first->key),
+						     .place = xstrdup(first->place),
+						     .name = xstrdup(first->name),
+						     .what = first->what,
+						     .api = first->api,
+						     .cost = median_of(costs, ranks),
+						     .count = median_of(counts, ranks)}));
+}
+
+static void make_medians(struct per_step_rows *to, const struct per_step_tables *const *runs, size_t count,
+			 size_t offset)
+{
+	const struct estimate **scratch = xcalloc(2 * count, sizeof(const struct estimate *));
+	ARRAY(struct row_of_rank) all = {0};
+
+	for (size_t i = 0; i < count; i++) {
+		const struct per_step_rows *from = (const void *)((const char *)runs[i] + offset);
+
+		for (size_t k = 0; k < from->list.count; k++)
+			array_push(&all, ((struct row_of_rank){&from->list.items[k], i}));
+	}
+	if (all.count)
+		qsort(all.items, all.count, sizeof(*all.items), by_key_and_rank);
+	for (size_t i = 0, end; i < all.count; i = end) {
+		for (end = i + 1; end < all.count && !strcmp(all.items[end].row->key, all.items[i].row->key); end++)
+			;
+		add_median(to, &all.items[i], end - i, count, scratch, scratch + count);
+	}
+	array_free(&all);
+	free(scratch);
+}
+
+void per_step_tables_median(struct per_step_tables *median, const struct per_step_tables *const *runs, size_t count)
+{
+	*median = (struct per_step_tables){.has_steps = true, .has_gpu = true};
+	for (size_t i = 0; i < count; i++) {
+		median->has_steps &= runs[i]->has_steps;
+		median->has_gpu &= runs[i]->has_gpu;
+	}
+	make_medians(&median->computation, runs, count, offsetof(struct per_step_tables, computation));
+	make_medians(&median->losses, runs, count, offsetof(struct per_step_tables, losses));
+	make_medians(&median->waits, runs, count, offsetof(struct per_step_tables, waits));
 }

@@ -20,6 +20,7 @@ struct draft {
 
 struct drafts {
 	struct analyses *all;
+	const struct step_blocks *blocks; /* of all processes, or of one */
 	ARRAY(struct draft) list;
 	struct tally known; /* key: the caller's numbers; more: index + 1 */
 };
@@ -29,7 +30,7 @@ struct drafts {
 static struct draft *draft_at(struct drafts *drafts, struct tally_key key, bool *is_new)
 {
 	struct tally_entry *entry = tally_at(&drafts->known, key);
-	uint32_t blocks = drafts->all->blocks.count;
+	uint32_t blocks = drafts->blocks->count;
 
 	*is_new = !entry->more;
 	if (*is_new) {
@@ -65,7 +66,7 @@ static struct estimate of_no_step(const double *by_block)
 /* Merges rows of one key into the first of them.  whole: their cost is not per step, and is in the first block. */
 static void take_rows(struct per_step_rows *rows, struct drafts *drafts, bool whole)
 {
-	const struct step_blocks *blocks = &drafts->all->blocks;
+	const struct step_blocks *blocks = drafts->blocks;
 	size_t count = drafts->list.count, end;
 
 	if (count)
@@ -122,7 +123,7 @@ static void name_line(struct drafts *drafts, struct draft *draft, uint32_t line,
 {
 	const struct lines *lines = &drafts->all->lines;
 	const struct model *model = drafts->all->model;
-	char *file;
+	AUTO_FREE char *file = NULL;
 	int below;
 
 	draft->place = line_place(lines, line);
@@ -134,7 +135,6 @@ static void name_line(struct drafts *drafts, struct draft *draft, uint32_t line,
 	file = file_of(lines, line);
 	below = (int)lines->all.items[line].number - (int)model->codes[model->frames[caller].code].first_line;
 	draft->key = xasprintf("%s\n%s\n%d", file, draft->name, below);
-	free(file);
 }
 
 /* line: of caller, which is no stack; NONE: there is none. */
@@ -171,16 +171,34 @@ static struct draft *line_draft(struct drafts *drafts, uint32_t place, uint32_t 
 	return caller_draft(drafts, caller, line_of(lines, caller), what, api);
 }
 
-static void make_lines(struct per_step_rows *rows, struct analyses *all)
+static void add_gpu_of_lines(struct drafts *drafts, bool only_computation)
+{
+	const struct tally *sums = &drafts->all->per_step.gpu.timed;
+
+	for (size_t i = 0; i < sums->count; i++) {
+		const struct tally_entry *sum = &sums->entries[i];
+
+		if (!step_blocks_has(drafts->blocks, sum->key.part[2]) ||
+		    (only_computation && sum->key.part[3] != PER_STEP_COMPUTATION))
+			continue;
+		line_draft(drafts, sum->key.part[0], 0, NONE)->cost[sum->key.part[2]] += (double)sum->ns;
+	}
+}
+
+static void make_computation(struct per_step_rows *rows, struct analyses *all, const struct step_blocks *blocks)
+{
+	struct drafts drafts = {.all = all, .blocks = blocks};
+
+	add_gpu_of_lines(&drafts, true);
+	take_rows(rows, &drafts, false);
+}
+
+static void make_lines(struct per_step_rows *rows, struct analyses *all, const struct step_blocks *blocks)
 {
 	const struct per_step *per_step = &all->per_step;
-	struct drafts drafts = {.all = all};
+	struct drafts drafts = {.all = all, .blocks = blocks};
 
-	for (size_t i = 0; i < per_step->gpu.timed.count; i++) {
-		const struct tally_entry *sum = &per_step->gpu.timed.entries[i];
-
-		line_draft(&drafts, sum->key.part[0], 0, NONE)->cost[sum->key.part[2]] += (double)sum->ns;
-	}
+	add_gpu_of_lines(&drafts, false);
 	for (size_t i = 0; i < per_step->calls.count; i++) {
 		const struct tally_entry *sum = &per_step->calls.entries[i];
 
@@ -189,7 +207,7 @@ static void make_lines(struct per_step_rows *rows, struct analyses *all)
 	take_rows(rows, &drafts, false);
 }
 
-/* ---- kernels and ops --------------------------------------------------------------------------------------------- */
+/* ---- kernels, ops, losses and waits ------------------------------------------------------------------------------ */
 
 static char *family_of(const struct model *model, uint32_t packed)
 {
@@ -201,79 +219,77 @@ static char *family_of(const struct model *model, uint32_t packed)
 	return xstrdup(gpu_name(model, &op, buffer, sizeof(buffer)));
 }
 
-static void make_kernels(struct per_step_rows *rows, struct analyses *all)
+/* A row that has only a name, which it takes over. */
+static void name_draft(struct draft *draft, char *name)
 {
-	struct drafts drafts = {.all = all};
+	draft->name = name;
+	draft->key = xstrdup(name);
+	draft->place = xstrdup("");
+}
 
-	for (size_t i = 0; i < all->per_step.gpu.timed.count; i++) {
-		const struct tally_entry *sum = &all->per_step.gpu.timed.entries[i];
+static struct draft *kernel_draft(struct drafts *drafts, const uint32_t *part)
+{
+	bool is_new;
+	struct draft *draft = draft_at(drafts, (struct tally_key){{part[1]}}, &is_new);
+
+	if (is_new)
+		name_draft(draft, family_of(drafts->all->model, part[1]));
+	return draft;
+}
+
+static struct draft *op_draft(struct drafts *drafts, const uint32_t *part)
+{
+	bool is_new;
+	struct draft *draft = draft_at(drafts, (struct tally_key){{part[0], part[1]}}, &is_new);
+
+	if (is_new)
+		name_draft(draft, xstrdup(drafts->all->model->strings[part[0]]));
+	return draft;
+}
+
+static struct draft *loss_draft(struct drafts *drafts, const uint32_t *part)
+{
+	uint32_t line = part[0] == NONE ? NONE : line_of(&drafts->all->lines, part[0]);
+
+	return caller_draft(drafts, part[0], line, part[1], part[2]);
+}
+
+static struct draft *wait_draft(struct drafts *drafts, const uint32_t *part)
+{
+	return line_draft(drafts, part[0], 0, part[1]);
+}
+
+/* Rows of sums, in whose keys part `block` is the block. */
+static void make_rows(struct per_step_rows *rows, struct analyses *all, const struct step_blocks *blocks,
+		      const struct tally *sums, unsigned block,
+		      struct draft *(*draft_of)(struct drafts *drafts, const uint32_t *part))
+{
+	struct drafts drafts = {.all = all, .blocks = blocks};
+
+	for (size_t i = 0; i < sums->count; i++) {
+		const uint32_t *part = sums->entries[i].key.part;
 		struct draft *draft;
-		bool is_new;
 
-		draft = draft_at(&drafts, (struct tally_key){{sum->key.part[1]}}, &is_new);
-		if (is_new) {
-			draft->name = family_of(all->model, sum->key.part[1]);
-			draft->key = xstrdup(draft->name);
-			draft->place = xstrdup("");
-		}
-		draft->cost[sum->key.part[2]] += (double)sum->ns;
-		draft->count[sum->key.part[2]] += (double)sum->count;
+		if (!step_blocks_has(blocks, part[block]))
+			continue;
+		draft = draft_of(&drafts, part);
+		draft->cost[part[block]] += (double)sums->entries[i].ns;
+		draft->count[part[block]] += (double)sums->entries[i].count;
 	}
 	take_rows(rows, &drafts, false);
 }
 
-static void make_ops(struct per_step_rows *rows, struct analyses *all)
+static void make_losses(struct per_step_rows *rows, struct analyses *all, const struct step_blocks *blocks)
 {
-	struct drafts drafts = {.all = all};
-
-	for (size_t i = 0; i < all->per_step.ops.count; i++) {
-		const struct tally_entry *sum = &all->per_step.ops.entries[i];
-		struct draft *draft;
-		bool is_new;
-
-		draft = draft_at(&drafts, (struct tally_key){{sum->key.part[0], sum->key.part[1]}}, &is_new);
-		if (is_new) {
-			draft->name = xstrdup(all->model->strings[sum->key.part[0]]);
-			draft->key = xstrdup(draft->name);
-			draft->place = xstrdup("");
-		}
-		draft->cost[sum->key.part[2]] += (double)sum->ns;
-		draft->count[sum->key.part[2]] += (double)sum->count;
-	}
-	take_rows(rows, &drafts, false);
+	make_rows(rows, all, blocks, &all->why.in_blocks, 3, loss_draft);
 }
 
-/* ---- losses, waits, memory --------------------------------------------------------------------------------------- */
-
-static void make_losses(struct per_step_rows *rows, struct analyses *all)
+static void make_waits(struct per_step_rows *rows, struct analyses *all, const struct step_blocks *blocks)
 {
-	struct drafts drafts = {.all = all};
-
-	for (size_t i = 0; i < all->why.in_blocks.count; i++) {
-		const struct tally_entry *sum = &all->why.in_blocks.entries[i];
-		const uint32_t *part = sum->key.part;
-		uint32_t line = part[0] == NONE ? NONE : line_of(&all->lines, part[0]);
-		struct draft *draft = caller_draft(&drafts, part[0], line, part[1], part[2]);
-
-		draft->cost[part[3]] += (double)sum->ns;
-		draft->count[part[3]] += (double)sum->count;
-	}
-	take_rows(rows, &drafts, false);
+	make_rows(rows, all, blocks, &all->per_step.waits, 2, wait_draft);
 }
 
-static void make_waits(struct per_step_rows *rows, struct analyses *all)
-{
-	struct drafts drafts = {.all = all};
-
-	for (size_t i = 0; i < all->per_step.waits.count; i++) {
-		const struct tally_entry *sum = &all->per_step.waits.entries[i];
-		struct draft *draft = line_draft(&drafts, sum->key.part[0], 0, sum->key.part[1]);
-
-		draft->cost[sum->key.part[2]] += (double)sum->ns;
-		draft->count[sum->key.part[2]] += (double)sum->count;
-	}
-	take_rows(rows, &drafts, false);
-}
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 static struct draft *holder_draft(struct drafts *drafts, size_t holder)
 {
@@ -285,10 +301,10 @@ static struct draft *holder_draft(struct drafts *drafts, size_t holder)
 					: line_draft(drafts, part[0], what, NONE);
 }
 
-static void make_memory(struct per_step_rows *rows, struct analyses *all)
+static void make_memory(struct per_step_rows *rows, struct analyses *all, const struct step_blocks *blocks)
 {
 	const struct torch_memory_sums *memory = &all->torch_memory;
-	struct drafts drafts = {.all = all};
+	struct drafts drafts = {.all = all, .blocks = blocks};
 
 	for (size_t i = 0; i < memory->changes.count; i++) {
 		const struct tally_entry *change = &memory->changes.entries[i];
@@ -300,10 +316,10 @@ static void make_memory(struct per_step_rows *rows, struct analyses *all)
 }
 
 /* A peak is not per step, so there is no noise to compare it with. */
-static void make_peaks(struct per_step_rows *rows, struct analyses *all)
+static void make_peaks(struct per_step_rows *rows, struct analyses *all, const struct step_blocks *blocks)
 {
 	const struct torch_memory_sums *memory = &all->torch_memory;
-	struct drafts drafts = {.all = all};
+	struct drafts drafts = {.all = all, .blocks = blocks};
 
 	for (size_t i = 0; i < memory->holders.count; i++)
 		holder_draft(&drafts, i)->cost[0] += (double)memory->holders.items[i].at_peak;
@@ -334,9 +350,9 @@ static char *stack_text(struct lines *lines, const struct model *model, uint32_t
 	return text ? text : xstrdup("?");
 }
 
-static void make_stacks(struct per_step_rows *rows, struct analyses *all)
+static void make_stacks(struct per_step_rows *rows, struct analyses *all, const struct step_blocks *blocks)
 {
-	struct drafts drafts = {.all = all};
+	struct drafts drafts = {.all = all, .blocks = blocks};
 
 	for (size_t i = 0; i < all->per_step.gpu.timed.count; i++) {
 		const struct tally_entry *sum = &all->per_step.gpu.timed.entries[i];
@@ -345,12 +361,11 @@ static void make_stacks(struct per_step_rows *rows, struct analyses *all)
 
 		draft = draft_at(&drafts, (struct tally_key){{sum->key.part[0], sum->key.part[1]}}, &is_new);
 		if (is_new) {
-			char *stack = stack_text(&all->lines, all->model, sum->key.part[0]);
+			AUTO_FREE char *stack = stack_text(&all->lines, all->model, sum->key.part[0]);
 
 			draft->place = family_of(all->model, sum->key.part[1]);
 			draft->key = xasprintf("%s\n%s", stack, draft->place);
 			draft->name = xstrdup("");
-			free(stack);
 		}
 		draft->cost[sum->key.part[2]] += (double)sum->ns;
 	}
@@ -425,35 +440,56 @@ static void estimate_memory(struct per_step_tables *tables, const struct analyse
 	free(by_block);
 }
 
-void per_step_tables_make(struct per_step_tables *tables, struct analyses *all)
+/* What is no row. */
+static void make_values(struct per_step_tables *tables, const struct analyses *all, const struct step_blocks *blocks)
 {
 	const struct per_step *per_step = &all->per_step;
-	const struct step_blocks *blocks = &all->blocks;
+	uint64_t wall_ns = step_blocks_has_steps(blocks) ? blocks->wall_ns : per_step->wall_ns;
 
 	*tables =
-		(struct per_step_tables){.has_steps = step_blocks_has_steps(&all->blocks),
+		(struct per_step_tables){.has_steps = step_blocks_has_steps(blocks),
 					 .has_gpu = all->gpu_ops != 0,
 					 .has_ops = op_tree_has_ops(&per_step->tree),
 					 .of_other_tool = model_is_of_other_tool(all->model),
-					 .steps = all->blocks.steps,
-					 .wall_ns = per_step->wall_ns,
+					 .steps = blocks->steps,
+					 .wall_ns = wall_ns,
 					 .outside_ns = per_step->outside_ns,
 					 .launches = estimate_all(blocks, &per_step->calls, 2, SUM_MORE, SUM_MORE),
 					 .other_calls = estimate_all(blocks, &per_step->calls, 2, SUM_COUNT, SUM_MORE),
 					 .idle_ns = estimate_all(blocks, &all->idle.idle_blocks, 0, SUM_NS, SUM_NS),
 					 .wait_ns = estimate_all(blocks, &per_step->waits, 2, SUM_NS, SUM_NS)};
-	estimate_both(&tables->wall, &tables->median_wall, blocks, step_blocks_wall(blocks, per_step->wall_ns));
+	estimate_both(&tables->wall, &tables->median_wall, blocks, step_blocks_wall(blocks, wall_ns));
 	estimate_both(&tables->gpu_ns, &tables->median_gpu_ns, blocks,
 		      sum_by_block(blocks, &per_step->gpu.timed, 2, SUM_NS, SUM_NS));
+}
+
+bool per_step_tables_make_of(struct per_step_tables *tables, struct analyses *all, uint32_t process)
+{
+	struct step_blocks blocks;
+
+	if (!step_blocks_view(&all->blocks, process, &blocks) && step_blocks_has_steps(&all->blocks))
+		return false;
+	make_values(tables, all, &blocks);
+	make_computation(&tables->computation, all, &blocks);
+	make_losses(&tables->losses, all, &blocks);
+	make_waits(&tables->waits, all, &blocks);
+	return true;
+}
+
+void per_step_tables_make(struct per_step_tables *tables, struct analyses *all)
+{
+	const struct step_blocks *blocks = &all->blocks;
+
+	make_values(tables, all, blocks);
 	estimate_memory(tables, all);
-	make_lines(&tables->lines, all);
-	make_kernels(&tables->kernels, all);
-	make_ops(&tables->ops, all);
-	make_stacks(&tables->stacks, all);
-	make_losses(&tables->losses, all);
-	make_waits(&tables->waits, all);
-	make_memory(&tables->memory, all);
-	make_peaks(&tables->peaks, all);
+	make_lines(&tables->lines, all, blocks);
+	make_rows(&tables->kernels, all, blocks, &all->per_step.gpu.timed, 2, kernel_draft);
+	make_rows(&tables->ops, all, blocks, &all->per_step.ops, 2, op_draft);
+	make_stacks(&tables->stacks, all, blocks);
+	make_losses(&tables->losses, all, blocks);
+	make_waits(&tables->waits, all, blocks);
+	make_memory(&tables->memory, all, blocks);
+	make_peaks(&tables->peaks, all, blocks);
 }
 
 static void free_rows(struct per_step_rows *rows)
@@ -469,6 +505,7 @@ static void free_rows(struct per_step_rows *rows)
 void per_step_tables_free(struct per_step_tables *tables)
 {
 	free_rows(&tables->lines);
+	free_rows(&tables->computation);
 	free_rows(&tables->kernels);
 	free_rows(&tables->ops);
 	free_rows(&tables->stacks);

@@ -34,6 +34,7 @@ struct per_step_tables {
 	struct estimate idle_ns, wait_ns, growth;   /* growth: bytes that PyTorch holds more on GPUs */
 	struct estimate peak;			    /* the largest peak of any device, which is not per step */
 	struct per_step_rows lines;		    /* the innermost line of the user's own code, where there is one */
+	struct per_step_rows computation;	    /* lines of one process: kernels that do not communicate */
 	struct per_step_rows kernels;		    /* count: kernels that ran */
 	struct per_step_rows ops;		    /* own GPU time; count: ops */
 	struct per_step_rows stacks;
@@ -48,6 +49,12 @@ struct per_step_tables {
 
 /* all: finished, with these analyses. */
 void per_step_tables_make(struct per_step_tables *tables, struct analyses *all);
+
+/*
+ * The same of one process, with rows of computation, losses and waits only.  all: with PER_STEP and WHY.  False: others
+ * have steps, it has none.  In a trace without steps what processes did cannot be told apart: it is that of all.
+ */
+bool per_step_tables_make_of(struct per_step_tables *tables, struct analyses *all, uint32_t process);
 void per_step_tables_free(struct per_step_tables *tables);
 
 /*
@@ -56,3 +63,9 @@ void per_step_tables_free(struct per_step_tables *tables);
  * their other values stay.
  */
 void per_step_tables_join(struct per_step_tables *joined, struct per_step_tables *runs, size_t count);
+
+/*
+ * The median of several ranks (of an even number the lower one), of each value and row for itself, with what is known
+ * of the variance of that rank's.  Runs: of per_step_tables_make_of; only their rows are in it.
+ */
+void per_step_tables_median(struct per_step_tables *median, const struct per_step_tables *const *runs, size_t count);

@@ -5,6 +5,15 @@
 #include <math.h>
 #include <stdlib.h>
 
+static uint64_t wall_of(const struct step_blocks_track *track)
+{
+	uint64_t wall_ns = 0;
+
+	for (size_t i = 0; i < track->count; i++)
+		wall_ns += track->list[i].end_ns - track->list[i].start_ns;
+	return wall_ns;
+}
+
 static void add_track(struct step_blocks *all, const struct step_track *track, uint32_t process)
 {
 	size_t first = step_track_first_whole(track);
@@ -15,8 +24,7 @@ static void add_track(struct step_blocks *all, const struct step_track *track, u
 	array_push(&all->tracks, made);
 	all->of_process[process] = (uint32_t)all->tracks.count;
 	all->steps += made.count;
-	for (size_t i = 0; i < made.count; i++)
-		all->wall_ns += made.list[i].end_ns - made.list[i].start_ns;
+	all->wall_ns += wall_of(&made);
 }
 
 static void divide_blocks(struct step_blocks *all)
@@ -54,6 +62,21 @@ void step_blocks_free(struct step_blocks *all)
 {
 	array_free(&all->tracks);
 	free(all->of_process);
+}
+
+bool step_blocks_view(const struct step_blocks *all, uint32_t process, struct step_blocks *view)
+{
+	struct step_blocks_track *track;
+
+	*view = *all;
+	if (!step_blocks_steps_of(all, process))
+		return false;
+	track = &all->tracks.items[all->of_process[process] - 1];
+	view->tracks.items = track;
+	view->tracks.count = 1;
+	view->steps = track->count;
+	view->wall_ns = wall_of(track);
+	return true;
 }
 
 static size_t steps_of_block(const struct step_blocks_track *track, size_t block)

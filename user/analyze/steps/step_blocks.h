@@ -47,6 +47,20 @@ static inline size_t step_blocks_steps_of(const struct step_blocks *all, uint32_
 	return all->of_process && all->of_process[process] ? all->tracks.items[all->of_process[process] - 1].count : 0;
 }
 
+/*
+ * A view of the blocks of one process, for sums of which only these blocks count; needs no step_blocks_free.  False:
+ * the process has no steps; it is then the whole, if that has none either.
+ */
+bool step_blocks_view(const struct step_blocks *all, uint32_t process, struct step_blocks *view);
+
+/* Whether a block is one of the view's. */
+static inline bool step_blocks_has(const struct step_blocks *view, uint32_t block)
+{
+	const struct step_blocks_track *first = view->tracks.items;
+
+	return view->tracks.count != 1 || (block >= first->first_block && block < first->first_block + first->blocks);
+}
+
 /* The block of the step that a process is in at that time; STEP_BLOCK_NONE: it is in no step. */
 uint32_t step_blocks_at(struct step_blocks *all, uint32_t process, uint64_t time_ns);
 

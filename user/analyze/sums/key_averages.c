@@ -93,7 +93,7 @@ static uint32_t chain_of(struct key_averages *keys, uint32_t index)
 /* As PyTorch's table prints them: a list of tensors is "[]". */
 static uint32_t intern_shapes(struct key_averages *keys, const struct op_inputs_part_text *dims)
 {
-	char *text = xmalloc(dims->size);
+	AUTO_FREE char *text = xmalloc(dims->size);
 	bool of_list = false;
 	unsigned depth = 0;
 	size_t size = 0;
@@ -108,7 +108,6 @@ static uint32_t intern_shapes(struct key_averages *keys, const struct op_inputs_
 			text[size++] = dims->text[i];
 	}
 	shapes = string_intern(&keys->shapes, text, size);
-	free(text);
 	return shapes;
 }
 

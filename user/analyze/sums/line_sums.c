@@ -85,7 +85,7 @@ static void add_stack(const struct line_sums *sums, struct lines *lines, const s
 
 static void sum_totals(struct line_sums *sums, const struct tally *stacks, struct lines *lines)
 {
-	uint32_t *stamps = xcalloc(lines->all.count, sizeof(*stamps));
+	AUTO_FREE uint32_t *stamps = xcalloc(lines->all.count, sizeof(*stamps));
 
 	for (size_t i = 0; i < stacks->count; i++) {
 		const struct tally_entry *entry = &stacks->entries[i];
@@ -99,14 +99,13 @@ static void sum_totals(struct line_sums *sums, const struct tally *stacks, struc
 		if (entry->key.part[2] != NONE)
 			add_stack(sums, lines, entry, entry->key.part[2], stamps, stamp);
 	}
-	free(stamps);
 }
 
 /* own: key line; more: index of its row + 1. */
 static void find_user_lines(struct line_sums *sums, const struct tally *stacks, struct lines *lines, struct tally *own)
 {
 	struct tally users = {0};
-	struct tally_entry *sorted;
+	AUTO_FREE struct tally_entry *sorted = NULL;
 
 	for (size_t i = 0; i < stacks->count; i++) {
 		struct place_lines at = lines_of_place(lines, stacks->entries[i].key.part[0]);
@@ -128,7 +127,6 @@ static void find_user_lines(struct line_sums *sums, const struct tally *stacks, 
 		row->user_line = part[1];
 		row->generated_line = part[2];
 	}
-	free(sorted);
 	tally_free(&users);
 }
 

@@ -311,7 +311,7 @@ static int by_time(const void *left, const void *right, void *context)
 /* Links the children of each node, most time first; nodes without time are left out. */
 static void link_children(struct call_tree_nodes *nodes)
 {
-	uint32_t *order = xmalloc(nodes->all.count * sizeof(*order));
+	AUTO_FREE uint32_t *order = xmalloc(nodes->all.count * sizeof(*order));
 
 	for (uint32_t i = 0; i < nodes->all.count; i++)
 		order[i] = i;
@@ -325,7 +325,6 @@ static void link_children(struct call_tree_nodes *nodes)
 		node->next = parent->children;
 		parent->children = order[i];
 	}
-	free(order);
 }
 
 void call_tree_nodes_make(struct call_tree_nodes *nodes, struct call_tree *tree, bool all_frames)

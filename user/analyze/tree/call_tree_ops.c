@@ -2,7 +2,6 @@
 /* Ops come before the calls and ops inside them, so the open ops of a thread are known when a call comes. */
 #include "analyze/tree/call_tree_ops.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/events/callers.h"

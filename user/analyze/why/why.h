@@ -72,6 +72,7 @@ struct why {
 	struct tally copies;  /* why_key of WHY_COPY or WHY_MANAGED: copies; more: bytes */
 	struct idle_sum sums[WHY_CAUSES];
 	struct why_open_collectives *open_collectives; /* NULL: no collective so far */
+	struct why_named named;			       /* those known by their kernels' names */
 	uint64_t blocked_ns;			       /* time in which others kept GPUs waiting */
 	bool any_gpu;
 	uint32_t at_block;	/* block of the current charge, STEP_BLOCK_NONE */
@@ -90,7 +91,8 @@ struct why {
 };
 
 /* idle: must get each event before why does. */
-void why_init(struct why *why, const struct model *model, const struct window *window, struct idle *idle);
+void why_init(struct why *why, const struct model *model, const struct window *window, struct idle *idle,
+	      const struct comm_kernels *comm);
 void why_begin_part(struct why *why, const struct model *part);
 void why_free(struct why *why);
 void why_add_gpu(struct why *why, const struct gpu_event *event);

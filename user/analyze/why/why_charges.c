@@ -18,6 +18,11 @@ void why_charge_block(struct why *why, const struct tally_key *key, uint32_t blo
 
 void why_charge(struct why *why, struct tally_key key, uint64_t ns)
 {
+	why_charge_several(why, key, ns, 1, ns);
+}
+
+void why_charge_several(struct why *why, struct tally_key key, uint64_t ns, uint64_t count, uint64_t longest_ns)
+{
 	struct idle_sum *sum = &why->sums[key.part[1]];
 	struct tally_entry *entry;
 
@@ -25,10 +30,10 @@ void why_charge(struct why *why, struct tally_key key, uint64_t ns)
 		return;
 	entry = tally_at(&why->charges, why_charge_key(key, why->at_process));
 	entry->ns += ns;
-	entry->count++;
-	why_charge_block(why, &key, why->at_block, ns, 1);
+	entry->count += count;
+	why_charge_block(why, &key, why->at_block, ns, count);
 	sum->ns += ns;
-	sum->count++;
-	if (ns > sum->longest_ns)
-		sum->longest_ns = ns;
+	sum->count += count;
+	if (longest_ns > sum->longest_ns)
+		sum->longest_ns = longest_ns;
 }

@@ -6,9 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-void why_init(struct why *why, const struct model *model, const struct window *window, struct idle *idle)
+void why_init(struct why *why, const struct model *model, const struct window *window, struct idle *idle,
+	      const struct comm_kernels *comm)
 {
-	*why = (struct why){.model = model, .window = window, .idle = idle, .at_block = STEP_BLOCK_NONE};
+	*why = (struct why){.model = model,
+			    .window = window,
+			    .idle = idle,
+			    .named = {.names = {.own = comm}},
+			    .at_block = STEP_BLOCK_NONE};
 }
 
 void why_begin_part(struct why *why, const struct model *part)

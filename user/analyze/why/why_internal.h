@@ -22,6 +22,7 @@ static inline struct tally_key why_key_of_charge(struct tally_key key)
 
 /* Adds time that is in no gap to the sum of a key. */
 void why_charge(struct why *why, struct tally_key key, uint64_t ns);
+void why_charge_several(struct why *why, struct tally_key key, uint64_t ns, uint64_t count, uint64_t longest_ns);
 
 /* Adds time to the sums by block; STEP_BLOCK_NONE: does nothing. */
 void why_charge_block(struct why *why, const struct tally_key *key, uint32_t block, uint64_t ns, uint64_t count);
@@ -33,5 +34,14 @@ void why_settle_copies(struct why *why, struct why_device *device);
 void why_shared_add_gpu(struct why *why, size_t device, const struct gpu_event *event, uint64_t start_ns,
 			uint64_t end_ns, bool copy);
 void why_shared_free(struct why *why);
+
+/* Work of a GPU up to that time, of operations that began before it. */
+uint64_t why_worked_by(const struct why_sharing *sharing, uint64_t time_ns);
+
+/*
+ * The time until the last rank came, at last_ns, in which the GPU of one that waited did nothing else; now:
+ * why_worked_by of that GPU then.  Time that waits of before have is not counted again.
+ */
+uint64_t why_waited_ns(struct why *why, const struct why_arrival *arrival, uint64_t last_ns, uint64_t now);
 
 #endif

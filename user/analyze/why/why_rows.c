@@ -5,6 +5,7 @@
 
 #include "analyze/why/culprits.h"
 #include "analyze/why/why_internal.h"
+#include "analyze/why/why_named.h"
 #include "base/distance.h"
 #include "base/order.h"
 
@@ -30,6 +31,7 @@ static void settle_all(struct why *why)
 
 	for (size_t i = 0; i < why->devices.count; i++)
 		why_settle_copies(why, &why->devices.items[i]);
+	why_named_settle(why);
 	for (size_t i = 0; i < why->idle->devices.count; i++) {
 		const struct idle_device *device = &why->idle->devices.items[i];
 		uint64_t from_ns = later_time(device->first_ns, least_ns),
@@ -313,7 +315,7 @@ static void add_lines(struct why_loss *loss, struct making *making, const struct
 /* Names what has most of each row's time. */
 static void name_shares(struct making *making, struct why_line **rows)
 {
-	struct tally_entry *sorted = tally_sorted(&making->of_sums, false);
+	AUTO_FREE struct tally_entry *sorted = tally_sorted(&making->of_sums, false);
 
 	for (size_t i = 0; i < making->of_sums.count; i++) {
 		const uint32_t *part = sorted[i].key.part;
@@ -330,7 +332,6 @@ static void name_shares(struct making *making, struct why_line **rows)
 		else if (part[1] == OF_RAN_AFTER && !row->ran_ns)
 			row->ran_line = part[2], row->ran_ns = sorted[i].ns;
 	}
-	free(sorted);
 }
 
 static int by_time(const void *left, const void *right)
@@ -384,7 +385,7 @@ static void name_via(struct why_loss *loss, const struct tally *vias)
 static void make_losses(struct making *making)
 {
 	struct why *why = making->why;
-	struct tally_entry *sorted = tally_sorted(&making->charges, false);
+	AUTO_FREE struct tally_entry *sorted = tally_sorted(&making->charges, false);
 	struct why_line **rows = xcalloc(making->charges.count + 1, sizeof(struct why_line *));
 	struct tally vias = vias_by_line(making);
 
@@ -403,7 +404,6 @@ static void make_losses(struct making *making)
 	name_shares(making, rows);
 	if (why->count)
 		qsort(why->losses, why->count, sizeof(*why->losses), by_time);
-	free(sorted);
 	free(rows);
 	tally_free(&vias);
 }

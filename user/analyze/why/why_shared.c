@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "analyze/why/why_internal.h"
+#include "analyze/why/why_named.h"
 
 #include <stdlib.h>
 
@@ -16,6 +17,7 @@ void why_shared_free(struct why *why)
 	for (size_t i = 0; why->open_collectives && i < WHY_OPEN_COLLECTIVES; i++)
 		free(why->open_collectives->list[i].arrivals);
 	free(why->open_collectives);
+	why_named_free(&why->named);
 }
 
 /* ---- other processes --------------------------------------------------------------------------------------------- */
@@ -102,8 +104,7 @@ static void add_piece(struct why_share *share, uint64_t start_ns, uint64_t end_n
 
 /* ---- ranks ------------------------------------------------------------------------------------------------------- */
 
-/* Work up to that time, of operations that began before it. */
-static uint64_t worked_by(const struct why_sharing *sharing, uint64_t time_ns)
+uint64_t why_worked_by(const struct why_sharing *sharing, uint64_t time_ns)
 {
 	uint64_t beyond = sharing->worked_until_ns > time_ns ? sharing->worked_until_ns - time_ns : 0;
 
@@ -128,17 +129,15 @@ static struct why_open_collective *open_of(struct why *why, uint64_t id, uint32_
 	return open;
 }
 
-/* The time until the last rank came in which that rank's GPU did nothing else. */
-static uint64_t waited_ns(struct why *why, const struct why_arrival *arrival, uint64_t last_ns)
+uint64_t why_waited_ns(struct why *why, const struct why_arrival *arrival, uint64_t last_ns, uint64_t now)
 {
 	struct why_sharing *sharing = &why->devices.items[arrival->device].sharing;
-	uint64_t from = later_time(arrival->start_ns, sharing->met_until_ns), worked = arrival->worked_ns, now;
+	uint64_t from = later_time(arrival->start_ns, sharing->met_until_ns), worked = arrival->worked_ns;
 
 	if (arrival->end_ns < last_ns || from < why->idle->from_ns || last_ns <= from || last_ns >= why->idle->to_ns)
 		return 0;
 	if (sharing->met_until_ns > arrival->start_ns)
 		worked = sharing->met_worked_ns;
-	now = worked_by(sharing, last_ns);
 	sharing->met_until_ns = last_ns;
 	sharing->met_worked_ns = now;
 	return last_ns - from > now - worked ? last_ns - from - (now - worked) : 0;
@@ -150,7 +149,9 @@ static void end_collective(struct why *why, struct why_open_collective *open, ui
 	uint64_t ns = 0;
 
 	for (uint32_t i = 0; i + 1 < open->count; i++)
-		ns += waited_ns(why, &open->arrivals[i], last->start_ns);
+		ns += why_waited_ns(
+			why, &open->arrivals[i], last->start_ns,
+			why_worked_by(&why->devices.items[open->arrivals[i].device].sharing, last->start_ns));
 	why->open_collectives->complete++;
 	if (ns) {
 		why->blocked_ns += ns;
@@ -186,7 +187,7 @@ static void add_arrival(struct why *why, size_t device, const struct gpu_event *
 	open->arrivals[open->count++] = (struct why_arrival){
 		.start_ns = op->start_ns,
 		.end_ns = op->end_ns,
-		.worked_ns = worked_by(&why->devices.items[device].sharing, op->start_ns),
+		.worked_ns = why_worked_by(&why->devices.items[device].sharing, op->start_ns),
 		.device = (uint32_t)device,
 		.process = op->process,
 		.place = caller_place(why->model, event->launch->stack, event->launch_caller),
@@ -203,19 +204,23 @@ void why_shared_add_gpu(struct why *why, size_t device, const struct gpu_event *
 {
 	struct why_sharing *sharing = &why->devices.items[device].sharing;
 	const struct model_collective *collective = collective_of(why, event);
+	enum comm_kind kind = why_named_kind(why, event->op);
+	bool communicates = collective || kind != COMM_NONE;
 	struct why_share *own = share_of(sharing, event->op->process);
 
 	if (own && idle_looks_at(why->idle, start_ns))
 		charge_other_process(why, sharing, own, event, start_ns);
-	if (collective) {
+	if (collective)
 		add_arrival(why, device, event, collective);
-	} else if (end_ns > later_time(start_ns, sharing->worked_until_ns)) {
+	else if (kind == COMM_OF_ALL)
+		why_named_add(why, device, event);
+	if (!communicates && end_ns > later_time(start_ns, sharing->worked_until_ns)) {
 		sharing->worked_ns += end_ns - later_time(start_ns, sharing->worked_until_ns);
 		sharing->worked_until_ns = end_ns;
 	}
 	if (!own)
 		return;
-	if (!collective && !copy)
+	if (!communicates && !copy)
 		add_piece(own, start_ns, end_ns);
 	own->busy_until_ns = later_time(own->busy_until_ns, end_ns);
 }

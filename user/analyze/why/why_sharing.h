@@ -13,6 +13,7 @@
 
 #include "analyze/events/events.h"
 #include "base/array.h"
+#include "model/comm_kernels.h"
 
 #define WHY_SHARES 64u
 #define WHY_PIECES 32u
@@ -45,7 +46,8 @@ struct why_arrival {
 	uint64_t worked_ns; /* worked_ns of its GPU at that time */
 	uint32_t device;    /* index */
 	uint32_t process, place;
-	int64_t rank;
+	int64_t rank;	/* of a collective that is known by number */
+	uint32_t block; /* of steps; of one that is known by name */
 };
 
 struct why_open_collective {
@@ -58,6 +60,35 @@ struct why_open_collectives {
 	struct why_open_collective list[WHY_OPEN_COLLECTIVES]; /* a ring */
 	uint64_t begun;
 	uint64_t complete; /* collectives that all ranks reached */
+};
+
+/* A rank in a collective that is known by its kernels' name. */
+struct why_named_arrival {
+	struct why_arrival arrival;
+	uint64_t waited_ns; /* until the last one so far began */
+};
+
+/* The kernels of one name. */
+struct why_named_collective {
+	uint32_t name;				  /* model.strings */
+	ARRAY(uint32_t) processes;		  /* that have had such kernels */
+	ARRAY(struct why_named_arrival) arrivals; /* of the one that may still go on */
+};
+
+/* What was lost to one rank at one line, in collectives of one name and the same processes. */
+struct why_named_loss {
+	size_t collective;  /* why_named.collectives */
+	uint64_t processes; /* a bit each, in the order of theirs */
+	uint32_t place, process, block;
+	uint64_t ns, longest_ns;
+	uint64_t count, waited; /* collectives; those in which the others waited */
+};
+
+struct why_named {
+	struct comm_names names;
+	ARRAY(struct why_named_collective) collectives;
+	ARRAY(struct why_named_loss) losses;
+	uint64_t complete; /* when settled: those in which all took part */
 };
 
 #endif

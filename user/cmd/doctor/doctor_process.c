@@ -2,7 +2,6 @@
 /* What can be traced in one process, seen from outside. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -258,7 +257,7 @@ static const char *after_parent(const struct subject *subject, char *text, size_
 static bool check_agent(const struct subject *subject)
 {
 	struct inject_result result;
-	char *path = agent_path_find();
+	AUTO_FREE char *path = agent_path_find();
 	int fd = path ? read_only_open(path) : -1;
 	int err = fd < 0 ? -ENOENT : inject_check(subject->pid, fd, &result);
 	char text[128];
@@ -292,7 +291,6 @@ static bool check_agent(const struct subject *subject)
 			   result.why);
 	if (fd >= 0)
 		close(fd);
-	free(path);
 	return waits || !err;
 }
 

@@ -2,7 +2,6 @@
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -19,7 +18,7 @@ void doctor_say(enum health health, const char *name, const char *format, ...)
 	static const char *const words[] = {
 		[HEALTH_OK] = "ok", [HEALTH_LIMITED] = "limited", [HEALTH_MISSING] = "missing"};
 	unsigned width = print_screen().width;
-	char *text, *safe;
+	AUTO_FREE char *text = NULL, *safe = NULL;
 	va_list args;
 
 	va_start(args, format);
@@ -33,6 +32,4 @@ void doctor_say(enum health health, const char *name, const char *format, ...)
 		  : width < WIDTH_LEAST ? WIDTH_LEAST
 					: width,
 		  TEXT_WHOLE);
-	free(safe);
-	free(text);
 }

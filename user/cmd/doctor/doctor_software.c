@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <gputrace/agent.h>
 
@@ -19,23 +18,21 @@
 
 static void check_agent(void)
 {
-	char *path = agent_path_find();
+	AUTO_FREE char *path = agent_path_find();
 
 	if (path)
 		doctor_say(HEALTH_OK, "agent", "%s", path);
 	else
 		doctor_say(HEALTH_LIMITED, "agent", "%s not found: no GPU times; set GPUTRACE_AGENT to its path",
 			   GPUTRACE_AGENT_FILE);
-	free(path);
 }
 
 bool doctor_check_alone(void)
 {
 	struct share_control control;
-	char *path = agent_path_find();
+	AUTO_FREE char *path = agent_path_find();
 	int err = path ? share_control_open(&control) : -ENOENT, scope;
 
-	free(path);
 	if (!err)
 		share_control_close(&control);
 	if (err == -ENOENT)

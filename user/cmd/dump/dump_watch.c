@@ -2,7 +2,6 @@
 /* gputrace dump --when: looks from time to time, and prints what dump prints once a process hangs. */
 #include "cmd/dump/dump_looks.h"
 
-#include <inttypes.h>
 #include <poll.h>
 
 #include "base/monotonic.h"
@@ -97,7 +96,7 @@ static void look_closely(struct watching *watching, const pid_t *pids, size_t co
 
 static void look_at(struct watching *watching, const look_list *looks, size_t named)
 {
-	pid_t *pids = xcalloc(named + 1, sizeof(*pids));
+	AUTO_FREE pid_t *pids = xcalloc(named + 1, sizeof(*pids));
 	uint64_t now_ns = monotonic_ns();
 	bool any = false;
 
@@ -109,7 +108,6 @@ static void look_at(struct watching *watching, const look_list *looks, size_t na
 	}
 	if (any)
 		look_closely(watching, pids, named);
-	free(pids);
 }
 
 /* Fails if there is nothing to watch. */

@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -16,14 +15,13 @@
 
 void mcp_answer_add(struct mcp_answer *answer, const char *format, ...)
 {
-	char *text;
+	AUTO_FREE char *text = NULL;
 	va_list args;
 
 	va_start(args, format);
 	text = xvasprintf(format, args);
 	va_end(args);
 	text_append(&answer->text, text, strlen(text));
-	free(text);
 }
 
 void mcp_put_string(FILE *out, const char *text, size_t size)

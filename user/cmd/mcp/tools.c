@@ -2,7 +2,6 @@
 /* The table of tools, and how their arguments become words of gputrace's command line. */
 #include <dirent.h>
 #include <limits.h>
-#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -335,7 +334,7 @@ static int add_if_cuda(pid_t pid, void *context)
 {
 	struct mcp_answer *answer = context;
 	text_buffer line = {0};
-	char *command;
+	AUTO_FREE char *command = NULL;
 
 	if (answer->text.count > MCP_ANSWER_MAX || !mappings_have(pid, library_is_cuda))
 		return 0;
@@ -344,7 +343,6 @@ static int add_if_cuda(pid_t pid, void *context)
 		safe_text_append_utf8(&line, command, strlen(command));
 	mcp_answer_add(answer, "%8d  %.*s\n", (int)pid, (int)(line.count < 200 ? line.count : 200), line.items);
 	array_free(&line);
-	free(command);
 	return 0;
 }
 

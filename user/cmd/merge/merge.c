@@ -10,8 +10,9 @@
 #include <unistd.h>
 
 #include "analyze/analyze.h"
-#include "analyze/ranks/collective_causes.h"
 #include "analyze/ranks/collective_split.h"
+#include "analyze/ranks/rank_lines.h"
+#include "analyze/ranks/rank_steps.h"
 #include "base/thread.h"
 #include "base/workers.h"
 #include "cmd/process/interrupt.h"
@@ -35,11 +36,18 @@ struct job {
 	struct ranks ranks;
 	ARRAY(struct collective_kernels) kernels; /* by ranks.logs */
 	struct collective_split split;
+	struct rank_steps steps;
+	struct rank_lines lines;
+	bool is_compared; /* steps and lines are made */
 };
 
 static void job_free(struct job *job)
 {
 	collective_split_free(&job->split);
+	if (job->is_compared) {
+		rank_steps_free(&job->steps);
+		rank_lines_free(&job->lines);
+	}
 	for (size_t i = 0; i < job->kernels.count; i++)
 		collective_kernels_free(&job->kernels.items[i]);
 	array_free(&job->kernels);
@@ -52,7 +60,6 @@ struct opened_log {
 	char *said;
 	struct delivery delivery;
 	struct reading reading;
-	struct collective_causes causes;
 	bool is_analyzed;
 	struct analyses all;
 };
@@ -65,23 +72,22 @@ static void opened_log_free(struct opened_log *log)
 		reading_close(&log->reading);
 		close(log->fd);
 	}
-	collective_causes_free(&log->causes);
 	free(log->said);
 }
 
 /* Takes over what was found in a log. */
-static void keep_log(struct job *job, const char *name, struct analyses *all)
+static void keep_log(struct job *job, const char *name, const struct steps *steps, struct analyses *all)
 {
 	ranks_add_log(&job->ranks, name, all->model, &all->arrivals);
 	ranks_add_breakdown(&job->ranks, &all->breakdown, window_timed_ns(&all->window));
+	ranks_add_work(&job->ranks, all, steps);
 	array_push(&job->kernels, all->collective_kernels);
 	all->collective_kernels = (struct collective_kernels){0};
 }
 
 static enum exit_code analyze_log(const struct options *options, const char *name, struct opened_log *log)
 {
-	const struct analyze_options wanted = {
-		.comm_names = &options->comm_kernels, .take_gap = collective_causes_take, .gap_context = &log->causes};
+	const struct analyze_options wanted = {.comm_names = &options->comm_kernels};
 	struct analyses *all = &log->all;
 	enum exit_code code;
 	int err;
@@ -93,12 +99,11 @@ static enum exit_code analyze_log(const struct options *options, const char *nam
 		return code;
 	log->is_analyzed = true;
 	err = analyze_with(all, log->reading.trace,
-			   ANALYSES(ANALYZE_ARRIVALS, ANALYZE_BREAKDOWN, ANALYZE_COLLECTIVE_KERNELS, ANALYZE_IDLE),
+			   ANALYSES(ANALYZE_ARRIVALS, ANALYZE_BREAKDOWN, ANALYZE_COLLECTIVE_KERNELS, ANALYZE_IDLE,
+				    ANALYZE_UNTIMED, ANALYZE_WHY, ANALYZE_PER_STEP),
 			   &wanted);
 	if (err)
 		return reading_failed(&log->reading, err);
-	if (all->has[ANALYZE_IDLE]) /* a log without GPU times has no gaps */
-		collective_causes_apply(&log->causes, &all->idle, &all->lines, &all->collective_kernels);
 	if (model_completeness(all->model) < MODEL_COMPLETE - model_is_foreign(all->model))
 		msg_warn("%s is %s %% complete", log->delivery.log_name,
 			 number_thousandths(model_completeness(all->model)).text);
@@ -170,7 +175,7 @@ static void read_next(struct log_queue *queue)
 		msg_print_held(opened->said);
 		queue->code = code;
 		if (!code)
-			keep_log(queue->job, name, &opened->all);
+			keep_log(queue->job, name, &opened->reading.steps, &opened->all);
 	}
 	queue->kept++;
 	pthread_cond_broadcast(&queue->turned);
@@ -218,14 +223,22 @@ struct print_request {
 static int print_merged(FILE *out, const struct screen *screen, void *context)
 {
 	const struct print_request *request = context;
+	const struct job *job = request->job;
+	const struct report_job shown = {.ranks = &job->ranks,
+					 .split = &job->split,
+					 .steps = &job->steps,
+					 .lines = &job->lines,
+					 .is_whole = request->options->whole_report};
 
-	return report_write_ranks(out, &request->job->ranks, &request->job->split,
-				  &(struct report_options){.width = screen->width,
-							   .truncates = screen->is_terminal,
-							   .color = screen->has_color,
-							   .format = request->options->report_format,
-							   .table = request->options->report_table,
-							   .tables = request->tables});
+	return report_write_ranks(
+		out, &shown,
+		&(struct report_options){.width = screen->width,
+					 .truncates = screen->is_terminal,
+					 .color = screen->has_color,
+					 .format = request->options->report_format,
+					 .table = request->options->report_table,
+					 .lines = screen->is_terminal && !shown.is_whole ? REPORT_LINES : 0,
+					 .tables = request->tables});
 }
 
 static int print_ranks(const struct job *job, const struct options *options)
@@ -245,13 +258,17 @@ static enum exit_code merge_ranks(const struct options *options, struct job *job
 	char *why = ranks_align(&job->ranks, options->unaligned);
 	int err, written;
 
+	if (!why)
+		why = ranks_compare(&job->ranks);
 	if (why) {
 		msg_error("%s", why);
 		free(why);
 		return EXIT_FAILED;
 	}
-	ranks_compare(&job->ranks);
 	collective_split_make(&job->split, &job->ranks, job->kernels.items);
+	rank_steps_make(&job->steps, &job->ranks);
+	rank_lines_make(&job->lines, &job->ranks);
+	job->is_compared = true;
 	err = print_ranks(job, options);
 	written = is_interrupted() ? -ECANCELED : merge_write_files(options, &job->ranks, &job->split);
 	return err || written ? EXIT_FAILED : EXIT_GOOD;

@@ -105,6 +105,39 @@ static int refuse_long_name(struct parse *parse, int code, char **argv)
 	return optarg && optarg == last + 2 ? meant_instead_of_letters(parse, last) : 0;
 }
 
+/* Sets the member of an enumeration to the value's place in "auto|require|off". */
+static int parse_choice(struct parse *parse, const struct option_row *row, const char *value)
+{
+	char names[64];
+	unsigned chosen = row->first;
+	const char * or = strstr(row->value, " or ");
+
+	for (const char *word = row->metavar; *word; chosen++) {
+		size_t length = strcspn(word, "|");
+
+		if (strlen(value) == length && !strncmp(value, word, length)) {
+			*(unsigned *)((char *)parse->options + row->choice) = chosen;
+			return 0;
+		}
+		word += length + (word[length] != 0);
+	}
+	snprintf(names, sizeof(names), "%.*s and %s", (int)(or -row->value), row->value, or +strlen(" or "));
+	return option_refuse(parse, row->name, value, names);
+}
+
+static int apply_row(struct parse *parse, const struct option_row *row, const char *value)
+{
+	char *options = (char *)parse->options;
+
+	if (row->only_with)
+		*(const char **)(options + row->only_with) = row->name;
+	if (row->flag)
+		*(bool *)(options + row->flag) = true;
+	if (row->choice)
+		return parse_choice(parse, row, value);
+	return row->parse ? row->parse(parse, value) : 0;
+}
+
 static int parse_option(struct parse *parse, int code, char **argv)
 {
 	enum subcommand subcommand = parse->options->subcommand;
@@ -126,7 +159,7 @@ static int parse_option(struct parse *parse, int code, char **argv)
 		return option_fail(parse, "--%s does not apply to %s; %s lists those that do", row->name,
 				   subcommand_words(subcommand), meant_help_of(subcommand));
 	parse->after_output = false;
-	return row->parse(parse, optarg);
+	return apply_row(parse, row, optarg);
 }
 
 /* `gputrace help [SUBCOMMAND|all]` is the --help of it. */

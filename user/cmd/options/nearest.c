@@ -2,7 +2,6 @@
 /* Counts the slips between two words: letters that are missing, wrong, too many or swapped. */
 #include "cmd/options/nearest.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -23,11 +23,3 @@ int option_refuse(struct parse *parse, const char *option, const char *value, co
 	return option_fail(parse, "--%s %s: accepted are %s%s", option, value, names,
 			   nearest_question(value, names).text);
 }
-
-int option_choose(const char *value, const char *const *names)
-{
-	for (int i = 0; names[i]; i++)
-		if (!strcmp(value, names[i]))
-			return i;
-	return -1;
-}

@@ -21,9 +21,6 @@ int option_fail(struct parse *parse, const char *format, ...) __attribute__((for
 /* Fails because the option has no such value; names: the list of its values, as in "gpu, cpu and idle". */
 int option_refuse(struct parse *parse, const char *option, const char *value, const char *names);
 
-/* The index of value in a NULL-terminated list; -1: it is not there. */
-int option_choose(const char *value, const char *const *names);
-
 /*
  * Checks the options together, once the whole command line is read: which need, exclude or imply one another.  Fills in
  * options that follow from others.  0 or -EINVAL
@@ -35,25 +32,14 @@ int parse_pid(struct parse *parse, const char *value);
 int parse_label(struct parse *parse, const char *value);
 int parse_duration(struct parse *parse, const char *value);
 int parse_start_at(struct parse *parse, const char *value);
+int parse_rotate(struct parse *parse, const char *value);
+int parse_flight_recorder(struct parse *parse, const char *value);
 int parse_interval(struct parse *parse, const char *value);
-int parse_agent(struct parse *parse, const char *value);
-int parse_way(struct parse *parse, const char *value);
 int parse_cupti(struct parse *parse, const char *value);
-int parse_min_complete(struct parse *parse, const char *value);
 int parse_buffer(struct parse *parse, const char *value);
-int parse_as_root(struct parse *parse, const char *value);
 int parse_cpu(struct parse *parse, const char *value);
 int parse_frequency(struct parse *parse, const char *value);
 int parse_off_cpu(struct parse *parse, const char *value);
-int parse_cpu_unwanted(struct parse *parse, const char *value);
-int parse_off_cpu_unwanted(struct parse *parse, const char *value);
-int parse_native(struct parse *parse, const char *value);
-int parse_python_calls(struct parse *parse, const char *value);
-int parse_ops(struct parse *parse, const char *value);
-int parse_shapes(struct parse *parse, const char *value);
-int parse_forward_lines(struct parse *parse, const char *value);
-int parse_memory(struct parse *parse, const char *value);
-int parse_memory_lines(struct parse *parse, const char *value);
 int parse_trace(struct parse *parse, const char *value);
 int parse_kernels_only(struct parse *parse, const char *value);
 int parse_capture_range(struct parse *parse, const char *value);
@@ -68,15 +54,11 @@ int parse_report_format(struct parse *parse, const char *value);
 int parse_gpu_trace(struct parse *parse, const char *value);
 int parse_gpu_sum(struct parse *parse, const char *value);
 int parse_api_sum(struct parse *parse, const char *value);
-int parse_whole_report(struct parse *parse, const char *value);
 int parse_table(struct parse *parse, const char *value);
-int parse_metric(struct parse *parse, const char *value);
 int parse_backward(struct parse *parse, const char *value);
-int parse_graphs(struct parse *parse, const char *value);
-int parse_folded_by(struct parse *parse, const char *value);
+int parse_min_complete(struct parse *parse, const char *value);
 int parse_fail_above(struct parse *parse, const char *value);
 int parse_comm_kernel(struct parse *parse, const char *value);
-int parse_unaligned(struct parse *parse, const char *value);
 int parse_max_size(struct parse *parse, const char *value);
 
 /* Adds an output of the command line, from -o or from a further word of export. 0 or -EINVAL */
@@ -100,25 +82,14 @@ int parse_cycle(struct parse *parse, const char *value);
 /* Options of the table of ops (report --ops). */
 int parse_sort(struct parse *parse, const char *value);
 int parse_rows(struct parse *parse, const char *value);
-int parse_top_level(struct parse *parse, const char *value);
-int parse_group_by_shape(struct parse *parse, const char *value);
 int parse_group_by_stack(struct parse *parse, const char *value);
 
-/* Checks that they are given with the table. */
-int table_options_check(struct parse *parse);
-
 /* Options of the tree of calls (--tree) and of the source (--lines). */
-int parse_tree(struct parse *parse, const char *value);
-int parse_by(struct parse *parse, const char *value);
 int parse_min_percent(struct parse *parse, const char *value);
 int parse_depth(struct parse *parse, const char *value);
-int parse_show_all(struct parse *parse, const char *value);
 
 /* --lines: the word after it says which file or function, if there is another word for the log. */
 int parse_lines(struct parse *parse, const char *value);
 bool take_lines_word(struct parse *parse, const char *word);
-
-/* Checks that they are given with the tree, and that the tree goes with the other options. */
-int tree_options_check(struct parse *parse);
 
 #endif

@@ -12,7 +12,12 @@ struct option_row {
 				NULL */
 	const char *help;    /* lines of at most 80 columns; NULL: the usage names it elsewhere */
 	unsigned where;	     /* subcommands that know it, enum subcommand */
+	/* What the option does: one of these.  Offsets are those of members of struct options. */
 	int (*parse)(struct parse *parse, const char *value);
+	size_t flag;   /* a bool that it sets */
+	size_t choice; /* an enumeration: the first word of metavar, as in "auto|bpf", is `first` */
+	unsigned first;
+	size_t only_with; /* a const char * that gets its name: it is refused without another option */
 };
 
 /*

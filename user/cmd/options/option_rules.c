@@ -14,7 +14,8 @@
 /* Whether a page of text has its tables by name. */
 static bool prints_tables(const struct options *options)
 {
-	return (options->subcommand == SUBCOMMAND_RECORD || options->subcommand == SUBCOMMAND_REPORT) &&
+	return (options->subcommand == SUBCOMMAND_RECORD || options->subcommand == SUBCOMMAND_REPORT ||
+		options->subcommand == SUBCOMMAND_MERGE) &&
 	       !options_use_stdout(options) && !options->lists && !options->wants_tree && !options->wants_lines &&
 	       !(options->subcommand == SUBCOMMAND_REPORT && options->ops);
 }
@@ -178,6 +179,39 @@ static int check_schedule_outputs(struct parse *parse)
 	return 0;
 }
 
+/* There is no log of all that a report or another output could be made of. */
+static int check_rotate(struct parse *parse)
+{
+	const struct options *options = parse->options;
+	struct format format;
+	const char *path;
+
+	if (!options_rotate(options))
+		return 0;
+	if (options->recorder_ns || options->schedule.active || options->start_at.text)
+		return option_fail(parse,
+				   "--rotate: keeps all there is: it excludes --flight-recorder, --start-at and %s",
+				   schedule_option(options));
+	path = options->outputs.list.count == 1 ? options->outputs.list.items[0] : NULL;
+	if (!path || !strcmp(path, "-") || !format_by_path(path, &format) || format.writer)
+		return option_fail(parse, "--rotate: makes logs and nothing else: it needs one output, -o TRACE.gpt");
+	if (options->report_format || options->lists || options->wants_tree || options->wants_lines)
+		return option_fail(parse, "--rotate: makes no report: gputrace report FILE.gpt makes one of each log");
+	return 0;
+}
+
+static int check_recorder(struct parse *parse)
+{
+	const struct options *options = parse->options;
+
+	if (!options->recorder_ns || !options->schedule.active)
+		return 0;
+	return option_fail(parse,
+			   "--flight-recorder: keeps the end of what happens, and %s says what is recorded: one of the "
+			   "two",
+			   schedule_option(options));
+}
+
 static int check_schedule(struct parse *parse)
 {
 	const struct options *options = parse->options;
@@ -268,6 +302,7 @@ static const char *recording_option(const struct options *options)
 		{"trace", options->has_activity_sets},
 		{"capture-range", options->captures},
 		{"schedule", options->schedule.active},
+		{"flight-recorder", options->recorder_ns},
 		{"shapes", options->shapes},
 		{"forward-lines", options->forward_lines},
 		{"memory", options->torch_memory},
@@ -288,6 +323,22 @@ static int check_activity(struct parse *parse)
 		return option_fail(parse, "--no-cpu: excludes --cpu and --frequency, which ask for samples");
 	if (options->off_cpu_unwanted && options->off_cpu_min_ns)
 		return option_fail(parse, "--no-off-cpu: excludes --off-cpu, which asks for waits");
+	return 0;
+}
+
+/* What is printed instead of the report, and what goes with that alone. */
+static int check_instead(struct parse *parse)
+{
+	const struct options *options = parse->options;
+	int instead =
+		options->wants_tree + options->wants_lines + (options->ops && options->subcommand == SUBCOMMAND_REPORT);
+
+	if (options->table_option && !options->ops)
+		return option_fail(parse, "--%s: is for the table of ops; it goes with --ops", options->table_option);
+	if (options->tree_option && !options->wants_tree)
+		return option_fail(parse, "--%s: is for the tree of calls; it goes with --tree", options->tree_option);
+	if (instead > 1)
+		return option_fail(parse, "--tree, --lines, --ops: each is instead of the report; one of them");
 	return 0;
 }
 
@@ -425,9 +476,11 @@ static bool is_recording(enum subcommand subcommand)
 
 int option_rules_check(struct parse *parse)
 {
-	const struct options *options = parse->options;
+	struct options *options = parse->options;
 	enum subcommand subcommand = options->subcommand;
 
+	options->torch_memory |= options->memory_lines;
+	options->ops |= options->shapes || options->forward_lines || options->torch_memory;
 	if (subcommand == SUBCOMMAND_DUMP) /* none of the options below applies to it */
 		return dump_check(parse);
 	if (subcommand == SUBCOMMAND_MCP)
@@ -462,8 +515,8 @@ int option_rules_check(struct parse *parse)
 			parse,
 			"--gpu-trace, --gpu-sum and --api-sum exclude --tree, --lines and --ops: each is instead "
 			"of the report");
-	if (check_activity(parse) || table_options_check(parse) || tree_options_check(parse) || check_slice(parse) ||
-	    check_capture(parse) || check_schedule(parse))
+	if (check_activity(parse) || check_instead(parse) || check_slice(parse) || check_capture(parse) ||
+	    check_schedule(parse) || check_recorder(parse) || check_rotate(parse))
 		return -EINVAL;
 	return check_outputs(parse);
 }

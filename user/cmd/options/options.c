@@ -34,6 +34,11 @@ bool options_select(const struct options *options)
 	return options->gpu_processes || !selection_is_empty(&options->targets);
 }
 
+bool options_rotate(const struct options *options)
+{
+	return options->rotate.bytes || options->rotate.span_ns;
+}
+
 bool options_want_steps(const struct options *options)
 {
 	return options->slice.steps.has_any || options->slice.cycle;

@@ -91,7 +91,13 @@ struct options {
 	bool gpu_processes;	  /* -p gpu: all processes that have CUDA */
 	struct selection targets; /* which of these are recorded, none: all */
 	uint64_t duration_ns;	  /* 0: no limit */
+	uint64_t recorder_ns;	  /* --flight-recorder: only so much of the end is kept; 0: everything */
+	uint64_t recorder_bytes;  /* in at most so much memory */
 	struct start_at start_at;
+	struct {
+		uint64_t bytes, span_ns; /* when a file is over; both 0: there is only one */
+		unsigned keep;		 /* how many are kept, 0: all */
+	} rotate;
 	uint64_t interval_ns; /* top: time between updates, 0: the default */
 	struct {
 		ARRAY(const char *) list; /* as given, with variables put in; "-" at most once */
@@ -181,6 +187,9 @@ struct default_activity {
 };
 
 struct default_activity options_default_activity(const struct options *options);
+
+/* True when the log is written into several files. */
+bool options_rotate(const struct options *options);
 
 /* True when the processes to be recorded are chosen by what is known of them. */
 bool options_select(const struct options *options);

@@ -142,91 +142,51 @@ int parse_api_sum(struct parse *parse, const char *value)
 	return 0;
 }
 
-int parse_whole_report(struct parse *parse, const char *value)
-{
-	(void)value;
-	parse->options->whole_report = true;
-	return 0;
-}
-
 int parse_table(struct parse *parse, const char *value)
 {
 	parse->options->report_table = value;
 	return 0;
 }
 
-int parse_metric(struct parse *parse, const char *value)
-{
-	static const char *const names[] = {
-		[METRIC_DEFAULT] = "", [METRIC_GPU] = "gpu",   [METRIC_LAUNCHES] = "launches",
-		[METRIC_CPU] = "cpu",  [METRIC_IDLE] = "idle", NULL};
-	int chosen = option_choose(value, names);
-
-	if (chosen <= METRIC_DEFAULT)
-		return option_refuse(parse, "metric", value, "gpu, launches, cpu and idle");
-	parse->options->metric = (enum metric)chosen;
-	return 0;
-}
-
 int parse_backward(struct parse *parse, const char *value)
 {
-	static const char *const names[] = {"caller", "forward", NULL};
-	int chosen = option_choose(value, names);
-
-	if (chosen < 0)
+	parse->options->attribution.forward = !strcmp(value, "forward");
+	if (!parse->options->attribution.forward && strcmp(value, "caller") != 0)
 		return option_refuse(parse, "backward", value, "caller and forward");
-	parse->options->attribution.forward = chosen;
 	return 0;
 }
 
-int parse_graphs(struct parse *parse, const char *value)
+static int take_percent(struct parse *parse, const char *option, const char *value, unsigned *out)
 {
-	static const char *const names[] = {
-		[GRAPHS_DEFAULT] = "", [GRAPHS_REPLAY] = "replay", [GRAPHS_CAPTURE] = "capture", NULL};
-	int chosen = option_choose(value, names);
-
-	if (chosen <= GRAPHS_DEFAULT)
-		return option_refuse(parse, "graphs", value, "replay and capture");
-	parse->options->attribution.graphs = (enum graph_attribution)chosen;
-	return 0;
+	if (value_percent(value, out) == 0)
+		return 0;
+	return option_fail(parse, "--%s %s: a percentage from 0 to 100 is accepted, with at most three decimals",
+			   option, value);
 }
 
-int parse_folded_by(struct parse *parse, const char *value)
+int parse_min_complete(struct parse *parse, const char *value)
 {
-	static const char *const names[] = {
-		[FOLDED_BY_CALLS] = "", [FOLDED_BY_SELF_CPU] = "self-cpu", [FOLDED_BY_SELF_CUDA] = "self-cuda", NULL};
-	int chosen = option_choose(value, names);
-
-	if (chosen <= FOLDED_BY_CALLS)
-		return option_refuse(parse, "folded-by", value, "self-cpu and self-cuda");
-	parse->options->folded_by = (enum folded_by)chosen;
-	return 0;
+	parse->options->has_min_complete = true;
+	return take_percent(parse, "min-complete", value, &parse->options->min_complete);
 }
 
 int parse_fail_above(struct parse *parse, const char *value)
 {
-	if (value_percent(value, &parse->options->fail_above))
-		return option_fail(
-			parse, "--fail-above %s: a percentage from 0 to 100 is accepted, with at most three decimals",
-			value);
 	parse->options->has_fail_above = true;
-	return 0;
+	return take_percent(parse, "fail-above", value, &parse->options->fail_above);
+}
+
+int parse_min_percent(struct parse *parse, const char *value)
+{
+	return take_percent(parse, "min-percent", value, &parse->options->tree.min_percent);
 }
 
 int parse_comm_kernel(struct parse *parse, const char *value)
 {
-	char *why = comm_kernels_add(&parse->options->comm_kernels, value);
-	int err = why ? option_fail(parse, "--comm-kernel %s: not a POSIX extended regular expression: %s", value, why)
-		      : 0;
+	AUTO_FREE char *why = comm_kernels_add(&parse->options->comm_kernels, value);
 
-	free(why);
-	return err;
-}
-
-int parse_unaligned(struct parse *parse, const char *value)
-{
-	parse->options->unaligned = true;
-	return 0;
+	return why ? option_fail(parse, "--comm-kernel %s: not a POSIX extended regular expression: %s", value, why)
+		   : 0;
 }
 
 int parse_max_size(struct parse *parse, const char *value)
@@ -235,4 +195,70 @@ int parse_max_size(struct parse *parse, const char *value)
 	if (value_size(value, &parse->options->max_size) == 0)
 		return 0;
 	return option_fail(parse, "--max-size %s: a size is accepted, as in 200M, 500K, 1G", value);
+}
+
+/* ---- the table of ops, the tree of calls, the source ---------------------------------------------------------------
+ */
+
+int parse_sort(struct parse *parse, const char *value)
+{
+	parse->options->table.sort = key_sort_by_name(value);
+	if (!parse->options->table.sort)
+		return option_refuse(parse, "sort", value, key_sort_names());
+	return 0;
+}
+
+#define ROWS_MAX 1000000u
+
+int parse_rows(struct parse *parse, const char *value)
+{
+	if (value_count(value, ROWS_MAX, &parse->options->table.rows))
+		return option_fail(parse, "--rows %s: a number from 1 to %u is accepted", value, ROWS_MAX);
+	return 0;
+}
+
+int parse_group_by_stack(struct parse *parse, const char *value)
+{
+	uint64_t frames;
+
+	if (value_count(value, KEY_STACK_MAX, &frames))
+		return option_fail(parse, "--group-by-stack %s: a number of Python lines from 1 to %u is accepted",
+				   value, KEY_STACK_MAX);
+	parse->options->table.stack_frames = (unsigned)frames;
+	return 0;
+}
+
+int parse_depth(struct parse *parse, const char *value)
+{
+	uint64_t depth;
+
+	if (value_count(value, TREE_DEPTH_MAX, &depth))
+		return option_fail(parse, "--depth %s: a number of levels from 1 to %u is accepted", value,
+				   TREE_DEPTH_MAX);
+	parse->options->tree.depth = (unsigned)depth;
+	return 0;
+}
+
+int parse_lines(struct parse *parse, const char *value)
+{
+	struct options *options = parse->options;
+
+	if (value && !*value)
+		return option_fail(parse, "--lines=: a file or a function is accepted after it, or nothing at all");
+	options->wants_lines = true;
+	options->lines.what = value;
+	options->lines_word = !value;
+	return 0;
+}
+
+/* report --lines WORD FILE.gpt, report FILE.gpt --lines WORD; in report --lines FILE.gpt the word is the log. */
+bool take_lines_word(struct parse *parse, const char *word)
+{
+	struct options *options = parse->options;
+
+	if (!options->lines_word)
+		return false;
+	options->lines_word = false;
+	options->lines.what = word;
+	return true;
 }

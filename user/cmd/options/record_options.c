@@ -2,6 +2,7 @@
 #include "cmd/options/option_parser.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <gputrace/agent.h>
@@ -43,6 +44,67 @@ int parse_start_at(struct parse *parse, const char *value)
 		value);
 }
 
+#define RECORDER_NS_MIN 1000000000ull /* a segment of the log may be as long */
+#define RECORDER_NS_MAX (3600 * 1000000000ull)
+#define RECORDER_BYTES 500000000u
+#define RECORDER_BYTES_MIN 1000000u
+
+int parse_flight_recorder(struct parse *parse, const char *value)
+{
+	struct options *options = parse->options;
+	const char *comma = strchr(value, ',');
+	char *time = comma ? strndup(value, (size_t)(comma - value)) : strdup(value);
+	bool is_time = time && value_duration(time, &options->recorder_ns) == 0 &&
+		       options->recorder_ns >= RECORDER_NS_MIN && options->recorder_ns <= RECORDER_NS_MAX;
+
+	free(time);
+	options->recorder_bytes = RECORDER_BYTES;
+	if (is_time && (!comma || (value_size(comma + 1, &options->recorder_bytes) == 0 &&
+				   options->recorder_bytes >= RECORDER_BYTES_MIN)))
+		return 0;
+	return option_fail(parse,
+			   "--flight-recorder %s: how much of the end is kept is accepted, from 1s to 1h, and after a "
+			   "comma in how much memory, at least 1M, as in 30s or 30s,500M",
+			   value);
+}
+
+#define ROTATE_NS_MIN (10 * 1000000000ull)
+#define ROTATE_BYTES_MIN 1000000u
+#define ROTATE_KEEP_MOST 100000u
+
+/* "10m" is a time, "10M" a size. */
+static bool take_rotation(const char *text, struct options *options)
+{
+	if (value_duration(text, &options->rotate.span_ns) == 0)
+		return options->rotate.span_ns >= ROTATE_NS_MIN;
+	return value_size(text, &options->rotate.bytes) == 0 && options->rotate.bytes >= ROTATE_BYTES_MIN;
+}
+
+int parse_rotate(struct parse *parse, const char *value)
+{
+	static const char keep[] = ",keep=";
+	struct options *options = parse->options;
+	const char *comma = strchr(value, ',');
+	char *first = strndup(value, comma ? (size_t)(comma - value) : strlen(value));
+	bool is_good;
+	uint64_t count = 0;
+
+	options->rotate.bytes = options->rotate.span_ns = 0;
+	is_good = first && take_rotation(first, options);
+	free(first);
+	if (is_good && comma)
+		is_good = !strncmp(comma, keep, strlen(keep)) &&
+			  value_count(comma + strlen(keep), ROTATE_KEEP_MOST, &count) == 0;
+	options->rotate.keep = (unsigned)count;
+	if (is_good)
+		return 0;
+	return option_fail(
+		parse,
+		"--rotate %s: when a file is over is accepted, as a size of 1M or more or a time of 10s or more, "
+		"and after a comma how many are kept, as in 1G, 10m or 10m,keep=5",
+		value);
+}
+
 #define LABEL_BYTES_MAX 256
 
 int parse_label(struct parse *parse, const char *value)
@@ -75,34 +137,12 @@ int parse_interval(struct parse *parse, const char *value)
 	return option_fail(parse, "--interval %s: a time above 0 is accepted, as in 500ms or 2", value);
 }
 
-static const char *const agent_names[] = {
-	[ATTACH_AGENT_AUTO] = "auto", [ATTACH_AGENT_REQUIRE] = "require", [ATTACH_AGENT_OFF] = "off", NULL};
-
 const char *options_agent_name(enum attach_agent agent)
 {
-	return agent_names[agent];
-}
-
-int parse_agent(struct parse *parse, const char *value)
-{
-	int chosen = option_choose(value, agent_names);
-
-	if (chosen < 0)
-		return option_refuse(parse, "agent", value, "auto, require and off");
-	parse->options->agent = (enum attach_agent)chosen;
-	return 0;
-}
-
-int parse_way(struct parse *parse, const char *value)
-{
 	static const char *const names[] = {
-		[RECORD_WAY_AUTO] = "auto", [RECORD_WAY_BPF] = "bpf", [RECORD_WAY_AGENT] = "agent", NULL};
-	int chosen = option_choose(value, names);
+		[ATTACH_AGENT_AUTO] = "auto", [ATTACH_AGENT_REQUIRE] = "require", [ATTACH_AGENT_OFF] = "off"};
 
-	if (chosen < 0)
-		return option_refuse(parse, "way", value, "auto, bpf and agent");
-	parse->options->way = (enum record_way)chosen;
-	return 0;
+	return names[agent];
 }
 
 int parse_cupti(struct parse *parse, const char *value)
@@ -117,26 +157,10 @@ int parse_cupti(struct parse *parse, const char *value)
 	return 0;
 }
 
-int parse_min_complete(struct parse *parse, const char *value)
-{
-	if (value_percent(value, &parse->options->min_complete))
-		return option_fail(
-			parse, "--min-complete %s: a percentage from 0 to 100 is accepted, with at most three decimals",
-			value);
-	parse->options->has_min_complete = true;
-	return 0;
-}
-
 int parse_buffer(struct parse *parse, const char *value)
 {
 	if (value_buffer(value, &parse->options->buffer_bytes))
 		return option_fail(parse, "--buffer %s: a power of two from 64K to 1G is accepted, as in 64M", value);
-	return 0;
-}
-
-int parse_as_root(struct parse *parse, const char *value)
-{
-	parse->options->as_root = true;
 	return 0;
 }
 
@@ -165,60 +189,6 @@ int parse_off_cpu(struct parse *parse, const char *value)
 				   "--off-cpu=%s: the shortest wait to record is accepted after it, as 100us or 1ms",
 				   value);
 	return 0;
-}
-
-int parse_cpu_unwanted(struct parse *parse, const char *value)
-{
-	parse->options->cpu_unwanted = true;
-	return 0;
-}
-
-int parse_off_cpu_unwanted(struct parse *parse, const char *value)
-{
-	parse->options->off_cpu_unwanted = true;
-	return 0;
-}
-
-int parse_native(struct parse *parse, const char *value)
-{
-	parse->options->native = true;
-	return 0;
-}
-
-int parse_python_calls(struct parse *parse, const char *value)
-{
-	parse->options->python_calls = true;
-	return 0;
-}
-
-int parse_ops(struct parse *parse, const char *value)
-{
-	parse->options->ops = true;
-	return 0;
-}
-
-int parse_shapes(struct parse *parse, const char *value)
-{
-	parse->options->ops = parse->options->shapes = true;
-	return 0;
-}
-
-int parse_forward_lines(struct parse *parse, const char *value)
-{
-	parse->options->ops = parse->options->forward_lines = true;
-	return 0;
-}
-
-int parse_memory(struct parse *parse, const char *value)
-{
-	parse->options->ops = parse->options->torch_memory = true;
-	return 0;
-}
-
-int parse_memory_lines(struct parse *parse, const char *value)
-{
-	parse->options->memory_lines = true;
-	return parse_memory(parse, value);
 }
 
 static int take_by_name(const char *name, size_t length)

@@ -3,7 +3,6 @@
 #include "cmd/output/confine.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -109,14 +108,13 @@ static bool allow_temporary(int ruleset, uint64_t writes)
 /* Allows writing in the folder in which the file will be; path may be a link. */
 static bool allow_output(int ruleset, const char *path, uint64_t writes)
 {
-	char *file = outputs_file_of(path);
+	AUTO_FREE char *file = outputs_file_of(path);
 	struct destination destination = {.directory = -1};
 	bool done = true;
 
 	if (destination_find(file, &destination) == 0)
 		done = allow_beneath(ruleset, destination.directory, writes);
 	destination_free(&destination);
-	free(file);
 	return done;
 }
 

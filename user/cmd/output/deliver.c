@@ -23,8 +23,6 @@
 #include "report/tree/tree.h"
 #include "report/why/why.h"
 
-#define LINES_MOST 50u /* of a report on a terminal without --all */
-
 /* ---- the report ---------------------------------------------------------------------------------------------- */
 
 struct report_request {
@@ -46,7 +44,7 @@ static int write_report(FILE *out, const struct screen *screen, void *context)
 					 .format = given->report_format,
 					 .table = given->report_table,
 					 .tables = request->tables,
-					 .lines = screen->is_terminal && !given->whole_report ? LINES_MOST : 0};
+					 .lines = screen->is_terminal && !given->whole_report ? REPORT_LINES : 0};
 	struct lines_options lines = {
 		.what = given->lines.what, .live = given->subcommand == SUBCOMMAND_RECORD, .there = request->functions};
 

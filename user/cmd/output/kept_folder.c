@@ -97,7 +97,7 @@ static void give_ids_back(struct kept_folder *folder)
 
 static int make_folders(const char *path)
 {
-	char *part = xstrdup(path);
+	AUTO_FREE char *part = xstrdup(path);
 	int err = 0;
 
 	for (char *end = strchr(part + 1, '/'); !err; end = strchr(end + 1, '/')) {
@@ -108,7 +108,6 @@ static int make_folders(const char *path)
 			break;
 		*end = '/';
 	}
-	free(part);
 	return err;
 }
 

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -39,11 +38,9 @@ char *outputs_file_of(const char *path)
 
 static int probe_output(const char *path)
 {
-	char *file = outputs_file_of(path);
-	int err = output_probe(file);
+	AUTO_FREE char *file = outputs_file_of(path);
 
-	free(file);
-	return err;
+	return output_probe(file);
 }
 
 int outputs_check(const struct options *options)
@@ -69,7 +66,7 @@ int outputs_check(const struct options *options)
 
 int outputs_copy(int from, int to)
 {
-	char *buffer = xmalloc(COPY_BYTES);
+	AUTO_FREE char *buffer = xmalloc(COPY_BYTES);
 	off_t at = 0;
 	int err = 0;
 
@@ -84,7 +81,6 @@ int outputs_copy(int from, int to)
 			err = write_unless(to, buffer, (size_t)bytes, interrupt());
 		at += bytes > 0 ? bytes : 0;
 	}
-	free(buffer);
 	return err;
 }
 
@@ -215,7 +211,7 @@ static int write_piece(void *context, unsigned number, uint64_t from_ns, uint64_
 {
 	const struct piece_writing *all = context;
 	struct writing writing = *all->writing;
-	char *path = format_path_for_piece(all->path, number);
+	AUTO_FREE char *path = format_path_for_piece(all->path, number);
 	int err, process = all->process;
 	struct reading span;
 
@@ -231,7 +227,6 @@ static int write_piece(void *context, unsigned number, uint64_t from_ns, uint64_
 	if (err != -EFBIG)
 		say_not_written(all->writing->trace, path, err);
 	reading_close(&span);
-	free(path);
 	return err;
 }
 
@@ -320,15 +315,12 @@ static int write_into_folder(const struct writing *writing, const char *folder)
 {
 	const struct model *model = trace_first(writing->trace);
 	const struct model_source *source = model ? model_source(model) : NULL;
-	char *path;
-	int err;
+	AUTO_FREE char *path = NULL;
 
 	if (!model)
 		return say_not_written(writing->trace, folder, writing->trace->error);
 	path = format_path_in_folder(folder, source->host, model->start_ns + (uint64_t)source->wall_offset_ns);
-	err = write_own_files(writing, path, true);
-	free(path);
-	return err;
+	return write_own_files(writing, path, true);
 }
 
 int outputs_write(struct reading *reading, size_t skip, struct child_work *work)
@@ -363,10 +355,9 @@ int outputs_write(struct reading *reading, size_t skip, struct child_work *work)
 void outputs_clean(const struct options *options)
 {
 	for (size_t i = 0; i < options->outputs.list.count; i++) {
-		char *file = outputs_file_of(options->outputs.list.items[i]);
+		AUTO_FREE char *file = outputs_file_of(options->outputs.list.items[i]);
 
 		if (!is_stdout(file))
 			output_remove_marked(file);
-		free(file);
 	}
 }

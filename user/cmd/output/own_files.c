@@ -25,12 +25,10 @@ static unsigned count_namesakes(const struct model *model, uint32_t process)
 static char *path_for_process(const char *path, const struct model *model, uint32_t process)
 {
 	unsigned namesakes = count_namesakes(model, process);
-	char *name = namesakes ? xasprintf("%u.%u", model->processes[process].pid, namesakes + 1)
-			       : xasprintf("%u", model->processes[process].pid);
-	char *own = format_path_for_process(path, name);
+	AUTO_FREE char *name = namesakes ? xasprintf("%u.%u", model->processes[process].pid, namesakes + 1)
+					 : xasprintf("%u", model->processes[process].pid);
 
-	free(name);
-	return own;
+	return format_path_for_process(path, name);
 }
 
 static struct export_rank rank_of(const struct model *model, const struct collective_arrivals *arrivals,
@@ -66,10 +64,10 @@ static void add_process(struct own_files *files, const struct model *model, uint
 	if (!format_path_is_per_rank(path)) {
 		file.path = path_for_process(path, model, process);
 	} else if (file.rank.rank >= 0) {
-		char *of_rank = format_path_for_rank(path, file.rank.rank, count_of_rank(files, file.rank.rank) + 1);
+		AUTO_FREE char *of_rank =
+			format_path_for_rank(path, file.rank.rank, count_of_rank(files, file.rank.rank) + 1);
 
 		file.path = path_for_process(of_rank, model, process);
-		free(of_rank);
 	} else {
 		msg_warn("%s: the rank of process %u (%s) is not known: it has no file", path,
 			 model->processes[process].pid, model->processes[process].name);

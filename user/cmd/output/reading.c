@@ -119,7 +119,7 @@ static char *places_of(const struct step_function_list *list)
 static void warn_of_functions(const struct reading *reading)
 {
 	const struct steps *steps = &reading->steps;
-	char *named = places_of(&steps->functions), *similar = places_of(&steps->similar);
+	AUTO_FREE char *named = places_of(&steps->functions), *similar = places_of(&steps->similar);
 
 	if (steps->functions.count > 1)
 		msg_warn("--step: several functions have that name, and a call of any of them is a step: %s. "
@@ -127,8 +127,6 @@ static void warn_of_functions(const struct reading *reading)
 			 named);
 	else if (!steps->functions.count && steps->similar.count)
 		msg_warn("--step: no function of that name was seen in %s. Similar are: %s", name_of(reading), similar);
-	free(named);
-	free(similar);
 }
 
 /* Sets start and end of the steps, of which there is at least one. */

@@ -205,8 +205,8 @@ static uint32_t pid_of(const struct model *model, uint32_t thread)
 static enum exit_code no_such_thread(const struct model *model, const char *log_name, const struct thread_value *wanted,
 				     bool ambiguous)
 {
-	char *own = wanted->pid ? xasprintf("%" PRIu32 "/%" PRIu32, wanted->pid, wanted->tid)
-				: xasprintf("%" PRIu32, wanted->tid);
+	AUTO_FREE char *own = wanted->pid ? xasprintf("%" PRIu32 "/%" PRIu32, wanted->pid, wanted->tid)
+					  : xasprintf("%" PRIu32, wanted->tid);
 	struct names names = {0};
 
 	for (uint32_t i = 0; i < model->thread_count; i++)
@@ -218,7 +218,6 @@ static enum exit_code no_such_thread(const struct model *model, const char *log_
 	else
 		msg_error("--thread %s: is not in %s; it has %s", own, log_name, text_of_names(&names));
 	free(names.text);
-	free(own);
 	return EXIT_FAILED;
 }
 

@@ -34,11 +34,9 @@ static char *usable_path(const char *path)
 
 static char *usable_in(const char *directory, const char *below)
 {
-	char *path = xasprintf("%s%s/%s", directory, below, GPUTRACE_AGENT_FILE);
-	char *found = usable_path(path);
+	AUTO_FREE char *path = xasprintf("%s%s/%s", directory, below, GPUTRACE_AGENT_FILE);
 
-	free(path);
-	return found;
+	return usable_path(path);
 }
 
 char *agent_path_find(void)

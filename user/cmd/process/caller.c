@@ -33,11 +33,10 @@ static pid_t find_sudo(void)
 	pid_t pid = getppid();
 
 	for (int i = 0; i < PARENTS_MAX && pid > 1; i++, pid = parent_of(pid)) {
-		char *made_by_sudo = process_variable(pid, "SUDO_UID");
+		AUTO_FREE char *made_by_sudo = process_variable(pid, "SUDO_UID");
 
 		if (!made_by_sudo)
 			return pid;
-		free(made_by_sudo);
 	}
 	return 0;
 }

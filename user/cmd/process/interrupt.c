@@ -90,6 +90,8 @@ void interrupt_watch(void)
 	for (size_t i = 0; i < PASSED_SIGNALS; i++)
 		if (signal_ends_trace(passed_signals[i]))
 			handle_signal(passed_signals[i], false);
+		else if (!signal_is_passed(passed_signals[i]))
+			signal(passed_signals[i], SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 }
@@ -100,7 +102,8 @@ void interrupt_pass_on(pid_t child, bool was_signalled)
 	atomic_store(&owner, getpid());
 	atomic_store(&command, child);
 	for (size_t i = 0; i < PASSED_SIGNALS; i++)
-		handle_signal(passed_signals[i], true);
+		if (signal_is_passed(passed_signals[i]))
+			handle_signal(passed_signals[i], true);
 }
 
 void interrupt_pass_on_end(void)

@@ -45,7 +45,7 @@ static bool wait_for_bytes(int fd)
 /* Copies all that comes; returns 0 or -errno. */
 static int copy_all(int from, int to)
 {
-	char *piece = xcalloc(1, PIECE_BYTES);
+	AUTO_FREE char *piece = xcalloc(1, PIECE_BYTES);
 	ssize_t got = 1;
 	int err = 0;
 
@@ -60,7 +60,6 @@ static int copy_all(int from, int to)
 		else if (got < 0 && errno != EINTR && errno != EAGAIN)
 			err = -errno;
 	}
-	free(piece);
 	return err;
 }
 

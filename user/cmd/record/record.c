@@ -21,7 +21,9 @@
 #include "capture/signals.h"
 #include "cmd/process/agent_path.h"
 #include "cmd/process/caller.h"
+#include "cmd/record/dated_file.h"
 #include "cmd/record/first_process.h"
+#include "cmd/record/flight_file.h"
 #include "cmd/options/format.h"
 #include "cmd/process/interrupt.h"
 #include "cmd/output/outputs.h"
@@ -45,6 +47,14 @@ static size_t find_log_output(const struct options *options)
 			return i;
 	}
 	return SIZE_MAX;
+}
+
+/* The .gpt output; NULL: there is none. */
+static const char *log_path(const struct options *options)
+{
+	size_t index = find_log_output(options);
+
+	return index != SIZE_MAX ? options->outputs.list.items[index] : NULL;
 }
 
 static int find_agent(struct recording *recording)
@@ -234,18 +244,20 @@ static int check_all(struct recording *recording)
 	if (!recording->share_name)
 		recording->unasked = options_default_activity(options);
 	err = outputs_check(options);
+	if (!err && options->recorder_ns)
+		err = dated_file_check(log_path(options), "--flight-recorder");
+	if (!err && options_rotate(options))
+		err = dated_file_check(log_path(options), "--rotate");
 	return err ? err : find_agent(recording);
 }
 
 static int open_log(struct recording *recording)
 {
-	const char *path = NULL, *where;
+	const char *path = log_path(recording->options), *where;
 	struct gpt_session *session;
 	int err;
 
 	recording->log_output = find_log_output(recording->options);
-	if (recording->log_output != SIZE_MAX)
-		path = recording->options->outputs.list.items[recording->log_output];
 	err = log_file_open(path, &recording->file, &where);
 	if (err) {
 		if (path)
@@ -259,6 +271,11 @@ static int open_log(struct recording *recording)
 		msg_warn("the log is in memory (" TEMPORARY_MEMORY "), as no folder on a disk can be written: "
 			 "name one with TMPDIR=FOLDER");
 	recording->log = log_writer_open(recording->file.fd);
+	if (recording->options->recorder_ns)
+		log_writer_keep_recent(recording->log, recording->options->recorder_ns + FLIGHT_SPARE_NS,
+				       recording->options->recorder_bytes);
+	if (options_rotate(recording->options))
+		recording_rotate(recording);
 	session = session_record(recording->options, recording->unasked.cpu || recording->unasked.off_cpu,
 				 recording->share_name && !privileges_sudo_gives());
 	err = log_writer_append(recording->log, &session->hdr);
@@ -357,6 +374,7 @@ static void on_started(void *context, const struct start *start)
 {
 	recording_say_late(context, start);
 	recording_say_target(context);
+	flight_file_say(context);
 }
 
 static bool on_command_ended(void *context)
@@ -373,6 +391,13 @@ static void on_cycles_over(void *context, uint32_t first, uint32_t last)
 	early_cycles_report(&recording->early, first, last);
 }
 
+static void on_print(void *context)
+{
+	const struct recording *recording = context;
+
+	rotated_files_print(recording->rotated);
+}
+
 static int run_it(struct recording *recording)
 {
 	struct run_options options = {
@@ -380,6 +405,12 @@ static int run_it(struct recording *recording)
 		.end_with_targets = recording_scope(recording->options) == ATTACH_PIDS,
 		.end_with_schedule = recording->options->schedule.active != 0,
 		.signals_fd = recording->signals,
+		.flight = {.span_ns = recording->options->recorder_ns,
+			   .write = flight_file_write,
+			   .context = recording},
+		.log_fd = recording->file.fd,
+		.history = recording->history,
+		.print = recording->rotated ? on_print : NULL,
 		.start = recording->start,
 		.begin = on_begin,
 		.started = on_started,
@@ -417,6 +448,8 @@ static void close_all(struct recording *recording)
 	drain_close(recording->drain);
 	attach_close(recording->attach);
 	log_writer_close(recording->log);
+	rotated_files_free(recording->rotated);
+	history_free(recording->history);
 	log_file_close(&recording->file);
 	if (recording->signals >= 0)
 		stop_signals_close(recording->signals, &recording->old_signals);
@@ -471,6 +504,8 @@ int record_command(const struct options *options)
 		array_set_failure(EXIT_OWN_FAILURE);
 	if (check_all(&recording))
 		goto cleanup;
+	if (options->recorder_ns)
+		signals_claim_write();
 	recording.signals = stop_signals_open(options->command != NULL, &recording.old_signals);
 	if (recording.signals < 0) {
 		msg_error("signals cannot be waited for: %s", error_text(recording.signals));

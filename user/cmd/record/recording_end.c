@@ -101,8 +101,14 @@ static enum exit_code make_outputs(struct recording *recording)
 
 enum exit_code recording_deliver(struct recording *recording)
 {
-	enum exit_code code = make_outputs(recording);
+	enum exit_code code;
 
+	if (recording->rotated) {
+		rotated_files_print(recording->rotated);
+		rotated_files_say(recording->rotated);
+		return recording_result(recording);
+	}
+	code = make_outputs(recording);
 	/* Last, as it may take a copy. */
 	if (recording->options->keeps_log)
 		last_trace_keep(recording->file.fd);

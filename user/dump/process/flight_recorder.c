@@ -537,7 +537,7 @@ static void try_objects(struct ring *ring, const uint64_t *addresses, unsigned c
 /* Pages that were never touched must not be read: reading would allocate them. */
 static bool *pages_in_use(pid_t pid, uint64_t start, unsigned count)
 {
-	uint64_t *entries = xcalloc(count, sizeof(*entries));
+	AUTO_FREE uint64_t *entries = xcalloc(count, sizeof(*entries));
 	bool *used = xcalloc(count, sizeof(*used));
 	char path[64];
 	ssize_t got = -1;
@@ -551,7 +551,6 @@ static bool *pages_in_use(pid_t pid, uint64_t start, unsigned count)
 	}
 	for (unsigned i = 0; i < count; i++)
 		used[i] = got != (ssize_t)(count * sizeof(*entries)) || entries[i] & PAGE_IN_USE;
-	free(entries);
 	return used;
 }
 

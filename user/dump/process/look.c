@@ -226,30 +226,26 @@ static void reread_woken(struct looker *looker)
 
 static const char *number_of(const struct looker *looker, const char *variable)
 {
-	char *value = process_variable(looker->process->pid, variable);
+	AUTO_FREE char *value = process_variable(looker->process->pid, variable);
 	bool good = value && *value && strlen(value) < PROCESS_RANK_MAX && !value[strspn(value, "0123456789")];
 	const char *kept = good ? arena_text(looker->arena, "%s", value) : NULL;
 
-	free(value);
 	return kept;
 }
 
 static void read_rank(const struct looker *looker)
 {
 	struct dump_process *process = looker->process;
-	char *address, *port, *ras = process_variable(process->pid, "NCCL_RAS_ADDR");
+	AUTO_FREE char *address = NULL, *port = NULL, *ras = process_variable(process->pid, "NCCL_RAS_ADDR");
 
 	if (ras)
 		process->ras_address = arena_text(looker->arena, "%s", ras);
-	free(ras);
 	process->rank = number_of(looker, "RANK");
 	process->world_size = number_of(looker, "WORLD_SIZE");
 	address = process_variable(process->pid, "MASTER_ADDR");
 	port = process_variable(process->pid, "MASTER_PORT");
 	if (process->rank && address && port)
 		process->job = arena_text(looker->arena, "%s:%s", address, port);
-	free(address);
-	free(port);
 }
 
 static void refuse_process(const struct looker *looker, int error)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "dump/process/object_names.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #define NAME_CHARS 64u

@@ -15,7 +15,7 @@ static void read_lines(struct python_look *look, uint64_t address, struct python
 	const struct gpt_pylayout *layout = &look->info.walk.layout;
 	uint64_t table = memory_word(look->pid, address + layout->code_linetable);
 	uint64_t bytes = table ? memory_word(look->pid, table + layout->var_size) : 0;
-	uint8_t *copy;
+	AUTO_FREE uint8_t *copy = NULL;
 
 	if (!table || bytes > TABLE_MAX)
 		return;
@@ -24,7 +24,6 @@ static void read_lines(struct python_look *look, uint64_t address, struct python
 		linetable_decode(layout->linetable, copy, bytes, true, code->first_line, &code->lines);
 		code->whole = true;
 	}
-	free(copy);
 }
 
 static void read_code(struct python_look *look, uint64_t address, struct python_code *code)

@@ -2,7 +2,6 @@
 #include "export/chrome/file.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "model/model.h"
@@ -260,13 +259,12 @@ static void put_labels(struct sink *out, const struct model_source *source)
 	sink_char(out, '{');
 	for (uint32_t i = 0; i < source->label_count; i++) {
 		const char *value = strchr(source->labels[i], '=') + 1;
-		char *name = xasprintf("%.*s", (int)(value - 1 - source->labels[i]), source->labels[i]);
+		AUTO_FREE char *name = xasprintf("%.*s", (int)(value - 1 - source->labels[i]), source->labels[i]);
 
 		sink_text(out, i ? ", " : "");
 		sink_json(out, name);
 		sink_literal(out, ": ");
 		sink_json(out, value);
-		free(name);
 	}
 	sink_literal(out, "}, ");
 }

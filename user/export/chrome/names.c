@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/tally.h"
 
@@ -43,10 +42,9 @@ static void put_label(struct sink *out, const char *kind, uint32_t pid, uint32_t
 /* Adds the owner to the name, if needed: Perfetto shows no labels. */
 static void put_process_name(struct sink *out, uint32_t pid, const char *name, const char *whose)
 {
-	char *text = whose && *whose ? xasprintf("%s (%s)", name, whose) : NULL;
+	AUTO_FREE char *text = whose && *whose ? xasprintf("%s (%s)", name, whose) : NULL;
 
 	put_label(out, "process_name", pid, 0, "name", text ? text : name);
-	free(text);
 }
 
 static const char *whose_of(const struct chrome *chrome, const struct timeline_group *group)
@@ -73,14 +71,13 @@ static void put_processes(struct chrome *chrome)
 		const struct timeline_group *group = &chrome->timeline->groups.items[i];
 		uint32_t pid = chrome->numbers.pids.items[i];
 		const char *whose;
-		char *rank;
+		AUTO_FREE char *rank = NULL;
 
 		if (group->kind != TIMELINE_GROUP_PROCESS)
 			continue;
 		rank = process_rank(&chrome->timeline->model->processes[group->process]);
 		whose = whose_of(chrome, group);
 		put_process_name(chrome->out, pid, group->name, whose ? whose : rank);
-		free(rank);
 		put_label(chrome->out, "process_labels", pid, 0, "labels", label_of(chrome, group));
 		put_order(chrome->out, "process_sort_index", pid, 0, order_of(chrome, i, pid));
 	}

@@ -2,7 +2,6 @@
 #include "export/folded/folded.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/analyze.h"
@@ -25,7 +24,7 @@ static char *line_text(const struct model *model, const struct stack_row *row)
 
 static void put_sums(struct sink *sink, const struct model *model, const struct stack_sums *sums, int process)
 {
-	struct folded_line *lines;
+	AUTO_FREE struct folded_line *lines = NULL;
 	size_t count = 0;
 
 	lines = xmalloc(stack_sums_count(sums) * sizeof(*lines));
@@ -36,7 +35,6 @@ static void put_sums(struct sink *sink, const struct model *model, const struct 
 			lines[count++] = (struct folded_line){line_text(model, &row), row.value};
 	}
 	folded_lines_put(sink, lines, count);
-	free(lines);
 }
 
 static int put_calls(struct sink *sink, struct trace *trace, const struct export_options *options)

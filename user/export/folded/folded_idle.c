@@ -12,10 +12,9 @@
 
 static void put_note(struct sink *out, char *words)
 {
-	char *note = xasprintf("[%s]", words);
+	AUTO_FREE char *note = xasprintf("[%s]", words);
 
 	folded_put_frame(out, note);
-	free(note);
 	free(words);
 }
 

@@ -2,9 +2,7 @@
 /* Texts come from targets: HTML is escaped, and so is `<` in the data, so that nothing ends a script. */
 #include "export/page/page.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "export/page/page_parts.h"

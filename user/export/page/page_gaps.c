@@ -134,11 +134,9 @@ static char *via_of(struct analyses *all, const struct idle_charge *charge)
 
 static char *name_of_one(struct analyses *all, const struct idle_charge *charge)
 {
-	char *words = words_of(all, charge), *via = via_of(all, charge);
+	AUTO_FREE char *words = words_of(all, charge), *via = via_of(all, charge);
 	char *text = xasprintf("%s%s; %s", words, via, evidence_of(charge));
 
-	free(words);
-	free(via);
 	return text;
 }
 
@@ -158,13 +156,11 @@ static char *name_of_shares(struct analyses *all, const struct idle_charge *shar
 	for (size_t i = 0; i < count; i++)
 		sum += shares[i].ns;
 	for (size_t i = 0; i < count && i < SHARES_NAMED; i++) {
-		char *where = where_of(all, &shares[i]), *words = words_of(all, &shares[i]);
+		AUTO_FREE char *where = where_of(all, &shares[i]), *words = words_of(all, &shares[i]);
 
 		text = xjoin(text, i ? ", " : "",
 			     xasprintf("%.1f %% %s%s%s", sum ? 100. * (double)shares[i].ns / (double)sum : 0., words,
 				       *where ? " at " : "", where));
-		free(where);
-		free(words);
 	}
 	return count > SHARES_NAMED ? xjoin(text, "", xasprintf(", and %zu more", count - SHARES_NAMED)) : text;
 }
@@ -234,13 +230,12 @@ void page_gaps_name(struct page_gaps *gaps, struct analyses *all)
 {
 	for (uint32_t reason = 0; reason < gaps->reasons.count; reason++) {
 		size_t first, count = idle_charges_of(&all->idle, gaps->reasons.entries[reason].key.part[0], &first);
-		struct idle_charge *charges = xcalloc(count + 1, sizeof(*charges));
+		AUTO_FREE struct idle_charge *charges = xcalloc(count + 1, sizeof(*charges));
 
 		for (size_t i = 0; i < count; i++)
 			charges[i] = idle_charge_at(&all->idle, first + i);
 		if (count)
 			name_reason(gaps, all, reason, charges, count);
-		free(charges);
 	}
 	zoom_show_gaps(gaps->zoom);
 }

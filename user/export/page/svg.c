@@ -197,9 +197,10 @@ static void put_box(struct sink *out, const struct picture *picture, uint32_t no
 	const struct profile_frame *frame = &profile->frames.items[profile->nodes.items[node].frame];
 	const struct box *box = &picture->boxes[node];
 	double width = width_of(picture, node), y = TOP + ROW * box->depth;
-	char *label = label_of(profile, frame);
+	AUTO_FREE char *label = label_of(profile, frame);
 	bool is_c = frame->kind == STACK_FRAME_OPERATION || frame->kind == STACK_FRAME_NATIVE;
-	char *name = is_c ? kernel_label(label) : xstrdup(label), *shown = shorten_label(name, width - 6, is_c);
+	AUTO_FREE char *name = is_c ? kernel_label(label) : xstrdup(label),
+		       *shown = shorten_label(name, width - 6, is_c);
 
 	sink_literal(out, "<g><title>");
 	put_xml(out, label, strlen(label));
@@ -226,9 +227,6 @@ static void put_box(struct sink *out, const struct picture *picture, uint32_t no
 		sink_literal(out, "</text>");
 	}
 	sink_literal(out, "</g>\n");
-	free(shown);
-	free(name);
-	free(label);
 }
 
 /* The kinds of boxes that are drawn. */

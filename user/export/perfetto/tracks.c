@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Processes, GPUs, their rows and counters as track descriptors. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "export/perfetto/file.h"
 
@@ -76,10 +75,9 @@ static void put_label(struct sink *packet, const char *label)
 /* For a process: its owner among several files, else its rank. */
 static void put_process_label(struct perfetto *file, const struct timeline_group *group)
 {
-	char *rank = process_rank(&file->timeline->model->processes[group->process]);
+	AUTO_FREE char *rank = process_rank(&file->timeline->model->processes[group->process]);
 
 	put_label(&file->packet, file->process_labels ? file->process_labels[group->process] : rank);
-	free(rank);
 }
 
 static size_t descriptor_begin(struct perfetto *file, uint64_t uuid, uint64_t parent, size_t *packet)

@@ -93,7 +93,7 @@ static uint32_t text_again(struct texts *texts, const struct profile *profile, u
 static void drop_unused(struct profile *profile)
 {
 	uint32_t *moved = xmalloc((profile->frames.count + 1) * sizeof(*moved)), kept = 0;
-	struct profile_frame *frames = xcalloc(profile->frames.count + 1, sizeof(*frames));
+	AUTO_FREE struct profile_frame *frames = xcalloc(profile->frames.count + 1, sizeof(*frames));
 	struct texts texts;
 
 	texts_begin(&texts);
@@ -116,7 +116,6 @@ static void drop_unused(struct profile *profile)
 	profile->frames.count = kept;
 	texts_free(&profile->texts);
 	profile->texts = texts;
-	free(frames);
 	free(moved);
 }
 

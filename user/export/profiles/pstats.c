@@ -228,7 +228,7 @@ static void put_callers(struct pstats *pstats, size_t *edge, const uint32_t *ord
 static uint32_t *edges_by_function(const struct pstats *pstats)
 {
 	uint32_t *order = xcalloc(pstats->edge_sums.count + 1, sizeof(*order));
-	size_t *ends = xcalloc(pstats->functions.count + 1, sizeof(*ends));
+	AUTO_FREE size_t *ends = xcalloc(pstats->functions.count + 1, sizeof(*ends));
 
 	for (size_t i = 0; i < pstats->edge_sums.count; i++)
 		ends[pstats->edge_sums.items[i].function + 1]++;
@@ -236,13 +236,12 @@ static uint32_t *edges_by_function(const struct pstats *pstats)
 		ends[i] += ends[i - 1];
 	for (uint32_t i = 0; i < pstats->edge_sums.count; i++)
 		order[ends[pstats->edge_sums.items[i].function]++] = i;
-	free(ends);
 	return order;
 }
 
 static void put_all(struct pstats *pstats)
 {
-	uint32_t *order = edges_by_function(pstats);
+	AUTO_FREE uint32_t *order = edges_by_function(pstats);
 	struct sink *out = pstats->out;
 	bool any = false;
 	size_t edge = 0;
@@ -275,7 +274,6 @@ static void put_all(struct pstats *pstats)
 		sink_literal(out, "{0");
 	}
 	sink_char(out, '0');
-	free(order);
 }
 
 int pstats_write(struct sink *sink, struct trace *trace, const struct export_options *options)

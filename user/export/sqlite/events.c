@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Writes the events of a part of a trace as rows. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "export/sqlite/file.h"
@@ -67,8 +66,7 @@ static uint64_t bare_name(struct database *base, const char *whole)
 {
 	static const char anonymous[] = "(anonymous namespace)::";
 	const char *begin = whole, *end, *skipped;
-	char *copy;
-	uint64_t id;
+	AUTO_FREE char *copy = NULL;
 
 	while ((skipped = strstr(begin, anonymous)))
 		begin = skipped + sizeof(anonymous) - 1;
@@ -79,9 +77,7 @@ static uint64_t bare_name(struct database *base, const char *whole)
 		if (*at == ' ' || *at == ':')
 			begin = at + 1;
 	copy = xasprintf("%.*s", (int)(end - begin), begin);
-	id = string_id(base, *copy ? copy : whole);
-	free(copy);
-	return id;
+	return string_id(base, *copy ? copy : whole);
 }
 
 static struct kernel_names names_of(struct database *base, const struct model *part, uint32_t name)

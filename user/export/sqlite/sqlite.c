@@ -5,7 +5,6 @@
 #include "export/sqlite/sqlite.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "export/sqlite/file.h"
 

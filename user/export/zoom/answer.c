@@ -331,7 +331,7 @@ static void put_stacks(const struct answer *answer, struct sink *out)
 {
 	const struct zoom *zoom = answer->zoom;
 	const struct texts *texts = &zoom->texts;
-	uint8_t *stacks = xcalloc(1, texts->at.count / 8 + 1), *frames = xcalloc(1, texts->at.count / 8 + 1);
+	AUTO_FREE uint8_t *stacks = xcalloc(1, texts->at.count / 8 + 1), *frames = xcalloc(1, texts->at.count / 8 + 1);
 	const char *between = "\n\"";
 
 	for (uint32_t i = 0; i < zoom->labels.count; i++)
@@ -361,8 +361,6 @@ static void put_stacks(const struct answer *answer, struct sink *out)
 		between = ",\n\"";
 	}
 	sink_char(out, '}');
-	free(stacks);
-	free(frames);
 }
 
 void zoom_put_stack(struct zoom *zoom, uint32_t id, struct sink *out)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The slices of a pass: names and places; they wait for the end of their part. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,10 +25,9 @@ static uint32_t place_of(struct collect *collect, uint32_t code, uint32_t line)
 
 	if (!entry->more) {
 		struct timeline_code what = timeline_code(collect->timeline, code);
-		char *text = line ? xasprintf("%s:%u", what.file, line) : xstrdup(what.file);
+		AUTO_FREE char *text = line ? xasprintf("%s:%u", what.file, line) : xstrdup(what.file);
 
 		entry->more = zoom_text_id(collect, "", text) + 1ull;
-		free(text);
 	}
 	return (uint32_t)entry->more - 1;
 }
@@ -59,10 +57,9 @@ static uint32_t frame_text(struct collect *collect, const struct timeline_frame 
 	struct tally_entry *entry = tally_at(&collect->frames, (struct tally_key){{frame->code, frame->line, 1}});
 
 	if (!entry->more) {
-		char *text = xasprintf("%s (%s:%u)", what.name, *what.file ? what.file : "?", frame->line);
+		AUTO_FREE char *text = xasprintf("%s (%s:%u)", what.name, *what.file ? what.file : "?", frame->line);
 
 		entry->more = zoom_text_id(collect, "", text) + 1ull;
-		free(text);
 	}
 	return (uint32_t)entry->more - 1;
 }
@@ -87,10 +84,9 @@ static uint32_t stack_text(struct collect *collect, const struct timeline_stack 
 	}
 	sink_char(&frames, '\0');
 	if (shown) {
-		char *text = xasprintf("%d%s", own, frames.buffer);
+		AUTO_FREE char *text = xasprintf("%d%s", own, frames.buffer);
 
 		entry->more = zoom_text_id(collect, "", text) + 1ull;
-		free(text);
 	} else {
 		entry->more = collect->nothing + 1ull;
 	}

@@ -3,7 +3,6 @@
  * Estimates where nothing was read.  How much was recorded at any time is known for all (zoom_expect_records); what it
  * was comes from the nearest place that was read.
  */
-#include <stdlib.h>
 
 #include "export/zoom/store.h"
 

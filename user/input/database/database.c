@@ -111,7 +111,7 @@ bool database_has_like(struct database *base, const char *pattern)
 /* The columns that the table has, without generated and hidden ones: bit i is column i. */
 static uint64_t find_columns(struct database *base, const char *table, const char *const *columns, unsigned count)
 {
-	char *text = xasprintf("PRAGMA main.table_info(\"%s\")", table);
+	AUTO_FREE char *text = xasprintf("PRAGMA main.table_info(\"%s\")", table);
 	sqlite3_stmt *statement = NULL;
 	uint64_t found = 0;
 
@@ -124,7 +124,6 @@ static uint64_t find_columns(struct database *base, const char *table, const cha
 				found |= UINT64_C(1) << i;
 	}
 	sqlite3_finalize(statement);
-	free(text);
 	return found;
 }
 

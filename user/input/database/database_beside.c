@@ -3,9 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -62,10 +60,9 @@ static int read_begin(const char *path, unsigned char *begin, size_t *size)
 /* Where the file lies, however it was opened: by a link, or as standard input. */
 static bool find_path(int fd, char path[PATH_MAX])
 {
-	char *link = xasprintf("/proc/self/fd/%d", fd);
+	AUTO_FREE char *link = xasprintf("/proc/self/fd/%d", fd);
 	ssize_t length = readlink(link, path, PATH_MAX - 1);
 
-	free(link);
 	path[length > 0 ? length : 0] = '\0';
 	return *path == '/';
 }
@@ -76,7 +73,7 @@ char *database_journal(int fd)
 	bool found = find_path(fd, path);
 
 	for (size_t i = 0; found && !text && i < sizeof(journals) / sizeof(journals[0]); i++) {
-		char *beside = xasprintf("%s%s", path, journals[i].end);
+		AUTO_FREE char *beside = xasprintf("%s%s", path, journals[i].end);
 		unsigned char begin[LOG_BEGIN];
 		size_t size = 0;
 		int err = read_begin(beside, begin, &size);
@@ -88,7 +85,6 @@ char *database_journal(int fd)
 				beside, strerror(-err));
 		else if (!err && journals[i].has_pages(begin, size))
 			text = xstrdup(journals[i].sentence);
-		free(beside);
 	}
 	return text;
 }

@@ -114,7 +114,7 @@ bool gpt_add_end(struct builder *builder, const struct sender *none, const struc
 
 	if (event->counters_count > (record->size - sizeof(*event)) / sizeof(event->counters[0]))
 		return false;
-	if (event->reason >= GPT_END_DURATION && event->reason <= GPT_END_SCHEDULE)
+	if (event->reason >= GPT_END_DURATION && event->reason <= GPT_END_WRITTEN)
 		end.reason = (enum gpt_end_reason)event->reason;
 	for (uint32_t i = 0; i < event->counters_count && i < GPT_COUNTER_COUNT; i++)
 		end.counters[i] = event->counters[i];

@@ -138,7 +138,7 @@ static const struct row *row_at(const struct rows *rows, size_t place)
 static void write_gathered(struct rows *rows)
 {
 	static const size_t gathered_bytes = 1u << 20;
-	uint8_t *gathered = xmalloc(gathered_bytes);
+	AUTO_FREE uint8_t *gathered = xmalloc(gathered_bytes);
 	size_t count = 0;
 
 	for (size_t i = 0; i < rows->places.count; i++) {
@@ -152,7 +152,6 @@ static void write_gathered(struct rows *rows)
 		count += row->size;
 	}
 	write_all(rows, gathered, count);
-	free(gathered);
 }
 
 static void write_piece(struct rows *rows)

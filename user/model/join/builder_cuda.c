@@ -164,7 +164,7 @@ void builder_add_name(struct builder *builder, struct process_image program, uin
 		      struct text place)
 {
 	uint32_t string = string_intern_mangled(&builder->strings, name.bytes, name.size), second;
-	char *label;
+	AUTO_FREE char *label = NULL;
 
 	*lookup_put(&builder->kernel_names, program.epoch, key, string) = string;
 	builder->kernel_name = (struct lookup_latest){0};
@@ -175,7 +175,6 @@ void builder_add_name(struct builder *builder, struct process_image program, uin
 	label = label_with_place(string_at(&builder->strings, string), string_at(&builder->strings, second));
 	second = string_intern(&builder->strings, label, strlen(label));
 	*lookup_put(&builder->kernel_labels, program.epoch, key, second) = second;
-	free(label);
 }
 
 bool builder_add_agent_graph_node(struct builder *builder, const struct sender *sender,

@@ -64,7 +64,7 @@ static bool is_double(const struct model_gpu *a, const struct model_gpu *b)
 
 static void mark_doubles(const struct model_gpu *ops, size_t count, bool *gone)
 {
-	struct identity *all = xmalloc(count * sizeof(*all));
+	AUTO_FREE struct identity *all = xmalloc(count * sizeof(*all));
 
 	for (size_t i = 0; i < count; i++)
 		all[i] = (struct identity){&ops[i], i};
@@ -72,7 +72,6 @@ static void mark_doubles(const struct model_gpu *ops, size_t count, bool *gone)
 	for (size_t i = 1; i < count; i++)
 		if (is_double(all[i - 1].op, all[i].op))
 			gone[all[i - 1].op->foreign ? all[i - 1].index : all[i].index] = true;
-	free(all);
 }
 
 /* ---- leaving out ------------------------------------------------------------------------------------------------- */

@@ -296,7 +296,7 @@ static void join_pending(struct builder *builder, uint64_t until_ns)
 	struct gpu_work *gpu = &builder->gpu;
 	size_t count = gpu->pending.count, placed;
 	struct placing *placings;
-	struct order_key *keys;
+	AUTO_FREE struct order_key *keys = NULL;
 
 	if (!count)
 		return;
@@ -314,7 +314,6 @@ static void join_pending(struct builder *builder, uint64_t until_ns)
 			 &gpu->joined.items[gpu->joined.count++]);
 	}
 	free(placings);
-	free(keys);
 	gpu->pending.count = 0;
 	for (size_t i = 0; i < gpu->waiting.count; i++)
 		array_push(&gpu->pending, gpu->waiting.items[i]);
@@ -327,7 +326,7 @@ static void link_to_calls(struct builder *builder)
 	struct gpu_work *gpu = &builder->gpu;
 	size_t count = builder->calls.list.count;
 	struct model_call *calls = builder->calls.list.items;
-	uint32_t *tails = xmalloc(count * sizeof(*tails));
+	AUTO_FREE uint32_t *tails = xmalloc(count * sizeof(*tails));
 
 	for (size_t i = 0; i < count; i++) {
 		calls[i].gpu_count = 0;
@@ -338,7 +337,6 @@ static void link_to_calls(struct builder *builder)
 		if (gpu->list[i].call != NONE)
 			link_to_call(gpu, &calls[gpu->list[i].call], i, tails);
 	}
-	free(tails);
 }
 
 /*
@@ -348,7 +346,7 @@ static void link_to_calls(struct builder *builder)
 static uint32_t order_part(const struct builder *builder, struct model_gpu *ops, size_t count, uint64_t until_ns)
 {
 	size_t untimed = 0, kept = 0, in_part;
-	struct model_gpu *later;
+	AUTO_FREE struct model_gpu *later = NULL;
 
 	sort_operations(ops, count);
 	while (untimed < count && !ops[untimed].start_ns)
@@ -367,7 +365,6 @@ static uint32_t order_part(const struct builder *builder, struct model_gpu *ops,
 		memmove(ops + kept, ops + untimed, (in_part - untimed) * sizeof(*ops));
 		memcpy(ops + kept + (in_part - untimed), later, (untimed - kept) * sizeof(*ops));
 	}
-	free(later);
 	return (uint32_t)(count - in_part + (untimed - kept));
 }
 

@@ -3,7 +3,6 @@
  * Garbage collections, imports and functions of interpreters; each thread has a track.  Collections and imports are
  * few: for a source that is read twice, pass 1 keeps them for all parts of pass 2.
  */
-#include <stdlib.h>
 
 #include "model/join/tables.h"
 
@@ -107,25 +106,23 @@ void close_python_spans(struct builder *builder, uint32_t process, uint64_t time
 static void place_pyevents(struct builder *builder)
 {
 	size_t count = builder->processes.threads.count;
-	struct span_place *places = spans_order_by_thread(&builder->pyevents, count);
+	AUTO_FREE struct span_place *places = spans_order_by_thread(&builder->pyevents, count);
 
 	for (size_t i = 0; i < count; i++) {
 		builder->processes.threads.items[i].first_pyspan = places[i].first;
 		builder->processes.threads.items[i].pyspans = places[i].count;
 	}
-	free(places);
 }
 
 static void place_functions(struct builder *builder)
 {
 	size_t count = builder->processes.threads.count;
-	struct span_place *places = spans_order_by_thread(&builder->functions, count);
+	AUTO_FREE struct span_place *places = spans_order_by_thread(&builder->functions, count);
 
 	for (size_t i = 0; i < count; i++) {
 		builder->processes.threads.items[i].first_pycall = places[i].first;
 		builder->processes.threads.items[i].pycalls = places[i].count;
 	}
-	free(places);
 }
 
 void join_python_spans(struct builder *builder)

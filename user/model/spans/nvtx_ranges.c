@@ -134,6 +134,9 @@ bool ranges_pop(struct ranges *ranges, struct process_image program, const struc
 	uint32_t track = track_of(ranges, program.epoch, range);
 	bool in_order = go_on(&ranges->latest.items[track], range->time_ns);
 
+	if (ranges->spans.collecting)
+		ranges_collect_pop(ranges, &(struct range_owner){.program = program, .tid = range->tid}, track,
+				   ranges->latest.items[track]);
 	spans_end(&ranges->spans, track, spans_last_depth(&ranges->spans, track), MODEL_SPAN_PUSHED,
 		  ranges->latest.items[track]);
 	return in_order;
@@ -144,6 +147,8 @@ bool ranges_start(struct ranges *ranges, struct process_image program, const str
 	struct range_owner owner = {.program = program, .tid = range->tid};
 	uint32_t added = add_range(ranges, &owner, range, MODEL_SPAN_STARTED);
 
+	if (ranges->spans.collecting)
+		ranges_collect_start(ranges, added);
 	*lookup_put(&ranges->by_id, program.epoch, range->id, added) = added;
 	return true;
 }
@@ -167,6 +172,8 @@ bool ranges_end(struct ranges *ranges, struct process_image program, const struc
 		return true;
 	if (!spans->collecting && !spans->known)
 		return !spans->list.items[*added].truncated || spans_end_at(spans, *added, range->time_ns);
+	if (spans->collecting)
+		ranges_collect_end(ranges, *added, range->time_ns);
 	if (!spans_end_at(spans, *added, range->time_ns))
 		return false;
 	forget_id(ranges, added);
@@ -223,14 +230,13 @@ static int compare_ranges(const void *left, const void *right, void *list)
 static void sort_ranges(struct ranges *ranges)
 {
 	size_t count = ranges->spans.list.count;
-	struct order_key *keys = xmalloc(count * sizeof(*keys));
+	AUTO_FREE struct order_key *keys = xmalloc(count * sizeof(*keys));
 
 	for (size_t i = 0; i < count; i++)
 		keys[i] = (struct order_key){.index = (uint32_t)i};
 	if (count)
 		qsort_r(keys, count, sizeof(*keys), compare_ranges, ranges->spans.list.items);
 	order_apply(keys, count, ranges->spans.list.items, sizeof(ranges->spans.list.items[0]));
-	free(keys);
 	for (size_t i = 0; i < count; i++) {
 		struct model_thread *thread = &ranges->processes->threads.items[ranges->spans.list.items[i].thread];
 
@@ -265,6 +271,42 @@ static bool truncate_at_loss(const struct ranges *ranges, const struct range_own
 	return true;
 }
 
+/* Ends what never ended; false: it was over before the trace began. */
+static bool end_range(const struct ranges *ranges, size_t index, uint64_t start_ns, uint64_t end_ns)
+{
+	struct model_span *range = &ranges->spans.list.items[index];
+
+	if (range->truncated)
+		range->end_ns = ranges_last_moment(ranges, &ranges->owners.items[index], end_ns);
+	if (range->end_ns < range->start_ns)
+		range->end_ns = range->start_ns;
+	return range->start_ns >= start_ns || (range->kind != MODEL_SPAN_MARK && range->end_ns > start_ns);
+}
+
+/* Threads are numbered in the order of their first starts, also of ranges that were over, if they have others. */
+static void find_threads(struct ranges *ranges, uint64_t start_ns, uint64_t end_ns)
+{
+	struct lookup owners;
+
+	lookup_init(&owners, ranges->by_id.seed);
+	for (size_t i = 0; i < ranges->spans.list.count; i++) {
+		const struct range_owner *owner = &ranges->owners.items[i];
+
+		ranges->spans.list.items[i].lost = !end_range(ranges, i, start_ns, end_ns);
+		if (!ranges->spans.list.items[i].lost)
+			lookup_put(&owners, owner->program.epoch, owner->tid, 0);
+	}
+	for (size_t i = 0; i < ranges->spans.list.count; i++) {
+		const struct range_owner *owner = &ranges->owners.items[i];
+
+		if (ranges->spans.list.items[i].kind != MODEL_SPAN_MARK ||
+		    ranges->spans.list.items[i].start_ns >= start_ns)
+			if (lookup_get(&owners, owner->program.epoch, owner->tid))
+				ranges->spans.list.items[i].thread = ranges_thread_of(ranges, owner);
+	}
+	lookup_free(&owners);
+}
+
 void ranges_finish(struct ranges *ranges, uint64_t start_ns, uint64_t end_ns)
 {
 	size_t kept = 0;
@@ -275,18 +317,14 @@ void ranges_finish(struct ranges *ranges, uint64_t start_ns, uint64_t end_ns)
 		ranges_finish_collecting(ranges, end_ns);
 		return;
 	}
+	find_threads(ranges, start_ns, end_ns);
 	for (size_t i = 0; i < ranges->spans.list.count; i++) {
 		struct model_span range = ranges->spans.list.items[i];
 
-		/* left over in the agent from an earlier trace */
-		if (range.start_ns < start_ns)
+		if (range.lost || !truncate_at_loss(ranges, &ranges->owners.items[i], &range))
 			continue;
-		if (range.truncated)
-			range.end_ns = ranges_last_moment(ranges, &ranges->owners.items[i], end_ns);
-		if (range.end_ns < range.start_ns)
-			range.end_ns = range.start_ns;
-		range.thread = ranges_thread_of(ranges, &ranges->owners.items[i]);
-		if (!truncate_at_loss(ranges, &ranges->owners.items[i], &range))
+		ranges_cut_before(&range, start_ns);
+		if (range.lost)
 			continue;
 		range.number = kept;
 		ranges->spans.list.items[kept++] = range;

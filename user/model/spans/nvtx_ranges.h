@@ -29,6 +29,7 @@ struct range_loss {
 struct range_thread {
 	struct range_owner owner;
 	uint64_t begins;  /* starts in the recording, including ranges that are left out */
+	uint64_t before;  /* starts before it of ranges that had not ended when it began */
 	uint64_t last_ns; /* end time of ranges that never ended */
 	uint32_t thread;
 };
@@ -42,6 +43,7 @@ struct range_passes {
 	uint32_t latest_thread;		    /* NONE: none found yet */
 	ARRAY(struct range_thread) threads; /* in order of their first starts */
 	ARRAY(uint64_t) begins;		    /* by model.threads: as in struct range_thread */
+	ARRAY(uint32_t) starters;	    /* pass 1: by the result of spans_add: index in threads; NONE */
 	size_t ids_ended;
 };
 
@@ -103,9 +105,13 @@ void ranges_take_part(struct ranges *ranges, uint64_t until_ns, bool last, size_
 uint64_t ranges_of_thread(const struct ranges *ranges, uint32_t thread);
 
 /* For nvtx_ranges.c. */
+void ranges_collect_start(struct ranges *ranges, uint32_t added);
+void ranges_collect_pop(struct ranges *ranges, const struct range_owner *owner, uint32_t track, uint64_t time_ns);
+void ranges_collect_end(struct ranges *ranges, uint32_t added, uint64_t time_ns);
 void ranges_collect_begin(struct ranges *ranges, const struct range_owner *owner, const struct model_span *span);
 void ranges_finish_collecting(struct ranges *ranges, uint64_t end_ns);
 void ranges_know_begin(struct ranges *ranges, const struct range_owner *owner, struct model_span *span);
+void ranges_cut_before(struct model_span *range, uint64_t start_ns);
 void ranges_free_readings(struct ranges *ranges);
 const struct range_loss *ranges_loss_after(const struct ranges *ranges, uint32_t epoch, uint64_t start_ns);
 uint64_t ranges_last_moment(const struct ranges *ranges, const struct range_owner *owner, uint64_t end_ns);

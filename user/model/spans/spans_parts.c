@@ -46,6 +46,8 @@ enum span_fate spans_next_fate(const struct spans *spans)
 		return SPAN_ENDS;
 	if (number_set_has(&spans->known->lost, spans->begun))
 		return SPAN_LOST;
+	if (number_set_has(&spans->known->over, spans->begun))
+		return SPAN_OVER;
 	return number_set_has(&spans->known->lasting, spans->begun) ? SPAN_LASTS : SPAN_ENDS;
 }
 
@@ -218,7 +220,7 @@ static void follow_moved(struct spans *spans, const uint32_t *moved)
 void spans_take_part(struct spans *spans, uint64_t until_ns, bool last, size_t threads)
 {
 	struct taking taking = {.until_ns = until_ns, .last = last, .threads = threads};
-	uint32_t *moved = xmalloc(spans->list.count * sizeof(*moved));
+	AUTO_FREE uint32_t *moved = xmalloc(spans->list.count * sizeof(*moved));
 	uint32_t kept = 0;
 
 	find_places(spans, &taking);
@@ -235,7 +237,6 @@ void spans_take_part(struct spans *spans, uint64_t until_ns, bool last, size_t t
 	}
 	spans->list.count = kept;
 	follow_moved(spans, moved);
-	free(moved);
 }
 
 bool spans_are_elsewhere(const struct spans *spans, uint32_t thread, uint64_t count)

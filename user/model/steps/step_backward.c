@@ -141,7 +141,7 @@ static void take_mark(struct step_backwards *all, const struct model *model, con
 
 void step_backwards_end_part(struct step_backwards *all, const struct model *model)
 {
-	struct order_key *keys = xmalloc(all->marks.count * sizeof(*keys));
+	AUTO_FREE struct order_key *keys = xmalloc(all->marks.count * sizeof(*keys));
 
 	for (size_t i = 0; i < all->marks.count; i++)
 		keys[i] = (struct order_key){.time_ns = all->marks.items[i].start_ns, .index = (uint32_t)i};
@@ -149,7 +149,6 @@ void step_backwards_end_part(struct step_backwards *all, const struct model *mod
 	for (size_t i = 0; i < all->marks.count; i++)
 		take_mark(all, model, &all->marks.items[keys[i].index]);
 	all->marks.count = 0;
-	free(keys);
 }
 
 void step_backwards_finish(struct step_backwards *all, const struct model *model)

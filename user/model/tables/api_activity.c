@@ -327,7 +327,7 @@ void api_activities_join(struct api_activities *table, const struct api_activity
 	struct joining joining = {.table = table, .terms = terms};
 	size_t count = table->list.count, by_id = 0, seen_count;
 	struct api_activity *activity = table->list.items;
-	struct seen *seen;
+	AUTO_FREE struct seen *seen = NULL;
 
 	if (!count)
 		return;
@@ -343,7 +343,6 @@ void api_activities_join(struct api_activities *table, const struct api_activity
 	}
 	captures_mark(&joining.captures, table->processes, table->calls);
 	captures_free(&joining.captures);
-	free(seen);
 	keep_later(table, terms->part_ns);
 }
 

@@ -228,8 +228,8 @@ static void put_back(struct model_call *list, uint32_t *was, size_t at, size_t p
 /* Sorts all calls; the one at was[i] moves to i. */
 static void sort_all(struct model_call *list, uint32_t *was, size_t count)
 {
-	struct order_key *keys = xmalloc(count * sizeof(*keys));
-	uint32_t *before = xmalloc(count * sizeof(*before));
+	AUTO_FREE struct order_key *keys = xmalloc(count * sizeof(*keys));
+	AUTO_FREE uint32_t *before = xmalloc(count * sizeof(*before));
 
 	memcpy(before, was, count * sizeof(*before));
 	for (size_t i = 0; i < count; i++)
@@ -238,8 +238,6 @@ static void sort_all(struct model_call *list, uint32_t *was, size_t count)
 	for (size_t i = 0; i < count; i++)
 		was[i] = before[keys[i].index];
 	order_apply(keys, count, list, sizeof(*list));
-	free(before);
-	free(keys);
 }
 
 /* Sorts from `at` on; the preceding calls are sorted. */

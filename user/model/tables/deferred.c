@@ -17,7 +17,7 @@ static int by_time(const void *left, const void *right, void *list)
 void deferred_events_sort(struct deferred_events *deferred)
 {
 	size_t count = deferred->list.count;
-	uint32_t *order = xmalloc(count * sizeof(*order));
+	AUTO_FREE uint32_t *order = xmalloc(count * sizeof(*order));
 	struct deferred_event *sorted = xmalloc(count * sizeof(*sorted));
 
 	for (size_t i = 0; i < count; i++)
@@ -26,7 +26,6 @@ void deferred_events_sort(struct deferred_events *deferred)
 		qsort_r(order, count, sizeof(*order), by_time, deferred->list.items);
 	for (size_t i = 0; i < count; i++)
 		sorted[i] = deferred->list.items[order[i]];
-	free(order);
 	free(deferred->list.items);
 	deferred->list.items = sorted;
 	deferred->list.capacity = count;

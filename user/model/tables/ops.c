@@ -6,7 +6,6 @@
 #include "base/distance.h"
 #include "model/tables/ops.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "model/collectives.h"
@@ -166,7 +165,7 @@ void ops_find_threads(struct ops *ops)
 static void put_outer_first(struct model_op *items, uint32_t count)
 {
 	for (uint32_t first = 0, end; first < count; first = end) {
-		struct order_key *keys;
+		AUTO_FREE struct order_key *keys = NULL;
 
 		for (end = first + 1; end < count && items[end].start_ns == items[first].start_ns;)
 			end++;
@@ -181,7 +180,6 @@ static void put_outer_first(struct model_op *items, uint32_t count)
 		}
 		order_sort(keys, end - first);
 		order_apply(keys, end - first, items + first, sizeof(*items));
-		free(keys);
 	}
 }
 

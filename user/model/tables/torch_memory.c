@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "model/tables/torch_memory.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "model/tables/op_sweep.h"
@@ -209,7 +208,7 @@ void torch_memory_join(struct torch_memory *memory, const struct ops *ops, const
 		       const struct sampled_stacks *sampled, const struct device_table *devices,
 		       const struct model_thread *threads, uint64_t until_ns)
 {
-	struct order_key *keys;
+	AUTO_FREE struct order_key *keys = NULL;
 	struct op_sweep sweep;
 	size_t count = 0, waiting = 0;
 
@@ -235,5 +234,4 @@ void torch_memory_join(struct torch_memory *memory, const struct ops *ops, const
 		if (memory->pending.items[i].memory.time_ns >= until_ns)
 			memory->pending.items[waiting++] = memory->pending.items[i];
 	memory->pending.count = waiting;
-	free(keys);
 }

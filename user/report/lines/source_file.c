@@ -33,13 +33,12 @@ static int open_live(const char *path, uint32_t pid)
 		.flags = OPEN_FLAGS,
 		.resolve = RESOLVE_NO_MAGICLINKS | (*path == '/' ? RESOLVE_IN_ROOT : RESOLVE_BENEATH),
 	};
-	char *text = xasprintf("/proc/%u/%s", pid, *path == '/' ? "root" : "cwd");
+	AUTO_FREE char *text = xasprintf("/proc/%u/%s", pid, *path == '/' ? "root" : "cwd");
 	int root = open(text, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	int fd = root < 0 ? -1 : (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
 
 	if (root >= 0)
 		close(root);
-	free(text);
 	return fd;
 }
 

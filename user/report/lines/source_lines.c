@@ -111,7 +111,7 @@ static void put_lines(const struct listing *listing, const struct function *func
 	for (; number && number <= function->last && number <= function->source.lines; number++) {
 		const struct line_cost_row *at = &nothing;
 		struct margin_figures figures;
-		char *text;
+		AUTO_FREE char *text = NULL;
 
 		row = rows_before(listing, function, number);
 		if (row < function->cost->rows && number_of(listing, &function->rows[row]) == number) {
@@ -126,7 +126,6 @@ static void put_lines(const struct listing *listing, const struct function *func
 		figures = margin_figures(margin, at, number);
 		text = source_file_line(&function->source, number);
 		margin_put_row(listing->report, margin, &figures, text);
-		free(text);
 	}
 	put_rows(listing, function, margin, rows_before(listing, function, number), function->cost->rows);
 }
@@ -314,7 +313,7 @@ static void put_samples(struct listing *listing, const struct listed *listed)
 	const struct line_costs *costs = listing->costs;
 	struct report *report = listing->report;
 	uint64_t others_ns = costs->sampled_ns - listed->sampled_ns;
-	char *others;
+	AUTO_FREE char *others = NULL;
 
 	if (!costs->has_samples)
 		return;
@@ -328,12 +327,10 @@ static void put_samples(struct listing *listing, const struct listed *listed)
 	put_share_of_samples(listing, "lines above (self)", listed->sampled_ns, true);
 	put_share_of_samples(listing, others, others_ns, false);
 	for (size_t i = 0; i < costs->outside.count; i++) {
-		char *label = line_label(&report->all->lines, costs->outside.items[i].line);
+		AUTO_FREE char *label = line_label(&report->all->lines, costs->outside.items[i].line);
 
 		put_share_of_samples(listing, label, costs->outside.items[i].sampled_ns, false);
-		free(label);
 	}
-	free(others);
 }
 
 static struct listed put_owners(struct listing *listing)

@@ -10,6 +10,8 @@
 struct analyses;
 struct verdict;
 
+#define REPORT_LINES 50u /* of a report on a terminal without --all */
+
 struct report_options {
 	unsigned width;			   /* columns, 0: 100; at least 80 are used */
 	bool truncates;			   /* truncates names that are wider than the page: for a terminal */

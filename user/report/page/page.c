@@ -2,7 +2,6 @@
 /* Titles, lines of text, and cells that many tables use. */
 #include "report/page/page.h"
 
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,7 +78,7 @@ static void put_wrapped(struct report *report, const char *text)
 
 void report_line(struct report *report, const char *format, ...)
 {
-	char *text;
+	AUTO_FREE char *text = NULL;
 	va_list args;
 
 	va_start(args, format);
@@ -90,7 +89,6 @@ void report_line(struct report *report, const char *format, ...)
 	} else {
 		put_wrapped(report, text);
 	}
-	free(text);
 }
 
 void report_text(struct report *report, unsigned indent, const char *text)
@@ -133,39 +131,36 @@ void report_add_place(struct report *report, struct table *table, uint32_t line)
 
 void report_add_label(struct report *report, struct table *table, uint32_t line)
 {
-	char *label = line == NONE ? xstrdup("-") : line_label(&report->all->lines, line);
+	AUTO_FREE char *label = line == NONE ? xstrdup("-") : line_label(&report->all->lines, line);
 
 	if (line == NONE)
 		table_add_unknown(table, label);
 	else
 		table_add(table, label);
 	report_add_place(report, table, line);
-	free(label);
 }
 
 void report_add_user_line(struct report *report, struct table *table, uint32_t user_line, uint32_t user_lines)
 {
-	char *user = user_line == NONE ? NULL : line_label(&report->all->lines, user_line);
+	AUTO_FREE char *user = user_line == NONE ? NULL : line_label(&report->all->lines, user_line);
 
 	if (user)
 		table_add(table, user);
 	else
 		table_add_unknown(table, "");
 	table_add_count(table, user_lines);
-	free(user);
 }
 
 void report_note_user_line(struct report *report, struct table *table, uint32_t user_line, uint32_t user_lines,
 			   const char *more)
 {
-	char *user = user_line == NONE ? xstrdup("") : line_label(&report->all->lines, user_line);
+	AUTO_FREE char *user = user_line == NONE ? xstrdup("") : line_label(&report->all->lines, user_line);
 	char others[32] = "";
 
 	if (user_lines > 1)
 		snprintf(others, sizeof(others), " (and %u more)", user_lines - 1);
 	if (*user || *more)
 		table_add_note(table, xasprintf("<- %s%s%s%s", user, others, *user && *more ? ", " : "", more));
-	free(user);
 }
 
 void report_add_process(struct report *report, struct table *table, uint32_t process)
@@ -186,11 +181,10 @@ void report_add_process(struct report *report, struct table *table, uint32_t pro
 
 void report_add_line(struct report *report, struct table *table, uint32_t line, uint32_t process)
 {
-	char *place = line_place(&report->all->lines, line);
+	AUTO_FREE char *place = line_place(&report->all->lines, line);
 
 	table_add(table, place);
 	table_add(table, line_function(&report->all->lines, line));
 	report_add_process(report, table, process);
 	report_add_place(report, table, line);
-	free(place);
 }

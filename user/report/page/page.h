@@ -17,6 +17,7 @@ struct report {
 	struct table_writer *writer; /* csv, json, md: gets all tables; NULL: a page */
 	struct table_writer own_writer;
 	struct sections *sections; /* hold what goes to out; NULL: it is written at once */
+	const char *table_of;	   /* a page that leaves tables out says how to see them: "report FILE" */
 	bool names_tables;	   /* for more rows the page sends its reader to --table */
 	const char *table;	   /* the table that is printed; NULL: none, or its name is not to be said */
 	bool is_one_list;	   /* a list in a format that has a single table */
@@ -33,6 +34,12 @@ void report_page(struct report *report, FILE *out, struct analyses *all, const s
 /* Before and after printing; report_end returns 0 or -errno as report_write does. */
 void report_begin(struct report *report);
 int report_end(struct report *report);
+
+/*
+ * All of it: begins, has `put` write the parts, and ends.  A page of which something may be left out (report_options:
+ * lines, table) is held until it is whole.  Returns as report_end, or -ENOENT: it has no table of the requested name.
+ */
+int report_write_page(struct report *report, void (*put)(struct report *report, void *context), void *context);
 
 /*
  * The same for a list that was requested instead of the report: in a format with a single table (csv) it is that table

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "report/page/row_table.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/page/parts.h"
@@ -81,13 +80,12 @@ static void choose_columns(const struct row_column *from, const char *unit, bool
 
 static void add_text(struct report *report, struct table *table, const struct row_column *column, const void *row)
 {
-	char *text = column->text(report, row);
+	AUTO_FREE char *text = column->text(report, row);
 
 	if (text)
 		table_add(table, text);
 	else
 		table_add_unknown(table, "-");
-	free(text);
 }
 
 /* Cells that are numbers. */

@@ -5,37 +5,21 @@
 #include <stdlib.h>
 
 #include "base/order.h"
+#include "report/ranks/job.h"
+#include "report/ranks/rank_cells.h"
 
 #define PAUSE_SHARE 2u	  /* a pause explains lateness from one part in this many of it on */
 #define EXPOSED_SHARE 20u /* exposed communication is named from one part in this many of a rank's time */
 
-/* "rank 3", "a rank whose number is not known" */
-static char *rank_name(const struct rank_row *row)
-{
-	return row->of->rank < 0 ? xstrdup("a rank whose number is not known")
-				 : xasprintf("rank %" PRId64, row->of->rank);
-}
-
-static const struct rank_row *latest_rank(const struct ranks *ranks)
-{
-	const struct rank_row *latest = NULL;
-
-	for (size_t i = 0; i < ranks->rows.count; i++)
-		if (ranks->rows.items[i].late && (!latest || ranks->rows.items[i].late_ns > latest->late_ns))
-			latest = &ranks->rows.items[i];
-	return latest;
-}
-
 static void put_latest(struct report *report, const struct ranks *ranks, const struct rank_row *row)
 {
 	const struct rank_onset *onset = &row->onset;
-	char *name = rank_name(row);
+	AUTO_FREE char *name = rank_name(row);
 
 	report_line(report, "Late most is %s: last to %s of %s collectives (%s %%), by %s in all, %s at most", name,
 		    number_count(row->late).text, number_count(row->compared).text,
 		    number_percent((double)row->late, (double)row->compared).text, number_time(row->late_ns).text,
 		    number_time(row->most_ns).text);
-	free(name);
 	if (onset->is_known)
 		report_line(report,
 			    "  more since %s after the first collective: last to %s of %s from then on, to %s of %s "
@@ -92,7 +76,7 @@ static void put_exposed(struct report *report, const struct ranks *ranks)
 	const struct rank_row *most = NULL;
 	double most_share = 0;
 	uint32_t gpus;
-	char *name;
+	AUTO_FREE char *name = NULL;
 
 	for (size_t i = 0; i < ranks->rows.count; i++) {
 		const struct rank_row *row = &ranks->rows.items[i];
@@ -110,21 +94,28 @@ static void put_exposed(struct report *report, const struct ranks *ranks)
 	name = rank_name(most);
 	report_line(report, "Exposed communication: at most %s %% of a log, of %s", number_percent(most_share, 1).text,
 		    name);
-	free(name);
 }
 
 /* Where no rank is late, the last table says so, and why that may not be known. */
-void report_rank_verdict(struct report *report, const struct ranks *ranks)
+static void put_late_rank(struct report *report, const struct ranks *ranks, const struct rank_row *latest)
 {
-	const struct rank_row *latest = latest_rank(ranks);
-
-	if (report->writer || !latest)
-		return;
 	put_latest(report, ranks, latest);
 	for (size_t i = 0; i < ranks->late.count; i++)
 		if (&ranks->rows.items[ranks->late.items[i].rank] == latest) {
 			put_evidence(report, ranks, &ranks->late.items[i]);
 			break;
 		}
-	put_exposed(report, ranks);
+}
+
+void report_rank_verdict(struct report *report, const struct report_job *job)
+{
+	const struct rank_row *latest = ranks_latest(job->ranks);
+
+	if (report->writer)
+		return;
+	if (latest)
+		put_late_rank(report, job->ranks, latest);
+	report_job_steps_line(report, job);
+	if (latest)
+		put_exposed(report, job->ranks);
 }

@@ -2,7 +2,7 @@
 /* How the page of several ranks begins: who comes last, since when, where, and what its process and GPU did. */
 #pragma once
 
-#include "analyze/ranks/ranks.h"
 #include "report/page/page.h"
+#include "report/ranks/ranks.h"
 
-void report_rank_verdict(struct report *report, const struct ranks *ranks);
+void report_rank_verdict(struct report *report, const struct report_job *job);

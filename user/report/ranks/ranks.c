@@ -2,11 +2,16 @@
 #include "report/ranks/ranks.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/distance.h"
 #include "report/page/page.h"
+#include "report/ranks/job.h"
+#include "report/ranks/rank_cells.h"
+#include "report/ranks/rank_notes.h"
 #include "report/ranks/rank_verdict.h"
 #include "report/ranks/split.h"
 
@@ -15,19 +20,6 @@
 #define ERROR_LARGE_NS 1000000u /* with a larger error, clocks cannot show lateness of milliseconds */
 
 /* ---- cells ------------------------------------------------------------------------------------------------------- */
-
-static void add_rank(struct table *table, int64_t rank)
-{
-	if (rank < 0)
-		table_add_unknown(table, "?");
-	else
-		table_add_id(table, (uint64_t)rank);
-}
-
-static void add_ms(struct table *table, uint64_t ns)
-{
-	table_add_integer(table, number_tenths((double)ns / 1e6), ns);
-}
 
 static struct number drift_of(const struct rank_clock *clock)
 {
@@ -72,6 +64,37 @@ static void add_clock(struct table *table, const struct ranks *ranks, size_t log
 	table_add(table, of->name);
 	/* after the first of all */
 	table_add_integer(table, (struct number){""}, rank_log_begun(ranks, log) - ranks->begin_ns);
+	table_add(table, of->is_cut ? "yes" : "no");
+}
+
+/* When a log ends, on the clock of the first. */
+static uint64_t log_ended(const struct ranks *ranks, size_t log)
+{
+	return clock_line_at(rank_log_clock(ranks, log), ranks->logs.items[log].end_ns);
+}
+
+static void put_log_notes(struct report *report, const struct ranks *ranks)
+{
+	uint64_t last_ns = 0;
+
+	for (size_t i = 0; i < ranks->logs.count; i++)
+		last_ns = later_time(last_ns, log_ended(ranks, i));
+	for (size_t i = 0; i < ranks->logs.count; i++) {
+		const struct rank_log *log = &ranks->logs.items[i];
+
+		if (log->is_cut)
+			report_line(
+				report,
+				"  %s is cut short: it ends %s before the last log; its gputrace was killed or still "
+				"records, or the file is not whole",
+				log->name, number_time(last_ns - log_ended(ranks, i)).text);
+		if (log->clock_steps)
+			report_line(
+				report,
+				"  the wall clock was set while %s was recorded (%s times): its GPU times are good to "
+				"%s",
+				log->name, number_count(log->clock_steps).text, number_time(log->clock_error_ns).text);
+	}
 }
 
 static void put_clock_notes(struct report *report, const struct ranks *ranks)
@@ -130,6 +153,7 @@ static void put_clocks(struct report *report, const struct ranks *ranks)
 		COLUMN_NUMBER("of", "collectives_in_common", UNIT_COUNT),
 		COLUMN_NAME("log", "log", TEXT_TRUNCATE_START),
 		COLUMN_DATA("began_after_ns", UNIT_NS),
+		COLUMN_DATA("cut_short", UNIT_TEXT),
 		COLUMN_END,
 	};
 	struct table table;
@@ -140,6 +164,7 @@ static void put_clocks(struct report *report, const struct ranks *ranks)
 		add_clock(&table, ranks, i);
 	report_table(report, &table);
 	put_span(report, ranks);
+	put_log_notes(report, ranks);
 	put_clock_notes(report, ranks);
 }
 
@@ -165,86 +190,24 @@ static void add_row(struct table *table, const struct ranks *ranks, const struct
 {
 	const struct rank_log *log = &ranks->logs.items[row->log];
 
-	add_rank(table, row->of->rank);
+	table_add_rank(table, row->of->rank);
 	table_add_count(table, row->compared);
 	table_add_count(table, row->late);
-	add_ms(table, row->late_ns);
-	add_ms(table, row->most_ns);
-	add_ms(table, row->waited_ns);
+	table_add_ms(table, row->late_ns);
+	table_add_ms(table, row->most_ns);
+	table_add_ms(table, row->waited_ns);
 	table_add(table, log->host);
 	table_add(table, row->of->process_name);
 	table_add_id(table, row->of->pid);
 	table_add(table, log->name);
-	table_add_integer(table, (struct number){""}, row->of->repeated + row->of->left_out + row->of->unnumbered);
+	table_add_integer(table, (struct number){""},
+			  row->of->repeated + row->of->left_out + row->of->unnumbered + row->of->after_step_back);
+	if (row->of->exit_ns)
+		table_add_integer(table, (struct number){""},
+				  clock_line_at(rank_log_clock(ranks, row->log), row->of->exit_ns) - ranks->begin_ns);
+	else
+		table_add_unknown(table, "");
 	add_onset(table, ranks, &row->onset);
-}
-
-/* Says why a log has no rank. */
-static void put_unknown(struct report *report, const struct ranks *ranks)
-{
-	static const char *const why[] = {
-		[ARRIVALS_NO_OPS] = "a rank is known by its collectives, which --ops records",
-		[ARRIVALS_ON_CPU] = "its collectives went over gloo or MPI; those that ran on a GPU (nccl) name a rank",
-		[ARRIVALS_NO_COLLECTIVE] = "no collective with GPU times was recorded",
-	};
-
-	for (size_t i = 0; i < ranks->logs.count; i++)
-		if (!ranks->logs.items[i].arrivals.ranks.list.count)
-			report_line(report, "  no rank is known of %s: %s", ranks->logs.items[i].name,
-				    why[ranks->logs.items[i].arrivals.lack]);
-}
-
-/* Says why ranks that only their environment names are compared with no other. */
-static void put_silent(struct report *report, const struct ranks *ranks)
-{
-	static const char *const why[] = {
-		[ARRIVALS_NO_OPS] = "its collectives are recorded with --ops",
-		[ARRIVALS_ON_CPU] = "its collectives went over gloo or MPI, which have no GPU times",
-		[ARRIVALS_NO_COLLECTIVE] = "no collective of it with GPU times was recorded",
-	};
-	const struct rank_row *first = NULL;
-	uint64_t silent = 0;
-
-	for (size_t i = 0; i < ranks->rows.count; i++)
-		if (ranks->rows.items[i].of->by_environment) {
-			first = first ?: &ranks->rows.items[i];
-			silent++;
-		}
-	if (first)
-		report_line(report,
-			    "  known by RANK alone, and compared with none: %s %s, the first is rank %" PRId64 ": %s",
-			    number_count(silent).text, silent == 1 ? "rank" : "ranks", first->of->rank,
-			    why[ranks->logs.items[first->log].arrivals.lack]);
-}
-
-static void put_missing(struct report *report, const struct ranks *ranks)
-{
-	int64_t next = 0, missing = 0, first = -1;
-
-	put_unknown(report, ranks);
-	put_silent(report, ranks);
-	for (size_t i = 0; i < ranks->rows.count; i++) {
-		int64_t rank = ranks->rows.items[i].of->rank;
-
-		if (rank < 0) /* it may be any of the missing ones; such rows are the last */
-			return;
-		if (rank < next)
-			continue;
-		if (rank > next && first < 0)
-			first = next;
-		missing += rank - next;
-		next = rank + 1;
-	}
-	if (next < ranks->world) {
-		first = first < 0 ? next : first;
-		missing += ranks->world - next;
-	}
-	if (missing == 1)
-		report_line(report, "  rank %" PRId64 " of %" PRId64 " is in none of the logs", first, ranks->world);
-	else if (missing)
-		report_line(report,
-			    "  %" PRId64 " of %" PRId64 " ranks are in none of the logs, the first of them is %" PRId64,
-			    missing, ranks->world, first);
 }
 
 static void put_ranks(struct report *report, const struct ranks *ranks)
@@ -261,6 +224,7 @@ static void put_ranks(struct report *report, const struct ranks *ranks)
 		COLUMN_NUMBER("pid", "pid", UNIT_ID),
 		COLUMN_DATA("log", UNIT_TEXT),
 		COLUMN_DATA("not_compared", UNIT_COUNT),
+		COLUMN_DATA("ended_after_ns", UNIT_NS),
 		COLUMN_DATA("later_after_ns", UNIT_NS),
 		COLUMN_DATA("later_by_ns", UNIT_NS_AVG),
 		COLUMN_DATA("later_error_ns", UNIT_NS_AVG),
@@ -281,7 +245,7 @@ static void put_ranks(struct report *report, const struct ranks *ranks)
 		by_step += ranks->rows.items[i].of->by_step;
 	}
 	report_table(report, &table);
-	put_missing(report, ranks);
+	report_rank_notes(report, ranks);
 	if (left_out)
 		report_line(report, "  %s collectives are not compared: they share a number, or are too many",
 			    number_count(left_out).text);
@@ -305,7 +269,7 @@ static void add_breakdown(struct table *table, const struct ranks *ranks, const 
 	uint64_t span_ns = log->timed_ns * gpus, idle_ns = breakdown_idle_ns(&sums, span_ns);
 	double span = (double)span_ns;
 
-	add_rank(table, row->of->rank);
+	table_add_rank(table, row->of->rank);
 	table_add_percent(table, (double)sums.computation_ns, span);
 	table_add_percent(table, (double)sums.exposed_communication_ns, span);
 	table_add_percent(table, (double)sums.exposed_copies_ns, span);
@@ -314,8 +278,8 @@ static void add_breakdown(struct table *table, const struct ranks *ranks, const 
 		table_add_percent(table, (double)breakdown_overlap_ns(&sums), (double)sums.communication_ns);
 	else
 		table_add_unknown(table, "-");
-	add_ms(table, sums.computation_ns);
-	add_ms(table, sums.exposed_communication_ns);
+	table_add_ms(table, sums.computation_ns);
+	table_add_ms(table, sums.exposed_communication_ns);
 	table_add(table, log->host);
 	table_add_integer(table, (struct number){""}, sums.exposed_copies_ns);
 	table_add_integer(table, (struct number){""}, idle_ns);
@@ -363,13 +327,13 @@ static void add_late(struct table *table, const struct ranks *ranks, const struc
 {
 	const struct rank_row *rank = &ranks->rows.items[row->rank];
 
-	add_rank(table, rank->of->rank);
+	table_add_rank(table, rank->of->rank);
 	table_add_count(table, row->count);
-	add_ms(table, row->ns);
+	table_add_ms(table, row->ns);
 	table_add(table, rank_text(ranks, rank->log, row->name));
 	table_add(table, rank_text(ranks, rank->log, row->line));
 	if (row->paused_ns && row->pause_from != NONE) {
-		add_ms(table, row->paused_ns);
+		table_add_ms(table, row->paused_ns);
 		table_add(table, rank_text(ranks, rank->log, row->pause_from));
 		table_add(table, rank_text(ranks, rank->log, row->pause_to));
 	} else {
@@ -377,7 +341,7 @@ static void add_late(struct table *table, const struct ranks *ranks, const struc
 		table_add_unknown(table, "");
 		table_add_unknown(table, "");
 	}
-	add_ms(table, row->most_ns);
+	table_add_ms(table, row->most_ns);
 }
 
 static void put_late(struct report *report, const struct ranks *ranks)
@@ -414,22 +378,33 @@ static void put_late(struct report *report, const struct ranks *ranks)
 		report_line(report, "  ... and %s more places", number_count(ranks->late.count - shown).text);
 }
 
-int report_write_ranks(FILE *out, const struct ranks *ranks, const struct collective_split *split,
-		       const struct report_options *options)
+static void put_job(struct report *report, void *context)
 {
+	const struct report_job *job = context;
+
+	report_rank_verdict(report, job);
+	put_clocks(report, job->ranks);
+	put_ranks(report, job->ranks);
+	put_breakdown(report, job->ranks);
+	put_late(report, job->ranks);
+	report_job_lines(report, job);
+	report_job_steps(report, job);
+	report_collective_split(report, job->ranks, job->split, job->is_whole);
+}
+
+int report_write_ranks(FILE *out, const struct report_job *job, const struct report_options *options)
+{
+	struct report_job shown = *job;
 	struct report report = {.out = out,
 				.options = options,
 				.width = options->width ? options->width : WIDTH_DEFAULT,
 				.truncates = options->truncates,
-				.rows = options->rows ? options->rows : ROWS_DEFAULT,
-				.color = options->color};
+				.rows = options->table	? UINT_MAX
+					: options->rows ? options->rows
+							: ROWS_DEFAULT,
+				.color = options->color,
+				.table_of = "merge FILES"};
 
-	report_begin(&report);
-	report_rank_verdict(&report, ranks);
-	put_clocks(&report, ranks);
-	put_ranks(&report, ranks);
-	put_breakdown(&report, ranks);
-	put_late(&report, ranks);
-	report_collective_split(&report, ranks, split);
-	return report_end(&report);
+	shown.is_whole |= options->table != NULL;
+	return report_write_page(&report, put_job, &shown);
 }

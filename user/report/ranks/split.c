@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "report/ranks/split.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/ranks/rank_cells.h"
 #include "report/why/why_words.h"
 
 static const char *const basis_words[COLLECTIVE_BASES] = {
@@ -16,19 +18,6 @@ static const char *const lack_keys[SPLIT_LACKS] = {
 	[SPLIT_TWICE] = "number_twice",	 [SPLIT_APART] = "apart",
 	[SPLIT_CLOCK] = "clock",
 };
-
-static void add_rank(struct table *table, int64_t rank)
-{
-	if (rank < 0)
-		table_add_unknown(table, "?");
-	else
-		table_add_id(table, (uint64_t)rank);
-}
-
-static void add_ms(struct table *table, uint64_t ns)
-{
-	table_add_integer(table, number_tenths((double)ns / 1e6), ns);
-}
 
 static const char *text_of(const struct collective_split *split, size_t log, uint32_t text)
 {
@@ -44,12 +33,12 @@ static const char *text_of(const struct collective_split *split, size_t log, uin
 static void add_sum(struct table *table, const struct split_sum *sum)
 {
 	table_add_count(table, sum->count);
-	add_ms(table, sum->ns);
-	add_ms(table, sum->waiting_ns);
-	add_ms(table, sum->transfer_ns);
-	add_ms(table, sum->unknown_ns);
+	table_add_ms(table, sum->ns);
+	table_add_ms(table, sum->waiting_ns);
+	table_add_ms(table, sum->transfer_ns);
+	table_add_ms(table, sum->unknown_ns);
 	if (sum->dispatched)
-		add_ms(table, sum->dispatch_ns);
+		table_add_ms(table, sum->dispatch_ns);
 	else
 		table_add_unknown(table, "-");
 	table_add_integer(table, (struct number){""}, sum->error_ns);
@@ -75,7 +64,7 @@ static void put_by_rank(struct report *report, const struct ranks *ranks, const 
 	for (size_t i = 0; i < split->ranks.count; i++) {
 		const struct split_rank *rank = &split->ranks.items[i];
 
-		add_rank(&table, rank->rank);
+		table_add_rank(&table, rank->rank);
 		add_sum(&table, &rank->sum);
 		table_add_count(&table, rank->sum.last);
 		table_add(&table, rank->of->name);
@@ -114,7 +103,7 @@ static void put_lacks(struct report *report, const struct collective_split *spli
 		if (!count[i])
 			continue;
 		table_add_count(&table, count[i]);
-		add_ms(&table, ns[i]);
+		table_add_ms(&table, ns[i]);
 		table_add(&table, split_lack_words[i]);
 		table_add(&table, lack_keys[i]);
 	}
@@ -142,7 +131,7 @@ static void put_by_collective(struct report *report, const struct collective_spl
 		const struct split_row *row = &split->rows.items[i];
 		const struct split_rank *rank = &split->ranks.items[row->rank];
 
-		add_rank(&table, rank->rank);
+		table_add_rank(&table, rank->rank);
 		add_sum(&table, &row->sum);
 		table_add(&table, basis_words[row->basis]);
 		table_add(&table, text_of(split, rank->log, row->name));
@@ -181,10 +170,10 @@ static void put_lasts(struct report *report, const struct collective_split *spli
 		const struct last_row *row = &split->lasts.items[i];
 		const struct split_rank *rank = &split->ranks.items[row->rank];
 
-		add_rank(&table, rank->rank);
+		table_add_rank(&table, rank->rank);
 		table_add_count(&table, row->count);
-		add_ms(&table, row->ns);
-		add_ms(&table, row->queued_ns);
+		table_add_ms(&table, row->ns);
+		table_add_ms(&table, row->queued_ns);
 		if (row->cause == NONE)
 			table_add_unknown(&table, "?");
 		else
@@ -217,12 +206,111 @@ static void put_notes(struct report *report, const struct collective_split *spli
 			    number_count(split->left_out).text);
 }
 
-void report_collective_split(struct report *report, const struct ranks *ranks, const struct collective_split *split)
+/* ---- communicators ----------------------------------------------------------------------------------------------- */
+
+/* "0-3, 8": who was seen in it; numbers that are not known are a "?". */
+static char *members_of(const struct collective_split *split, const struct split_communicator *communicator)
+{
+	char *text = xstrdup("");
+	int64_t from = -1, to = -1;
+	bool has_unknown = false;
+
+	/* split.ranks, and so the members, are in the order of their numbers, unknown ones last */
+	for (size_t i = 0; i <= communicator->ranks.list.count; i++) {
+		bool is_end = i == communicator->ranks.list.count;
+		int64_t rank = is_end ? -1 : split->ranks.items[communicator->ranks.list.items[i]].rank;
+
+		has_unknown |= !is_end && rank < 0;
+		if (rank >= 0 && from >= 0 && rank == to + 1) {
+			to = rank;
+			continue;
+		}
+		if (from >= 0)
+			text = xjoin(text, ",",
+				     to > from ? xasprintf("%" PRId64 "-%" PRId64, from, to)
+					       : xasprintf("%" PRId64, from));
+		from = to = rank;
+	}
+	return has_unknown ? xjoin(text, ",", xstrdup("?")) : text;
+}
+
+static void add_communicator(struct table *table, const struct collective_split *split,
+			     const struct split_communicator *row)
+{
+	const struct kept_communicator *kept =
+		row->of == NONE ? NULL : &split->logs[row->log].communicators.items[row->of];
+	char *members = members_of(split, row);
+
+	table_add(table, members);
+	if (kept && kept->ranks > 0)
+		table_add_count(table, (uint64_t)kept->ranks);
+	else
+		table_add_unknown(table, "-");
+	table_add_count(table, row->most);
+	if (row->of_unknown_bytes == row->sum.count)
+		table_add_unknown(table, "-");
+	else
+		table_add_bytes(table, row->bytes);
+	table_add_rate(table, (double)row->rated_bytes, row->rated_bytes ? row->rated_ns : 0);
+	table_add_ms(table, row->sum.ns);
+	table_add_ms(table, row->sum.waiting_ns);
+	table_add_ms(table, row->sum.transfer_ns);
+	table_add_ms(table, row->sum.unknown_ns);
+	if (row->sum.dispatched)
+		table_add_ms(table, row->sum.dispatch_ns);
+	else
+		table_add_unknown(table, "-");
+	if (kept)
+		table_add(table, split->logs[row->log].texts.list.items[kept->name]);
+	else
+		table_add_unknown(table, "(not known)");
+	table_add_integer(table, (struct number){""}, row->sum.count);
+	table_add_integer(table, (struct number){""}, row->of_unknown_bytes);
+	free(members);
+}
+
+static void put_communicators(struct report *report, const struct collective_split *split, bool is_whole)
+{
+	static const struct column columns[] = {
+		COLUMN_NAME("ranks", "ranks", TEXT_TRUNCATE_END),
+		COLUMN_NUMBER("of", "size", UNIT_COUNT),
+		COLUMN_NUMBER("collectives", "collectives", UNIT_COUNT),
+		COLUMN_NUMBER("bytes", "bytes", UNIT_BYTES),
+		COLUMN_NUMBER("GB/s", "bytes_per_s", UNIT_BYTES_PER_S),
+		COLUMN_NUMBER("ms", "ns", UNIT_NS),
+		COLUMN_NUMBER("waiting", "waiting_ns", UNIT_NS),
+		COLUMN_NUMBER("transfer", "transfer_ns", UNIT_NS),
+		COLUMN_NUMBER("unknown", "unknown_ns", UNIT_NS),
+		COLUMN_NUMBER("dispatch", "dispatch_ns", UNIT_NS),
+		COLUMN_NAME("communicator", "communicator", TEXT_TRUNCATE_MIDDLE),
+		COLUMN_DATA("kernels", UNIT_COUNT),
+		COLUMN_DATA("kernels_of_unknown_bytes", UNIT_COUNT),
+		COLUMN_END,
+	};
+	size_t shown = report_shown(report, split->communicators.count);
+	struct table table;
+
+	if (!report->writer && !is_whole &&
+	    split->communicators.count < 2) /* it would say what the ranks' table says */
+		return;
+	report_title(report, "split_communicators", "Communicators",
+		     "all ranks together; GB/s: of their bytes, while they transferred");
+	table_begin(&table, columns);
+	for (size_t i = 0; i < shown; i++)
+		add_communicator(&table, split, &split->communicators.items[i]);
+	report_table(report, &table);
+	if (split->communicators.count > shown)
+		report_line(report, "  ... and %s more", number_count(split->communicators.count - shown).text);
+}
+
+void report_collective_split(struct report *report, const struct ranks *ranks, const struct collective_split *split,
+			     bool is_whole)
 {
 	if (!split->kernels && !report->writer)
 		return;
 	put_by_rank(report, ranks, split);
 	put_notes(report, split);
+	put_communicators(report, split, is_whole);
 	put_by_collective(report, split);
 	put_lacks(report, split);
 	put_lasts(report, split);
@@ -247,7 +335,7 @@ void report_split_of_log(struct report *report)
 		free(why);
 	} else {
 		collective_split_make(&split, &ranks, kernels);
-		report_collective_split(report, &ranks, &split);
+		report_collective_split(report, &ranks, &split, report->options->table != NULL);
 		collective_split_free(&split);
 	}
 	ranks.logs.items[0].arrivals = (struct collective_arrivals){0}; /* they stay the analysis's */

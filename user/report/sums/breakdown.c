@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What GPUs did with their time: by GPU, by process, by step, and communication that nothing hides by line. */
-#include <stdlib.h>
 
 #include "model/communication.h"
 #include "report/page/parts.h"
@@ -186,13 +185,12 @@ static void put_steps(struct report *report)
 	bool several = steps->list.count + steps->left_out > 1;
 
 	for (size_t i = 0; i < steps->list.count && report->all->breakdown.slots; i++) {
-		char *label = process_label(&report->model->processes[steps->list.items[i].process]);
-		char *title = several ? xasprintf("What GPUs did in steps of %s", label) : xstrdup(step_table.title);
+		AUTO_FREE char *label = process_label(&report->model->processes[steps->list.items[i].process]);
+		AUTO_FREE char *title =
+			several ? xasprintf("What GPUs did in steps of %s", label) : xstrdup(step_table.title);
 
 		if (report->all->breakdown.step_gpus[i])
 			put_steps_of(report, i, title);
-		free(label);
-		free(title);
 	}
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* CUDA calls as the CPU sees them: time by function, and failed calls. */
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "report/page/parts.h"
 #include "report/page/row_table.h"
@@ -141,12 +140,11 @@ void report_failed(struct report *report)
 		const GROUP_ROW *row = &failures->rows[i];
 		int32_t result = (int32_t)row->part[0];
 		const char *meaning = error_meaning(result);
-		char *label = line_label(&report->all->lines, row->line);
+		AUTO_FREE char *label = line_label(&report->all->lines, row->line);
 
 		report_line(report, "  %s x %s returned %" PRId32 "%s%s%s at %s", number_count(row->count).text,
 			    api_name((uint16_t)row->part[1]), result, meaning ? " (" : "", meaning ? meaning : "",
 			    meaning ? ")" : "", label);
-		free(label);
 	}
 	if (failures->count > shown)
 		report_line(report, "  ... and %zu more kinds of failures", failures->count - shown);

@@ -1,19 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Collectives of torch.distributed and NCCL: bytes, rate, and calling lines. */
-#include <stdlib.h>
 
 #include "model/collectives.h"
 #include "report/page/parts.h"
 #include "report/page/row_table.h"
-
-/* The larger of a rank's input and output. */
-static double bytes_of(const struct collective *collective)
-{
-	int64_t in = collective->numbers[GPT_COLLECTIVE_IN_ELEMENTS];
-	int64_t out = collective->numbers[GPT_COLLECTIVE_OUT_ELEMENTS];
-
-	return (double)(in > out ? in : out) * collective_element_bytes(collective);
-}
 
 /* What the parameters of a collective say: the columns from its bytes to its name. */
 static void add_parameters(struct report *report, struct table *table, const void *item)
@@ -21,7 +11,7 @@ static void add_parameters(struct report *report, struct table *table, const voi
 	const GROUP_ROW *row = item;
 	struct collective collective;
 	bool is_known = collective_read(&collective, report->model->strings[row->part[0]]);
-	double bytes = is_known ? bytes_of(&collective) : 0;
+	double bytes = is_known ? (double)collective_bytes(&collective) : 0;
 
 	if (bytes < 0)
 		table_add_unknown(table, "-");

@@ -94,7 +94,7 @@ static const char *receipt_name(const struct complete *complete)
 static unsigned make_clauses(const struct complete *complete, char *clauses[CLAUSES_MOST])
 {
 	const char *name = receipt_name(complete);
-	char *lost = complete->tool ? xstrdup("") : xasprintf(", %s lost", number_count(complete->lost).text);
+	AUTO_FREE char *lost = complete->tool ? xstrdup("") : xasprintf(", %s lost", number_count(complete->lost).text);
 	unsigned count = 0;
 
 	if (!complete->tool && !complete->launches && !complete->lost && !complete->has_gpu_times &&
@@ -115,7 +115,6 @@ static unsigned make_clauses(const struct complete *complete, char *clauses[CLAU
 				"%s %% of launches under a Python line",
 				number_percent((double)complete->launches_with_line, (double)complete->launches).text);
 	}
-	free(lost);
 	return count;
 }
 
@@ -155,7 +154,7 @@ static bool lacks_stacks(const struct complete *complete)
 static void put_tool(struct report *report)
 {
 	const struct complete *complete = &report->all->complete;
-	char *text;
+	AUTO_FREE char *text = NULL;
 
 	if (!complete->tool)
 		return;
@@ -166,13 +165,12 @@ static void put_tool(struct report *report)
 							  "not in the file."
 							: "");
 	report_text(report, 2, text);
-	free(text);
 }
 
 static void put_borrowed(struct report *report)
 {
 	const struct complete *complete = &report->all->complete;
-	char *text;
+	AUTO_FREE char *text = NULL;
 
 	if (!complete->borrowed)
 		return;
@@ -181,7 +179,6 @@ static void put_borrowed(struct report *report)
 		"%" PRIu32 "%s calls met their GPU work by thread and time.",
 		complete->borrowed_pid, complete->borrowed > 1 ? " and others" : "");
 	report_text(report, 2, text);
-	free(text);
 }
 
 /* The words of a row are plural; with a count of 1 they become singular. */
@@ -238,7 +235,7 @@ static void put_cut(struct report *report)
 {
 	const struct complete *complete = &report->all->complete;
 	char others[60] = "", ended[80] = "which was killed, crashed or ended by a system call of its own";
-	char *text;
+	AUTO_FREE char *text = NULL;
 
 	if (!complete->cut_launches)
 		return;
@@ -253,7 +250,6 @@ static void put_cut(struct report *report)
 			 number_count(complete->cut_launches).text, complete->cut_launches == 1 ? "" : "es",
 			 number_time(complete->cut_ns).text, complete->cut_pid, ended, others);
 	report_text(report, 2, text);
-	free(text);
 }
 
 /* All that went wrong, by cause; nothing if all is well. */
@@ -289,14 +285,13 @@ static void put_whole(struct report *report)
 static void put_threshold(struct report *report)
 {
 	const struct complete *complete = &report->all->complete;
-	char *text;
+	AUTO_FREE char *text = NULL;
 
 	if (complete->complete >= complete->wanted)
 		return;
 	text = xasprintf("Below what was asked for: %s %% complete, --min-complete %s.",
 			 number_thousandths(complete->complete).text, number_thousandths(complete->wanted).text);
 	put_warning(report, text);
-	free(text);
 }
 
 /* "13.0", from the numbers that CUPTI reports (cupti_version.h). */
@@ -369,10 +364,9 @@ static void put_collector(struct report *report)
 static void put_list(struct report *report, const char *prefix, const char *const *texts, uint32_t count)
 {
 	for (uint32_t i = 0; i < count && i < report->rows; i++) {
-		char *text = xasprintf("%s%s", prefix, texts[i]);
+		AUTO_FREE char *text = xasprintf("%s%s", prefix, texts[i]);
 
 		report_text(report, 2, text);
-		free(text);
 	}
 	if (count > report->rows)
 		report_line(report, "  ... and %u more", count - report->rows);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* How busy each GPU was. */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/page/parts.h"
@@ -18,13 +17,13 @@ static const char *device_name(const struct model *model, uint32_t id)
 static void put_device(struct report *report, const struct utilization_row *row)
 {
 	double window = (double)report_timed_ns(report);
-	char *name = xasprintf("GPU %" PRIu32 "  %s", row->device, device_name(report->model, row->device));
-	char *facts = xasprintf("   busy %s %%   kernels %s %%   copies %s %%   idle %s %%   %s launch%s",
-				number_percent((double)row->busy_ns, window).text,
-				number_percent((double)row->kernel_ns, window).text,
-				number_percent((double)(row->busy_ns - row->kernel_ns), window).text,
-				number_percent(window - (double)row->busy_ns, window).text,
-				number_count(row->launches).text, row->launches == 1 ? "" : "es");
+	AUTO_FREE char *name = xasprintf("GPU %" PRIu32 "  %s", row->device, device_name(report->model, row->device));
+	AUTO_FREE char *facts = xasprintf("   busy %s %%   kernels %s %%   copies %s %%   idle %s %%   %s launch%s",
+					  number_percent((double)row->busy_ns, window).text,
+					  number_percent((double)row->kernel_ns, window).text,
+					  number_percent((double)(row->busy_ns - row->kernel_ns), window).text,
+					  number_percent(window - (double)row->busy_ns, window).text,
+					  number_count(row->launches).text, row->launches == 1 ? "" : "es");
 	unsigned taken = text_width(facts);
 	bool fits = text_width(name) + taken <= report->width; /* a truncated name would lack the model */
 
@@ -35,8 +34,6 @@ static void put_device(struct report *report, const struct utilization_row *row)
 		fputs("\n  ", report->out);
 		report_wrap(report, facts + strspn(facts, " "), 2, 2);
 	}
-	free(name);
-	free(facts);
 }
 
 uint64_t report_timed_ns(const struct report *report)
@@ -49,7 +46,7 @@ static void put_unfinished(struct report *report)
 {
 	const struct unfinished *unfinished = &report->all->untimed.longest;
 	uint64_t length_ns = unfinished->until_ns - unfinished->since_ns;
-	char *line;
+	AUTO_FREE char *line = NULL;
 
 	if (length_ns <= report_timed_ns(report) / 100)
 		return;
@@ -58,7 +55,6 @@ static void put_unfinished(struct report *report)
 		    number_time(length_ns).text, number_count(unfinished->launches).text,
 		    unfinished->launches == 1 ? " lacks" : "es lack",
 		    unfinished->launches == 1 ? "" : "the first: ", line);
-	free(line);
 }
 
 /* Says so if GPU times cover less than 99 % of the recording. */

@@ -3,7 +3,6 @@
 
 #include <limits.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/page/page.h"
@@ -113,7 +112,7 @@ static void add_difference(struct table *table, const char *name, const struct d
 			   enum measure measure)
 {
 	struct time_unit unit = unit_for(measure, most_of(difference));
-	char *title = *unit.name ? xasprintf("%s, %s", name, unit.name) : xstrdup(name);
+	AUTO_FREE char *title = *unit.name ? xasprintf("%s, %s", name, unit.name) : xstrdup(name);
 
 	table_add_named(table, title, name);
 	add_shown(table, difference, unit);
@@ -121,7 +120,6 @@ static void add_difference(struct table *table, const char *name, const struct d
 	add_data(table, measure == MEASURE_COUNT ? difference : NULL);
 	add_data(table, measure == MEASURE_BYTES ? difference : NULL);
 	add_judgement(table, difference);
-	free(title);
 }
 
 /* Whether growth is large enough for `gputrace why` to name it: all steps together added a hundredth of the peak. */
@@ -229,7 +227,7 @@ static const char *name_of(const struct difference_row *row)
 /* Adds the place now, the place before, and the name. */
 static void add_place(struct table *table, const struct difference_row *row)
 {
-	char *place = place_of(row);
+	AUTO_FREE char *place = place_of(row);
 
 	if (row->after)
 		table_add_named(table, *place ? place : "-", row->after->place);
@@ -240,7 +238,6 @@ static void add_place(struct table *table, const struct difference_row *row)
 	else
 		table_add_unknown(table, "");
 	table_add(table, name_of(row));
-	free(place);
 }
 
 static void add_row(struct table *table, const struct difference_row *row, bool by_launches, struct time_unit unit)
@@ -307,7 +304,7 @@ static void put_rows(struct report *report, const struct differences *all, const
 	enum measure measure = by_launches ? MEASURE_COUNT : MEASURE_TIME;
 	size_t shown = rows_shown(report, rows, measure);
 	struct time_unit unit = unit_of_rows(rows, shown, measure);
-	char *before = xasprintf("before%s%s", *unit.name ? " " : "", unit.name);
+	AUTO_FREE char *before = xasprintf("before%s%s", *unit.name ? " " : "", unit.name);
 	const struct column columns[] = {
 		SHOWN_COLUMNS(before),
 		COLUMN_NUMBER(by_launches ? COLUMN_NOT_SHOWN : "calls", NULL, UNIT_TEXT),
@@ -328,16 +325,13 @@ static void put_rows(struct report *report, const struct differences *all, const
 	};
 	struct table table;
 
-	if (!rows->list.count) {
-		free(before);
+	if (!rows->list.count)
 		return;
-	}
 	report_title(report, id, title, NULL);
 	table_begin(&table, columns);
 	for (size_t i = 0; i < shown; i++)
 		add_row(&table, &rows->list.items[i], by_launches, unit);
 	put_table(report, &table, all, rows, shown);
-	free(before);
 }
 
 /* ---- losses, waits, memory --------------------------------------------------------------------------------------- */
@@ -353,11 +347,10 @@ struct costs {
 
 static void add_cause(struct table *table, const struct per_step_row *row)
 {
-	char *shown = row->api == NONE ? xstrdup(why_short((enum why_cause)row->what))
-				       : xasprintf("in %s", api_name((uint16_t)row->api));
+	AUTO_FREE char *shown = row->api == NONE ? xstrdup(why_short((enum why_cause)row->what))
+						 : xasprintf("in %s", api_name((uint16_t)row->api));
 
 	table_add_named(table, shown, why_cause_name((enum why_cause)row->what));
-	free(shown);
 }
 
 static void add_call(struct table *table, const struct per_step_row *row)
@@ -376,7 +369,7 @@ static void put_costs(struct report *report, const struct differences *all, cons
 	size_t shown = rows_shown(report, rows, costs->measure);
 	bool bytes = costs->measure == MEASURE_BYTES;
 	struct time_unit unit = unit_of_rows(rows, shown, costs->measure);
-	char *before = xasprintf("before %s", unit.name);
+	AUTO_FREE char *before = xasprintf("before %s", unit.name);
 	const struct column columns[] = {
 		SHOWN_COLUMNS(before),
 		COLUMN_DATA(bytes ? "before_bytes" : "before_ns", bytes ? UNIT_BYTES_AVG : UNIT_NS_AVG),
@@ -413,7 +406,6 @@ static void put_costs(struct report *report, const struct differences *all, cons
 		}
 		put_table(report, &table, all, rows, shown);
 	}
-	free(before);
 }
 
 static void put_all_costs(struct report *report, const struct differences *all)
@@ -447,15 +439,14 @@ static void put_all_costs(struct report *report, const struct differences *all)
 
 static void put_trace(struct report *report, const char *which, const char *name, const struct per_step_tables *tables)
 {
-	char *steps = tables->has_steps
-			      ? xasprintf("%s step%s", number_count(tables->steps).text, tables->steps == 1 ? "" : "s")
-			      : xstrdup("no steps were found in it");
+	AUTO_FREE char *steps = tables->has_steps ? xasprintf("%s step%s", number_count(tables->steps).text,
+							      tables->steps == 1 ? "" : "s")
+						  : xstrdup("no steps were found in it");
 
 	report_line(report, "%s %s, %s, %s%s", which, name, number_time(tables->wall_ns).text, steps,
 		    tables->has_gpu ? "" : ", no GPU times");
 	if (tables->outside_ns)
 		report_line(report, "         %s of GPU time are of no step", number_time(tables->outside_ns).text);
-	free(steps);
 }
 
 static void put_side(struct report *report, const char *which, const struct differences_side *side)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* GPU time, or launches if there is none, by Python line. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "report/page/parts.h"
 #include "report/page/row_table.h"
@@ -49,14 +48,12 @@ static void put_backward(struct report *report, const struct line_sums *sums, co
 /* Notes for a line that PyTorch's compiler wrote: what it was made of, and which kernel it launches. */
 static void add_generated(struct table *table, const struct lines *lines, uint32_t line)
 {
-	char *made_of = line_made_of(lines, line), *launches = line_launches(lines, line);
+	AUTO_FREE char *made_of = line_made_of(lines, line), *launches = line_launches(lines, line);
 
 	if (made_of)
 		table_add_note(table, xasprintf("   made of %s", made_of));
 	if (launches)
 		table_add_note(table, xasprintf("   launches %s", launches));
-	free(made_of);
-	free(launches);
 }
 
 /* Of row->generated_line, which PyTorch compiled; NULL: there is none. */
@@ -67,25 +64,22 @@ static char *generated_place(const struct report *report, const struct line_row 
 
 static void add_generated_place(struct report *report, struct table *table, const void *row)
 {
-	char *place = generated_place(report, row);
+	AUTO_FREE char *place = generated_place(report, row);
 
 	if (place)
 		table_add(table, place);
 	else
 		table_add_unknown(table, "");
-	free(place);
 }
 
 /* Adds the calling line; if PyTorch compiled code in between, also the generated line and what that was made of. */
 static void add_notes(struct report *report, struct table *table, const void *item)
 {
 	const struct line_row *row = item;
-	char *place = generated_place(report, row);
-	char *generated = place ? xasprintf("generated %s", place) : xstrdup("");
+	AUTO_FREE char *place = generated_place(report, row);
+	AUTO_FREE char *generated = place ? xasprintf("generated %s", place) : xstrdup("");
 
 	report_note_user_line(report, table, row->user_line, row->user_lines, generated);
-	free(generated);
-	free(place);
 	add_generated(table, &report->all->lines, row->generated_line == NONE ? row->line : row->generated_line);
 }
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* GPU idle time by Python line. */
-#include <stdlib.h>
 
 #include "report/page/parts.h"
 #include "report/why/why_words.h"
@@ -64,8 +63,8 @@ static bool shows_caller(const struct report *report, const struct idle_row *row
 
 static void add_row(struct report *report, struct table *table, const struct idle_row *row, struct time_unit unit)
 {
-	char *line = charged_to(report, row), *why = idle_words(&report->all->idle, row);
-	char *launch = launch_label(report, row);
+	AUTO_FREE char *line = charged_to(report, row), *why = idle_words(&report->all->idle, row);
+	AUTO_FREE char *launch = launch_label(report, row);
 
 	table_add_ns(table, row->ns, unit);
 	table_add_percent(table, (double)row->ns, idle_is_edge(row->cause) ? 0 : (double)report->all->idle.sum);
@@ -80,9 +79,6 @@ static void add_row(struct report *report, struct table *table, const struct idl
 	report_add_process(report, table, row->process);
 	if (shows_caller(report, row))
 		report_note_user_line(report, table, row->user_line, row->user_lines, "");
-	free(line);
-	free(why);
-	free(launch);
 }
 
 /* Explains the words in the rows. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Time that Python took for itself, if it is worth a section. */
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "report/page/parts.h"
 #include "report/page/row_table.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* GPU time by kernel. */
-#include <stdlib.h>
 
 #include "report/table/kernel_label.h"
 #include "report/page/parts.h"
@@ -10,10 +9,9 @@ static void add_name(struct report *report, struct table *table, const void *row
 {
 	uint32_t name = ((const GROUP_ROW *)row)->part[0];
 	const char *full = name == NONE ? "(name not known)" : report->model->strings[name];
-	char *label = kernel_label(full);
+	AUTO_FREE char *label = kernel_label(full);
 
 	table_add_named(table, label, full);
-	free(label);
 }
 
 static const struct row_table kernels = {

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/analyze.h"
@@ -113,13 +112,12 @@ static char *cut_name(const char *name)
 
 static void put_name(const struct page *page, const char *name)
 {
-	char *cut = cut_name(name);
+	AUTO_FREE char *cut = cut_name(name);
 	unsigned width = text_width(cut);
 
 	fprintf(page->out, "%*s", (int)(width < page->name_width ? page->name_width - width : 0), "");
 	text_put(page->out, cut, width, TEXT_TRUNCATE_END);
 	fputs("  ", page->out);
-	free(cut);
 }
 
 static unsigned count_numbers(const struct page *page)
@@ -259,12 +257,11 @@ static void put_sources(const struct page *page, const struct key_row *row)
 	if (!count)
 		put_source(page, of_ops ? "(not recorded)" : "");
 	for (size_t i = 0; i < count; i++) {
-		char *source = source_of(page->model, frames[i]);
+		AUTO_FREE char *source = source_of(page->model, frames[i]);
 
 		if (i)
 			fprintf(page->out, "\n%*s", (int)before, "");
 		put_source(page, source);
-		free(source);
 	}
 	fprintf(page->out, "\n%*s", (int)before, "");
 	put_source(page, "");
@@ -338,11 +335,10 @@ static void find_widths(struct page *page)
 			shapes = width > shapes ? width : shapes;
 		}
 		for (size_t k = 0; k < count; k++) {
-			char *text = source_of(page->model, frames[k]);
+			AUTO_FREE char *text = source_of(page->model, frames[k]);
 
 			width = text_width(text) + 4;
 			source = width > source ? width : source;
-			free(text);
 		}
 	}
 	page->name_width = limit_width(0, page->name_width, NAME_WIDTH_MAX);

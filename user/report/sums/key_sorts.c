@@ -134,7 +134,7 @@ static double no_value(const struct key_row *row)
 static void sort_rows(struct key_averages *keys, double (*first)(const struct key_row *),
 		      double (*then)(const struct key_row *))
 {
-	struct valued *values = xmalloc(keys->rows.count * sizeof(*values));
+	AUTO_FREE struct valued *values = xmalloc(keys->rows.count * sizeof(*values));
 	struct key_row *rows = xmalloc(keys->rows.count * sizeof(*rows));
 
 	for (size_t i = 0; i < keys->rows.count; i++) {
@@ -144,7 +144,6 @@ static void sort_rows(struct key_averages *keys, double (*first)(const struct ke
 	qsort(values, keys->rows.count, sizeof(*values), by_value);
 	for (size_t i = 0; i < keys->rows.count; i++)
 		keys->rows.items[i] = rows[values[i].place];
-	free(values);
 	free(rows);
 }
 

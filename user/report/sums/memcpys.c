@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Memcpys and memsets by direction. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/page/parts.h"
@@ -58,12 +57,11 @@ static void add_rate(struct report *report, struct table *table, const void *ite
 static void add_pageable(struct report *report, struct table *table, const void *item)
 {
 	const struct memcpy_row *row = item;
-	char *name = kind_name(row->kind);
+	AUTO_FREE char *name = kind_name(row->kind);
 	bool from_host =
 		row->kind != MEMCPY_KIND_MEMSET && row->kind < MODEL_MEMCPY_MANAGED_TO_DEVICE && strstr(name, "Host");
 
 	table_add_percent(table, (double)row->pageable_bytes, from_host ? (double)row->bytes : 0);
-	free(name);
 }
 
 static const struct row_table table = {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Memory from CUDA: peaks, and the lines that held it at the peak. */
-#include <stdlib.h>
 
 #include "report/page/parts.h"
 
@@ -24,11 +23,10 @@ static void put_peaks(struct report *report)
 	for (size_t i = 0; i < memory->peaks.count; i++) {
 		const struct memory_peak *peak = &memory->peaks.items[i];
 		uint64_t after = peak->time_ns > start_ns ? peak->time_ns - start_ns : 0;
-		char *name = space_name(peak->space, peak->device);
+		AUTO_FREE char *name = space_name(peak->space, peak->device);
 
 		report_line(report, "  %s: %s at most, %s after the start", name, number_memory(peak->most).text,
 			    number_time(after).text);
-		free(name);
 	}
 }
 
@@ -49,12 +47,11 @@ static void put_peak_table(struct report *report)
 	for (size_t i = 0; i < memory->peaks.count; i++) {
 		const struct memory_peak *peak = &memory->peaks.items[i];
 		uint64_t after_ns = peak->time_ns > start_ns ? peak->time_ns - start_ns : 0;
-		char *name = space_name(peak->space, peak->device);
+		AUTO_FREE char *name = space_name(peak->space, peak->device);
 
 		table_add(&table, name);
 		table_add_memory(&table, peak->most);
 		table_add_integer(&table, number_time(after_ns), after_ns);
-		free(name);
 	}
 	report_table(report, &table);
 }
@@ -96,7 +93,7 @@ static void put_lines(struct report *report)
 	table_begin(&table, columns);
 	for (size_t i = 0; i < shown; i++) {
 		const struct memory_row *row = &memory->rows[i];
-		char *name = space_name(row->space, row->device);
+		AUTO_FREE char *name = space_name(row->space, row->device);
 
 		table_add_memory(&table, row->at_peak);
 		table_add_memory(&table, row->unreleased);
@@ -106,7 +103,6 @@ static void put_lines(struct report *report)
 		report_add_user_line(report, &table, row->user_line, row->user_lines);
 		report_add_process(report, &table, row->process);
 		report_note_user_line(report, &table, row->user_line, row->user_lines, "");
-		free(name);
 	}
 	report_table(report, &table);
 	for (size_t i = shown; i < memory->count; i++)

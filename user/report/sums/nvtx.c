@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* GPU time by NVTX range. */
-#include <stdlib.h>
 
 #include "model/range_name.h"
 #include "report/page/parts.h"
@@ -35,7 +34,7 @@ static void put_table(struct report *report, const struct nvtx *nvtx)
 	table_begin(&table, columns);
 	for (size_t i = 0; i < shown; i++) {
 		const struct nvtx_row *row = &nvtx->rows.items[i];
-		char *name = range_name(report->model, row);
+		AUTO_FREE char *name = range_name(report->model, row);
 
 		table_add_ns(&table, row->ns, unit);
 		if (gpu_ns)
@@ -46,7 +45,6 @@ static void put_table(struct report *report, const struct nvtx *nvtx)
 		table_add_count(&table, row->ranges);
 		table_add_integer(&table, number_time(row->open_ns), row->open_ns);
 		table_add(&table, name);
-		free(name);
 	}
 	report_table(report, &table);
 	if (nvtx->rows.count > shown)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Waits off the CPU by line, with reason and waker. */
-#include <stdlib.h>
 
 #include "report/page/parts.h"
 #include "report/page/row_table.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Time by op of PyTorch: on the GPU, or on the CPU if nothing ran on a GPU. */
-#include <stdlib.h>
 
 #include "report/page/parts.h"
 #include "report/page/row_table.h"

@@ -64,7 +64,7 @@ static void add_idle(struct table *table, const struct cells *cells)
 {
 	const struct idle_by_cause *idle = &cells->idle;
 	const char *cause = why_short(idle->largest);
-	char *text;
+	AUTO_FREE char *text = NULL;
 
 	if (!idle->sum_ns) {
 		for (unsigned i = 0; i < 4; i++)
@@ -76,7 +76,6 @@ static void add_idle(struct table *table, const struct cells *cells)
 	table_add(table, why_cause_name(idle->largest));
 	table_add_integer(table, number_time(idle->ns[idle->largest]), idle->ns[idle->largest]);
 	table_add_integer(table, number_time(idle->sum_ns), idle->sum_ns);
-	free(text);
 }
 
 static void add_gpu(struct table *table, const struct step_table *steps, struct time_unit unit,
@@ -95,7 +94,7 @@ static void add_gpu(struct table *table, const struct step_table *steps, struct 
 static void add_row(struct report *report, struct table *table, const struct step_table *steps, struct time_unit unit,
 		    const struct cells *cells)
 {
-	char *ops;
+	AUTO_FREE char *ops = NULL;
 
 	table_add(table, cells->label);
 	table_add(table, cells->what);
@@ -110,7 +109,6 @@ static void add_row(struct report *report, struct table *table, const struct ste
 	table_add(table, ops);
 	table_add(table, report->model->processes[steps->process].name);
 	table_add_id(table, report->model->processes[steps->process].pid);
-	free(ops);
 }
 
 /* Idle time of a step that has a row. */
@@ -214,16 +212,14 @@ void report_steps(struct report *report)
 
 	for (size_t i = 0; i < all->list.count; i++) {
 		const struct step_table *steps = &all->list.items[i];
-		char *label = process_label(&report->model->processes[steps->process]);
-		char *title = all->list.count + all->left_out > 1 ? xasprintf("Steps of %s", label) : xstrdup("Steps");
-		char *remark = found_by(steps->track);
+		AUTO_FREE char *label = process_label(&report->model->processes[steps->process]);
+		AUTO_FREE char *title =
+			all->list.count + all->left_out > 1 ? xasprintf("Steps of %s", label) : xstrdup("Steps");
+		AUTO_FREE char *remark = found_by(steps->track);
 
 		report_title(report, "steps", title, remark);
 		put_table(report, steps);
 		put_outside(report, steps);
-		free(label);
-		free(title);
-		free(remark);
 	}
 	if (all->left_out)
 		report_line(report, "  ... and steps of %zu more processes", all->left_out);

@@ -53,15 +53,13 @@ void report_add_growth(struct table *table, bool grows, double per_step)
 char *report_holder_container(const struct model_holder *holder)
 {
 	bool several = holder->containers > 1;
-	char *head = several ? xasprintf("%s of type %s", number_count(holder->containers).text, holder->type)
-			     : xasprintf("a %s", holder->type);
-	char *text = !*holder->type		   ? xstrdup("")
-		     : holder->items == UINT64_MAX ? xstrdup(head)
-						   : xasprintf(several ? "%s with %s items" : "%s of %s", head,
-							       number_count(holder->items).text);
+	AUTO_FREE char *head = several ? xasprintf("%s of type %s", number_count(holder->containers).text, holder->type)
+				       : xasprintf("a %s", holder->type);
 
-	free(head);
-	return text;
+	return !*holder->type ? xstrdup("")
+	       : holder->items == UINT64_MAX
+		       ? xstrdup(head)
+		       : xasprintf(several ? "%s with %s items" : "%s of %s", head, number_count(holder->items).text);
 }
 
 /* ---- growth ------------------------------------------------------------------------------------------------------ */
@@ -96,10 +94,9 @@ static const struct model_holder *holder_of_graphs(const struct model *model, ui
 /* "History.losses, a list of 1,204" */
 static char *place_text(const struct model_holder *holder)
 {
-	char *container = report_holder_container(holder);
+	AUTO_FREE char *container = report_holder_container(holder);
 	char *text = xasprintf("%s%s%s", holder->place, *container ? ", " : "", container);
 
-	free(container);
 	return text;
 }
 
@@ -164,34 +161,29 @@ static char *held_text(const struct analyses *all, const struct torch_memory_row
 static char *growing_line(const struct report *report, const struct torch_memory_row *row)
 {
 	const struct lines *lines = &report->all->lines;
-	char *line = row->line == NONE ? xstrdup("a line that is not known") : line_label(lines, row->line);
-	char *user = row->user_line == NONE ? NULL : line_label(lines, row->user_line);
-	char *text = xasprintf("%s at %s%s%s%s%s", number_memory((uint64_t)row->per_step).text, user ? user : line,
-			       user ? ", by " : "", user ? line : "", row->op_name == NONE ? "" : " in ",
-			       row->op_name == NONE ? "" : report->model->strings[row->op_name]);
+	AUTO_FREE char *line = row->line == NONE ? xstrdup("a line that is not known") : line_label(lines, row->line);
+	AUTO_FREE char *user = row->user_line == NONE ? NULL : line_label(lines, row->user_line);
 
-	free(line);
-	free(user);
-	return text;
+	return xasprintf("%s at %s%s%s%s%s", number_memory((uint64_t)row->per_step).text, user ? user : line,
+			 user ? ", by " : "", user ? line : "", row->op_name == NONE ? "" : " in ",
+			 row->op_name == NONE ? "" : report->model->strings[row->op_name]);
 }
 
 static void put_growing(struct report *report, const struct torch_memory_row *row)
 {
-	char *text = growing_line(report, row), *held = held_text(report->all, row, UINT_MAX);
+	AUTO_FREE char *text = growing_line(report, row), *held = held_text(report->all, row, UINT_MAX);
 
 	report_line(report, "    %s", text);
 	if (held) {
 		fputs("      ", report->out);
 		report_wrap(report, held, 6, 8);
 	}
-	free(text);
-	free(held);
 }
 
 static void put_growth_of(struct report *report, uint32_t space)
 {
 	const struct torch_memory_sums *memory = &report->all->torch_memory;
-	char *name = report_torch_space(report->all, space);
+	AUTO_FREE char *name = report_torch_space(report->all, space);
 	size_t steps = step_blocks_steps_of(&report->all->blocks, memory->spaces.items[space].process), shown = 0;
 
 	report_line(report, "  %s grows by %s a step, in %s steps:", name,
@@ -204,7 +196,6 @@ static void put_growth_of(struct report *report, uint32_t space)
 		put_growing(report, row);
 		shown++;
 	}
-	free(name);
 }
 
 void report_torch_growth(struct report *report)
@@ -283,7 +274,7 @@ static void add_holder(const struct report *report, struct table *table, const s
 {
 	const struct torch_held_row *held = torch_held_of_growing(&report->all->torch_held, row);
 	const struct model_holder *holder;
-	char *container;
+	AUTO_FREE char *container = NULL;
 
 	if (!held || held->by != TORCH_HELD_BY_OBJECT) {
 		table_add_unknown(table, "");
@@ -294,7 +285,6 @@ static void add_holder(const struct report *report, struct table *table, const s
 	container = report_holder_container(holder);
 	table_add(table, holder->place);
 	table_add(table, container);
-	free(container);
 }
 
 void report_torch_growth_table(struct report *report)
@@ -319,7 +309,7 @@ void report_torch_growth_table(struct report *report)
 	table_begin(&table, columns);
 	for (size_t i = 0; i < memory->growing_count; i++) {
 		const struct torch_memory_row *row = &memory->rows[memory->growing[i]];
-		char *name = report_torch_space(report->all, row->space);
+		AUTO_FREE char *name = report_torch_space(report->all, row->space);
 
 		report_add_growth(&table, row->grows, row->per_step);
 		table_add(&table, name);
@@ -329,7 +319,6 @@ void report_torch_growth_table(struct report *report)
 		report_add_user_line(report, &table, row->user_line, row->user_lines);
 		report_add_process(report, &table, memory->spaces.items[row->space].process);
 		report_note_user_line(report, &table, row->user_line, row->user_lines, "");
-		free(name);
 	}
 	report_table(report, &table);
 }

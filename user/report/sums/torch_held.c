@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Blocks of PyTorch's memory that stay: which lines asked for them, and which Python objects hold them. */
-#include <inttypes.h>
-#include <stdlib.h>
 
 #include "report/page/parts.h"
 
@@ -11,19 +9,17 @@
 static void note_callers(struct report *report, struct table *table, uint32_t user_line, uint32_t caller)
 {
 	const struct lines *lines = &report->all->lines;
-	char *user = user_line == NONE ? NULL : line_label(lines, user_line);
-	char *outer = caller == NONE ? NULL : line_label(lines, caller);
+	AUTO_FREE char *user = user_line == NONE ? NULL : line_label(lines, user_line);
+	AUTO_FREE char *outer = caller == NONE ? NULL : line_label(lines, caller);
 
 	if (user || outer)
 		table_add_note(table, xasprintf("<- %s%s%s", user ? user : "", user && outer ? " <- " : "",
 						outer ? outer : ""));
-	free(user);
-	free(outer);
 }
 
 static void add_line(struct report *report, struct table *table, uint32_t line)
 {
-	char *label;
+	AUTO_FREE char *label = NULL;
 
 	if (line == NONE) {
 		table_add_unknown(table, "");
@@ -31,7 +27,6 @@ static void add_line(struct report *report, struct table *table, uint32_t line)
 	}
 	label = line_label(&report->all->lines, line);
 	table_add(table, label);
-	free(label);
 }
 
 static void put_lines(struct report *report)
@@ -59,7 +54,7 @@ static void put_lines(struct report *report)
 	table_begin(&table, columns);
 	for (size_t i = 0; i < shown; i++) {
 		const struct torch_held_row *row = &held->rows[i];
-		char *name = report_torch_space(report->all, row->space);
+		AUTO_FREE char *name = report_torch_space(report->all, row->space);
 
 		table_add_memory(&table, row->bytes);
 		table_add_count(&table, row->blocks);
@@ -70,7 +65,6 @@ static void put_lines(struct report *report)
 		add_line(report, &table, row->caller);
 		report_add_process(report, &table, memory->spaces.items[row->space].process);
 		note_callers(report, &table, row->user_line, row->caller);
-		free(name);
 	}
 	report_table(report, &table);
 	for (size_t i = shown; i < held->count; i++)
@@ -96,8 +90,8 @@ static const char *unknown_place(enum torch_held_by by)
 static void note_line(struct report *report, struct table *table, const struct torch_holder_row *row, uint32_t graphs)
 {
 	uint32_t own = row->user_line == NONE ? row->line : row->user_line;
-	char *line = own == NONE ? NULL : line_label(&report->all->lines, own);
-	char *graph =
+	AUTO_FREE char *line = own == NONE ? NULL : line_label(&report->all->lines, own);
+	AUTO_FREE char *graph =
 		graphs ? xasprintf("%s with an autograd graph, which holds more", number_count(graphs).text) : NULL;
 
 	if (line || graph)
@@ -106,14 +100,12 @@ static void note_line(struct report *report, struct table *table, const struct t
 						: row->line_bytes < row->bytes ? "mostly made by "
 									       : "made by ",
 						line ? line : "", line && graph ? "; " : "", graph ? graph : ""));
-	free(line);
-	free(graph);
 }
 
 static void put_holder(struct report *report, struct table *table, const struct torch_holder_row *row)
 {
 	const struct model_holder *holder = row->holder == NONE ? NULL : &report->model->holders[row->holder];
-	char *container = holder ? report_holder_container(holder) : xstrdup("");
+	AUTO_FREE char *container = holder ? report_holder_container(holder) : xstrdup("");
 
 	table_add_memory(table, row->bytes);
 	table_add_count(table, row->blocks);
@@ -133,7 +125,6 @@ static void put_holder(struct report *report, struct table *table, const struct 
 	add_line(report, table, row->caller);
 	report_add_process(report, table, row->process);
 	note_line(report, table, row, holder ? holder->graphs : 0);
-	free(container);
 }
 
 static void put_searches(struct report *report)
@@ -142,7 +133,7 @@ static void put_searches(struct report *report)
 
 	for (uint32_t i = 0; i < model->holder_search_count; i++) {
 		const struct model_holder_search *search = &model->holder_searches[i];
-		char *process = process_label(&model->processes[search->process]);
+		AUTO_FREE char *process = process_label(&model->processes[search->process]);
 
 		if (search->state == GPT_HOLDERS_FAILED)
 			report_line(report, "  objects of %s were not searched: %s", process, search->why);
@@ -150,7 +141,6 @@ static void put_searches(struct report *report)
 			report_line(report,
 				    "  the search of %s was cut at its limit: %s objects read, %s of them tensors",
 				    process, number_count(search->objects).text, number_count(search->tensors).text);
-		free(process);
 	}
 }
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Memory of PyTorch's allocators: peaks, who held it then and at the end, and who held it when there was not enough. */
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "report/page/parts.h"
@@ -61,7 +60,7 @@ static void put_peak_table(struct report *report)
 	for (size_t i = 0; i < memory->spaces.count; i++) {
 		const struct torch_space *space = &memory->spaces.items[i];
 		uint64_t after_ns = after_start(report, space->time_ns);
-		char *name;
+		AUTO_FREE char *name = NULL;
 
 		if (!space->most)
 			continue;
@@ -75,7 +74,6 @@ static void put_peak_table(struct report *report)
 			table_add_unknown(&table, "");
 		table_add_integer(&table, number_time(after_ns), after_ns);
 		report_add_process(report, &table, space->process);
-		free(name);
 	}
 	report_table(report, &table);
 }
@@ -104,7 +102,7 @@ static void put_rows(struct report *report)
 	table_begin(&table, columns);
 	for (size_t i = 0; i < shown; i++) {
 		const struct torch_memory_row *row = &memory->rows[i];
-		char *name = report_torch_space(report->all, row->space);
+		AUTO_FREE char *name = report_torch_space(report->all, row->space);
 
 		table_add_memory(&table, row->at_peak);
 		table_add_memory(&table, row->held);
@@ -117,7 +115,6 @@ static void put_rows(struct report *report)
 		table_add(&table, row->grows ? "yes" : "no");
 		report_add_process(report, &table, memory->spaces.items[row->space].process);
 		report_note_user_line(report, &table, row->user_line, row->user_lines, "");
-		free(name);
 	}
 	report_table(report, &table);
 	for (size_t i = shown; i < memory->count; i++)
@@ -153,8 +150,8 @@ static void put_held(struct report *report, const struct torch_memory_out *out)
 
 static void put_out(struct report *report, const struct torch_memory_out *out)
 {
-	char *name = report_torch_space(report->all, out->space);
-	char *line =
+	AUTO_FREE char *name = report_torch_space(report->all, out->space);
+	AUTO_FREE char *line =
 		out->line == NONE ? xstrdup("a line that is not known") : line_label(&report->all->lines, out->line);
 
 	report_line(report, "  %s, %s after the start: %s asked for; %s allocated, of %s reserved", name,
@@ -162,8 +159,6 @@ static void put_out(struct report *report, const struct torch_memory_out *out)
 		    number_memory(out->allocated).text, number_memory(out->reserved).text);
 	report_line(report, "  by %s in %s", line, out->op_name == NONE ? "-" : report->model->strings[out->op_name]);
 	put_held(report, out);
-	free(name);
-	free(line);
 }
 
 static void put_held_table(struct report *report)
@@ -215,7 +210,7 @@ static void put_out_tables(struct report *report)
 	for (size_t i = 0; i < memory->outs.count; i++) {
 		const struct torch_memory_out *out = &memory->outs.items[i];
 		uint64_t after_ns = after_start(report, out->time_ns);
-		char *name = report_torch_space(report->all, out->space);
+		AUTO_FREE char *name = report_torch_space(report->all, out->space);
 
 		table_add(&table, name);
 		table_add_integer(&table, number_time(after_ns), after_ns);
@@ -225,7 +220,6 @@ static void put_out_tables(struct report *report)
 		report_add_op(report, &table, out->op_name);
 		report_add_label(report, &table, out->line);
 		report_add_process(report, &table, memory->spaces.items[out->space].process);
-		free(name);
 	}
 	report_table(report, &table);
 	if (memory->out_count > memory->outs.count)

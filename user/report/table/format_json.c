@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Tables as JSON: one document; each row is an object on a line of its own (docs/tables.schema.json). */
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/safe_text.h"

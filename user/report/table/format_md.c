@@ -90,7 +90,7 @@ static void put_row(struct table_writer *writer, const struct cell *cells)
 	fputc('|', writer->out);
 	for (unsigned i = 0; i < writer->section.count; i++) {
 		const struct column *column = &writer->section.columns[i];
-		char *text;
+		AUTO_FREE char *text = NULL;
 
 		if (!column_is_shown(column))
 			continue;
@@ -101,7 +101,6 @@ static void put_row(struct table_writer *writer, const struct cell *cells)
 		else
 			put_escaped(writer->out, text);
 		fputs(" |", writer->out);
-		free(text);
 	}
 	fputc('\n', writer->out);
 }

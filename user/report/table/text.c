@@ -4,7 +4,6 @@
 
 #include <locale.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 #include <wchar.h>
 
@@ -142,7 +141,7 @@ unsigned text_least(const char *text, enum text_truncate where)
 /* end: of the line's number.  The place goes before what follows it, and of both the end is kept. */
 static unsigned put_place(FILE *out, const char *text, const char *end, unsigned columns)
 {
-	char *place = xstrdup(text);
+	AUTO_FREE char *place = xstrdup(text);
 	unsigned width, written;
 
 	place[end - text] = '\0';
@@ -159,7 +158,6 @@ static unsigned put_place(FILE *out, const char *text, const char *end, unsigned
 			written += 1 + text_put(out, end + 1, columns - width - 1, TEXT_TRUNCATE_START);
 		}
 	}
-	free(place);
 	return written;
 }
 
@@ -209,7 +207,7 @@ void text_wrap(FILE *out, const char *text, unsigned column, unsigned indent, un
 
 	while (*text) {
 		size_t length = strcspn(text, " ");
-		char *word = xmalloc(length + 1);
+		AUTO_FREE char *word = xmalloc(length + 1);
 
 		memcpy(word, text, length);
 		word[length] = '\0';
@@ -224,7 +222,6 @@ void text_wrap(FILE *out, const char *text, unsigned column, unsigned indent, un
 		}
 		column += text_put(out, word, width > column ? width - column : 1, how);
 		begins = false;
-		free(word);
 		text += length;
 		text += strspn(text, " ");
 	}

@@ -3,7 +3,6 @@
 #include "report/tree/tree.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "analyze/tree/call_tree_nodes.h"
 #include "report/page/parts.h"
@@ -79,7 +78,7 @@ static void put_line(const struct view *view, const struct tree_rest *amount, ui
 	uint64_t ns = amount->ns;
 	FILE *out = view->report->out;
 	unsigned width = view->report->width, used = put_branches(view), wanted = text_width(place) + 2;
-	char *time = amount_text(view, ns);
+	AUTO_FREE char *time = amount_text(view, ns);
 
 	width = width > used + TEXT_LEAST ? width - used : TEXT_LEAST;
 	width -= text_width(time);
@@ -99,7 +98,6 @@ static void put_line(const struct view *view, const struct tree_rest *amount, ui
 	if (amount->growth >= 1)
 		fprintf(out, "  +%s a step", number_memory((uint64_t)amount->growth).text);
 	fputc('\n', out);
-	free(time);
 }
 
 /* Writes a line, or adds a row to the table. */
@@ -108,7 +106,7 @@ static void put_node(struct view *view, uint32_t index)
 	const struct tree_node *node = &view->nodes.all.items[index];
 	struct tree_rest amount = {.ns = node->ns, .held = node->held, .growth = node->growth};
 	bool has_count = node->kind == TREE_NODE_WHAT && !is_by(view, TREE_BY_CPU); /* of samples it says little */
-	char *name, *place;
+	AUTO_FREE char *name = NULL, *place = NULL;
 
 	if (view->report->writer) {
 		tree_table_add_node(&view->table, &view->names, index, view->total_ns);
@@ -117,8 +115,6 @@ static void put_node(struct view *view, uint32_t index)
 	name = tree_node_label(&view->names, index);
 	place = tree_node_place(&view->names, index);
 	put_line(view, &amount, has_count ? node->count : 0, name, place);
-	free(name);
-	free(place);
 }
 
 /* ---- choice of nodes --------------------------------------------------------------------------------------------- */
@@ -144,7 +140,7 @@ static struct tree_rest rest_of(const struct view *view, uint32_t index)
 
 static void put_rest(struct view *view, struct tree_rest rest)
 {
-	char *name;
+	AUTO_FREE char *name = NULL;
 
 	if (!rest.count || !is_shown(view, rest.ns))
 		return;
@@ -155,7 +151,6 @@ static void put_rest(struct view *view, struct tree_rest rest)
 	view->branches.items[view->branches.count - 1] = false;
 	name = xasprintf("[%s smaller]", number_count(rest.count).text);
 	put_line(view, &rest, 0, name, "");
-	free(name);
 }
 
 /* A node whose children are being shown: the next child, and the rest, for after the last. */

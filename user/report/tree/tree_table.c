@@ -92,8 +92,8 @@ void tree_table_add_node(struct table *table, const struct tree_names *names, ui
 {
 	const struct tree_node *node = &names->nodes->all.items[index];
 	uint32_t function = tree_node_function(names, index);
-	char *name = tree_node_name(names, index), *label = tree_node_label(names, index);
-	char *place = tree_node_place(names, index);
+	AUTO_FREE char *name = tree_node_name(names, index), *label = tree_node_label(names, index);
+	AUTO_FREE char *place = tree_node_place(names, index);
 	struct tree_rest amount = {.ns = node->ns,
 				   .self_ns = tree_node_self_ns(names->nodes, index),
 				   .held = node->held,
@@ -116,15 +116,12 @@ void tree_table_add_node(struct table *table, const struct tree_names *names, ui
 		table_add(table, names->nodes->tree->model->codes[function].file);
 		table_add_id(table, names->nodes->tree->model->codes[function].first_line);
 	}
-	free(name);
-	free(label);
-	free(place);
 }
 
 void tree_table_add_rest(struct table *table, const struct call_tree *tree, size_t depth, const struct tree_rest *rest,
 			 uint64_t total_ns)
 {
-	char *name = xasprintf("[%s smaller]", number_count(rest->count).text);
+	AUTO_FREE char *name = xasprintf("[%s smaller]", number_count(rest->count).text);
 
 	add_amount(table, tree, rest, true, total_ns);
 	add_head(table, depth, "smaller", name, name);
@@ -132,5 +129,4 @@ void tree_table_add_rest(struct table *table, const struct call_tree *tree, size
 	table_add_count(table, rest->count);
 	table_add_unknown(table, "");
 	table_add_unknown(table, "");
-	free(name);
 }

@@ -101,7 +101,7 @@ static char *loss_text(const struct analyses *all, const struct why_finding *fin
 		       enum line_brevity brevity)
 {
 	const struct why *why = &all->why;
-	char *place = why_place(all, finding->loss, finding->line, brevity), *more = lines_text(finding);
+	AUTO_FREE char *place = why_place(all, finding->loss, finding->line, brevity), *more = lines_text(finding);
 	char *processes = processes_text(all, finding), *cause = cause_text(finding), *step, *text;
 
 	step = why->step_count ? xasprintf("%s a step, ", number_time(finding->ns / why->step_count).text)
@@ -109,8 +109,6 @@ static char *loss_text(const struct analyses *all, const struct why_finding *fin
 	text = xasprintf("%zu. %s, %s %%, %s%s: %s%s%s", number, number_time(finding->ns).text,
 			 number_percent((double)finding->ns, (double)why->looked_ns).text, step, cause, place, more,
 			 processes);
-	free(place);
-	free(more);
 	free(processes);
 	free(cause);
 	free(step);
@@ -217,7 +215,7 @@ static char *join_owner(char *text, const struct line_sums *sums, uint64_t ns, c
 /* By the user's own lines: two lines of a library that one of them called are one. */
 static char *owners_alone_text(const struct analyses *all, const struct line_sums *sums)
 {
-	struct tally_entry *sorted = tally_sorted(&sums->user_lines, false);
+	AUTO_FREE struct tally_entry *sorted = tally_sorted(&sums->user_lines, false);
 	char *text = xstrdup("");
 
 	for (size_t i = 0; i < sums->user_lines.count && i < OWNERS_SHOWN; i++) {
@@ -225,7 +223,6 @@ static char *owners_alone_text(const struct analyses *all, const struct line_sum
 			break;
 		text = join_owner(text, sums, sorted[i].ns, line_name(&all->lines, sorted[i].key.part[0], LINE_ALONE));
 	}
-	free(sorted);
 	return text;
 }
 
@@ -368,7 +365,7 @@ static void add_answer(struct verdict *verdict, const struct analyses *all, unsi
 	struct exposed exposed = exposed_of(all);
 	struct why_findings findings;
 	bool has_exposed;
-	char *caution;
+	AUTO_FREE char *caution = NULL;
 
 	why_findings_make(&findings, &all->why, all->why.looked_ns / WHY_LEAST_SHARE);
 	shown = shown_of(all, &findings, most);
@@ -392,7 +389,6 @@ static void add_answer(struct verdict *verdict, const struct analyses *all, unsi
 	add_owners(verdict, all, width);
 	add_line(verdict, report_joined(all));
 	add_next(verdict, all, shown ? &findings.all.items[0] : NULL, caution);
-	free(caution);
 	why_findings_free(&findings);
 }
 

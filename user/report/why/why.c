@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "report/why/why.h"
 
-#include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +67,7 @@ static struct place *places_of(const struct report *report, const struct why_los
 static void put_lines(struct report *report, const struct why_loss *loss)
 {
 	size_t count;
-	struct place *places = places_of(report, loss, &count);
+	AUTO_FREE struct place *places = places_of(report, loss, &count);
 
 	for (size_t i = 0; i < count && i < LINES_SHOWN; i++)
 		put_field(report, i ? "" : "where",
@@ -78,15 +77,14 @@ static void put_lines(struct report *report, const struct why_loss *loss)
 		put_field(report, "", xasprintf("... and %s more", number_count(count - LINES_SHOWN).text));
 	for (size_t i = 0; i < count; i++)
 		free(places[i].where);
-	free(places);
 }
 
 static void put_loss(struct report *report, const struct why_loss *loss, size_t number)
 {
 	const struct why *why = &report->all->why;
-	char *title = xasprintf("%zu. %s, %s %%: %s", number, number_time(loss->ns).text,
-				number_percent((double)loss->ns, (double)why->looked_ns).text,
-				why_title(report->all, loss->cause));
+	AUTO_FREE char *title = xasprintf("%zu. %s, %s %%: %s", number, number_time(loss->ns).text,
+					  number_percent((double)loss->ns, (double)why->looked_ns).text,
+					  why_title(report->all, loss->cause));
 
 	report_title(report, "loss", title, NULL);
 	if (why->step_count)
@@ -94,7 +92,6 @@ static void put_loss(struct report *report, const struct why_loss *loss, size_t 
 	put_lines(report, loss);
 	put_field(report, "seen", why_evidence(report->all, loss));
 	put_field(report, "try", why_advice(report->all, loss));
-	free(title);
 }
 
 /* ---- all time that was lost, each nanosecond once ---------------------------------------------------------------- */
@@ -117,10 +114,10 @@ static void put_account(struct report *report, size_t shown)
 		COLUMN_END,
 	};
 	uint64_t above_ns = 0, smaller_ns = 0;
-	char *all = xasprintf("in all: %s idle, %s of copies alone%s%s%s", number_time(why->idle_ns).text,
-			      number_time(why->copy_alone_ns).text, why->blocked_ns ? ", " : "",
-			      why->blocked_ns ? number_time(why->blocked_ns).text : "",
-			      why->blocked_ns ? " kept back by others" : "");
+	AUTO_FREE char *all = xasprintf("in all: %s idle, %s of copies alone%s%s%s", number_time(why->idle_ns).text,
+					number_time(why->copy_alone_ns).text, why->blocked_ns ? ", " : "",
+					why->blocked_ns ? number_time(why->blocked_ns).text : "",
+					why->blocked_ns ? " kept back by others" : "");
 	struct table table;
 
 	for (size_t i = 0; i < why->count; i++)
@@ -136,7 +133,6 @@ static void put_account(struct report *report, size_t shown)
 	add_part(report, &table, unit, why->sums[WHY_SHORT].ns, "gaps under 5 us");
 	add_part(report, &table, unit, why->lost_ns, all);
 	report_table(report, &table);
-	free(all);
 }
 
 /* ------------------------------------------------------------------------------------------------------------------ */
@@ -167,21 +163,19 @@ static void put_before(struct report *report)
 
 static void put_summary(struct report *report)
 {
-	char *text = why_busy(report->all);
+	AUTO_FREE char *text = why_busy(report->all);
 
 	fputc('\n', report->out);
 	report_text(report, 2, text);
 	put_before(report);
-	free(text);
 }
 
 static void put_nothing(struct report *report)
 {
-	char *text = why_nothing(report->all);
+	AUTO_FREE char *text = why_nothing(report->all);
 
 	fputc('\n', report->out);
 	report_text(report, 2, text);
-	free(text);
 }
 
 static void put_growth(struct report *report)
@@ -208,12 +202,11 @@ static void put_why(struct report *report)
 
 	report_processes(report);
 	if (unknown) {
-		char *text = xasprintf("That cannot be said. %s", unknown);
+		AUTO_FREE char *text = xasprintf("That cannot be said. %s", unknown);
 
 		fputc('\n', report->out);
 		report_text(report, 2, text);
 		put_growth(report);
-		free(text);
 		free(unknown);
 		return;
 	}
@@ -257,10 +250,11 @@ int report_write_why_of(FILE *out, struct analyses *all, const struct report_opt
 int report_write_why(FILE *out, struct trace *trace, const struct report_options *options)
 {
 	struct analyses all;
-	int error = analyze(&all, trace,
-			    ANALYSES(ANALYZE_WHY, ANALYZE_UNTIMED, ANALYZE_THREADS, ANALYZE_UTILIZATION,
-				     ANALYZE_TORCH_MEMORY, ANALYZE_TORCH_HELD),
-			    &options->attribution);
+	int error = analyze_with(
+		&all, trace,
+		ANALYSES(ANALYZE_WHY, ANALYZE_UNTIMED, ANALYZE_THREADS, ANALYZE_UTILIZATION, ANALYZE_TORCH_MEMORY,
+			 ANALYZE_TORCH_HELD),
+		&(struct analyze_options){.attribution = &options->attribution, .comm_names = options->comm_kernels});
 
 	if (!error)
 		error = report_write_why_of(out, &all, options);

@@ -30,14 +30,13 @@ static char *what_was_looked_at(const struct why *why)
 char *why_busy(const struct analyses *all)
 {
 	const struct why *why = &all->why;
-	char *gpus = why->devices.count > 1 ? xasprintf("%zu GPUs were", why->devices.count) : xstrdup("The GPU was");
-	char *what = what_was_looked_at(why);
+	AUTO_FREE char *gpus =
+		why->devices.count > 1 ? xasprintf("%zu GPUs were", why->devices.count) : xstrdup("The GPU was");
+	AUTO_FREE char *what = what_was_looked_at(why);
 	char *text =
 		xasprintf("%s busy for %s %% of %s.", gpus,
 			  number_percent((double)(why->looked_ns - why->idle_ns), (double)why->looked_ns).text, what);
 
-	free(what);
-	free(gpus);
 	return text;
 }
 
@@ -71,14 +70,13 @@ char *why_nothing(const struct analyses *all)
 
 static char *nothing_recorded(const struct analyses *all)
 {
-	char *reason = all->model->process_count ? report_unseen_reason(all->model)
-						 : xstrdup("No process with a CUDA library was found: `gputrace "
-							   "doctor` says what it can see.");
-	char *text = xasprintf("No CUDA call was seen in %s. %s",
-			       number_time(all->window.end_ns - all->window.start_ns).text, reason);
+	AUTO_FREE char *reason = all->model->process_count
+					 ? report_unseen_reason(all->model)
+					 : xstrdup("No process with a CUDA library was found: `gputrace "
+						   "doctor` says what it can see.");
 
-	free(reason);
-	return text;
+	return xasprintf("No CUDA call was seen in %s. %s", number_time(all->window.end_ns - all->window.start_ns).text,
+			 reason);
 }
 
 static char *nothing_timed(const struct analyses *all)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Causes that are other processes. */
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "model/collectives.h"
+#include "model/communication.h"
 #include "report/why/why_causes.h"
 
 static char *process_evidence(const struct analyses *all, const struct why_loss *loss, const char *others)
@@ -18,23 +20,43 @@ static char *process_evidence(const struct analyses *all, const struct why_loss 
 	return text;
 }
 
+/* "Rank 3"; of one whose number is not known "Process 4711". */
+static char *rank_of(const struct analyses *all, const struct why_line *line)
+{
+	return line->detail == NONE ? xasprintf("Process %" PRIu32, all->model->processes[line->process].pid)
+				    : xasprintf("Rank %" PRIu32, line->detail);
+}
+
+/* What the collective is: its op, or what its kernel's name says. */
+static char *collective_of(const struct analyses *all, const struct why_line *line)
+{
+	const char *name = why_name(all->model, line->extra);
+	struct collective collective;
+
+	return xstrdup(collective_read(&collective, name) ? collective.fields[GPT_COLLECTIVE_NAME]
+							  : communication_word(name));
+}
+
 /* Says how often that rank was the last. */
 static char *rank_evidence(const struct analyses *all, const struct why_loss *loss, const char *others)
 {
 	const struct why_line *line = &loss->lines[0];
-	uint64_t times = 0;
-	struct collective collective;
-	bool known = collective_read(&collective, why_name(all->model, line->extra));
+	const struct why *why = &all->why;
+	uint64_t times = 0,
+		 complete = (why->open_collectives ? why->open_collectives->complete : 0) + why->named.complete;
+	char *rank = rank_of(all, line), *collective = collective_of(all, line), *text;
 
 	for (size_t i = 0; i < loss->line_count; i++)
-		if (loss->lines[i].detail == line->detail)
+		if (loss->lines[i].detail == line->detail &&
+		    (line->detail != NONE || loss->lines[i].process == line->process))
 			times += loss->lines[i].count;
-	return xasprintf("Rank %" PRIu32
-			 " came last to %s of %s collectives (%s among them), and the other ranks' GPUs "
-			 "waited in them, for %s at the longest.",
-			 line->detail, number_count(times).text,
-			 number_count(all->why.open_collectives ? all->why.open_collectives->complete : 0).text,
-			 known ? collective.fields[GPT_COLLECTIVE_NAME] : "?", number_time(loss->longest_ns).text);
+	text = xasprintf("%s came last to %s of %s collectives (%s among them), and the other ranks' GPUs waited in "
+			 "them, for %s at the longest.",
+			 rank, number_count(times).text, number_count(complete).text, collective,
+			 number_time(loss->longest_ns).text);
+	free(rank);
+	free(collective);
+	return text;
 }
 
 static char *peer_evidence(const struct analyses *all, const struct why_loss *loss, const char *others)
@@ -50,8 +72,9 @@ static char *peer_evidence(const struct analyses *all, const struct why_loss *lo
 
 static char *rank_place(const struct analyses *all, const struct why_line *line, char *label, enum line_brevity brevity)
 {
-	char *text = xasprintf("rank %" PRIu32 " at %s", line->detail, label);
+	char *rank = rank_of(all, line), *text = xasprintf("%c%s at %s", tolower(*rank), rank + 1, label);
 
+	free(rank);
 	free(label);
 	return text;
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "report/why/why_shares.h"
 
-#include <stdlib.h>
-
 static void add_share(struct tally *tally, uint32_t number, uint64_t ns)
 {
 	if (number != NONE)
@@ -40,11 +38,10 @@ void why_shares_free(struct why_shares *shares)
 
 uint32_t why_most_of(const struct tally *tally, uint64_t *ns)
 {
-	struct tally_entry *sorted = tally_sorted(tally, false);
+	AUTO_FREE struct tally_entry *sorted = tally_sorted(tally, false);
 	uint32_t most = tally->count ? sorted[0].key.part[0] : NONE;
 
 	if (ns)
 		*ns = tally->count ? sorted[0].ns : 0;
-	free(sorted);
 	return most;
 }

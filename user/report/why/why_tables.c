@@ -54,15 +54,11 @@ static void put_answer(struct report *report)
 /* Writes a loss as a note: in pasted tables, cells are too narrow for sentences. */
 static void write_loss(struct report *report, const struct why_loss *loss, size_t number)
 {
-	char *where = why_where(report->all, loss, &loss->lines[0]), *seen = why_evidence(report->all, loss);
-	char *advice = why_advice(report->all, loss);
-	char *text = xasprintf("%zu. %s. %s %s", number, where, seen, advice);
+	AUTO_FREE char *where = why_where(report->all, loss, &loss->lines[0]), *seen = why_evidence(report->all, loss);
+	AUTO_FREE char *advice = why_advice(report->all, loss);
+	AUTO_FREE char *text = xasprintf("%zu. %s. %s %s", number, where, seen, advice);
 
 	report_text(report, 0, text);
-	free(text);
-	free(where);
-	free(seen);
-	free(advice);
 }
 
 /* The frames of a stack, innermost first; a stack that was cut says where. */
@@ -85,13 +81,12 @@ static char *stack_text(const struct analyses *all, uint32_t number)
 
 static void add_line_or_unknown(struct report *report, struct table *table, uint32_t line)
 {
-	char *label = line == NONE ? NULL : line_label(&report->all->lines, line);
+	AUTO_FREE char *label = line == NONE ? NULL : line_label(&report->all->lines, line);
 
 	if (label)
 		table_add(table, label);
 	else
 		table_add_unknown(table, "");
-	free(label);
 }
 
 /* The line beside its place: what ran for it, who called it, and whose it is. */
@@ -102,7 +97,7 @@ static void add_line_or_unknown(struct report *report, struct table *table, uint
 
 static void add_culprit(struct report *report, struct table *table, const struct why_line *line)
 {
-	char *stack = line->stack == NONE ? NULL : stack_text(report->all, line->stack);
+	AUTO_FREE char *stack = line->stack == NONE ? NULL : stack_text(report->all, line->stack);
 
 	add_line_or_unknown(report, table, line->inner_line);
 	table_add_count(table, line->inner_lines);
@@ -114,14 +109,13 @@ static void add_culprit(struct report *report, struct table *table, const struct
 		table_add_unknown(table, "");
 	report_add_process(report, table, line->process);
 	table_add_id(table, report->model->processes[line->process].pid);
-	free(stack);
 }
 
 static void add_loss(struct report *report, struct table *table, const struct why_loss *loss, struct time_unit unit)
 {
 	const struct why *why = &report->all->why;
-	char *where = why_where(report->all, loss, &loss->lines[0]), *seen = why_evidence(report->all, loss);
-	char *advice = why_advice(report->all, loss);
+	AUTO_FREE char *where = why_where(report->all, loss, &loss->lines[0]), *seen = why_evidence(report->all, loss);
+	AUTO_FREE char *advice = why_advice(report->all, loss);
 
 	table_add_ns(table, loss->ns, unit);
 	table_add_percent(table, (double)loss->ns, (double)why->looked_ns);
@@ -138,9 +132,6 @@ static void add_loss(struct report *report, struct table *table, const struct wh
 	table_add(table, seen);
 	table_add(table, advice);
 	add_culprit(report, table, &loss->lines[0]);
-	free(where);
-	free(seen);
-	free(advice);
 }
 
 /* All losses worth mentioning, also beyond the third. */
@@ -197,7 +188,7 @@ static void put_lines(struct report *report, size_t count)
 	for (size_t i = 0; i < count; i++)
 		for (size_t k = 0; k < why->losses[i].line_count; k++) {
 			const struct why_line *line = &why->losses[i].lines[k];
-			char *where = why_where(report->all, &why->losses[i], line);
+			AUTO_FREE char *where = why_where(report->all, &why->losses[i], line);
 
 			table_add_ns(&table, line->ns, unit);
 			table_add_count(&table, line->count);
@@ -206,7 +197,6 @@ static void put_lines(struct report *report, size_t count)
 			table_add(&table, where);
 			report_add_place(report, &table, line->line);
 			add_culprit(report, &table, line);
-			free(where);
 		}
 	report_table(report, &table);
 }

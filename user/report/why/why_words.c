@@ -100,14 +100,13 @@ static const char *inner_brief(enum why_cause inner)
 /* "61.2 ms running Python, 30.0 ms a sleep" */
 static char *inner_shares(const struct why_shares *shares)
 {
-	struct tally_entry *sorted = tally_sorted(&shares->inner, false);
+	AUTO_FREE struct tally_entry *sorted = tally_sorted(&shares->inner, false);
 	char *text = xstrdup("");
 
 	for (size_t i = 0; i < shares->inner.count && i < 3; i++)
 		text = xjoin(text, ", ",
 			     xasprintf("%s %s", number_time(sorted[i].ns).text,
 				       inner_brief((enum why_cause)sorted[i].key.part[0])));
-	free(sorted);
 	return text;
 }
 

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The flight recorder: what is written when it is asked for, what its end says, and how often it writes by itself. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/monotonic.h"
+#include "capture/flight.h"
+#include "log/reader.h"
+
+#define SECOND_NS 1000000000ull
+#define SPAN_NS (5 * SECOND_NS)
+#define MUCH (1ull << 40)
+
+static _Atomic int64_t seconds_ahead; /* of every clock */
+
+int clock_gettime(clockid_t clock, struct timespec *time)
+{
+	int result = (int)syscall(SYS_clock_gettime, clock, time);
+
+	time->tv_sec += seconds_ahead;
+	return result;
+}
+
+/* ---- what was written -------------------------------------------------------------------------------------------- */
+
+#define FILES_MAX 32
+
+static struct written {
+	char why[FLIGHT_WHY_MAX];
+	uint64_t start_ns, end_ns, counters[GPT_COUNTER_COUNT];
+	uint32_t reason, first, last, calls;
+	bool torn;
+	char note[512]; /* "": none */
+} files[FILES_MAX];
+
+static atomic_uint written;
+
+static void see_record(struct written *file, const struct gpt_record *record)
+{
+	const struct gpt_end *end = (const struct gpt_end *)record;
+	uint32_t corr = ((const struct gpt_call *)record)->corr;
+
+	if (record->type == GPT_CALL) {
+		file->first = file->calls++ ? file->first : corr;
+		file->last = corr;
+	} else if (record->type == GPT_NOTE) {
+		snprintf(file->note, sizeof(file->note), "%s", ((const struct gpt_text *)record)->text);
+	} else if (record->type == GPT_END) {
+		file->end_ns = end->time_ns;
+		file->reason = end->reason;
+		memcpy(file->counters, end->counters, sizeof(file->counters));
+	}
+}
+
+static void read_log(int fd, struct written *file)
+{
+	const struct gpt_record *record;
+	struct log_reader reader;
+	const char *why;
+
+	*file = (struct written){0};
+	assert_int_equal(log_reader_open(&reader, fd, &why), 0);
+	file->start_ns = reader.header.start_ns;
+	while ((record = log_reader_next(&reader)))
+		see_record(file, record);
+	file->torn = reader.torn;
+	log_reader_close(&reader);
+}
+
+static void on_write(void *context, const struct recent_log *recent, const struct recent_writing *writing,
+		     struct gpt_end *end, const char *why)
+{
+	int fd = memfd_create("log", MFD_CLOEXEC);
+
+	assert_true(written < FILES_MAX);
+	assert_int_equal(recent_log_write(recent, fd, writing, end), 0);
+	read_log(fd, &files[written]);
+	snprintf(files[written].why, FLIGHT_WHY_MAX, "%s", why);
+	close(fd);
+	written++;
+}
+
+/* ---- a recording ------------------------------------------------------------------------------------------------- */
+
+static struct log_writer *writer;
+static struct flight *flight;
+static uint32_t calls; /* made so far, numbered from 1 */
+
+static void begin_with(uint64_t bytes)
+{
+	struct flight_options options = {.span_ns = SPAN_NS, .write = on_write};
+	struct history_counts counts = {.at_ns = monotonic_ns(), .wall_offset_ns = 7};
+
+	written = calls = 0;
+	writer = log_writer_open(-1);
+	log_writer_keep_recent(writer, SPAN_NS + FLIGHT_SPARE_NS, bytes);
+	flight = flight_new(writer, &options);
+	flight_begin(flight, counts.at_ns);
+	flight_note_counts(flight, &counts);
+}
+
+/* So many seconds pass, with ten calls and a loss in each. */
+static void pass(unsigned seconds)
+{
+	while (seconds--) {
+		struct history_counts counts = {.at_ns = monotonic_ns(), .wall_offset_ns = 7};
+		uint64_t now_ns = counts.at_ns;
+
+		for (unsigned i = 0; i < 10; i++) {
+			struct gpt_call call = {.hdr = {.size = sizeof(call), .type = GPT_CALL},
+						.time_ns = now_ns,
+						.pid = 1,
+						.tid = 1,
+						.corr = ++calls};
+
+			assert_int_equal(log_writer_append(writer, &call.hdr), 0);
+		}
+		counts.counters[GPT_COUNTER_CALLS_LOST] = calls / 10;
+		flight_note_counts(flight, &counts);
+		assert_int_equal(log_writer_settle(writer), 0);
+		seconds_ahead++;
+	}
+}
+
+static struct gpt_end *make_end(uint64_t time_ns)
+{
+	size_t bytes = sizeof(struct gpt_end) + GPT_COUNTER_COUNT * sizeof(uint64_t);
+	struct gpt_end *end = calloc(1, bytes);
+
+	end->hdr = (struct gpt_record){.size = (uint32_t)bytes, .type = GPT_END};
+	end->time_ns = time_ns;
+	end->reason = GPT_END_INTERRUPTED;
+	end->counters_count = GPT_COUNTER_COUNT;
+	end->counters[GPT_COUNTER_CALLS_LOST] = calls / 10;
+	return end;
+}
+
+static void write_due(void)
+{
+	struct gpt_end *end = make_end(0);
+
+	flight_write_due(flight, monotonic_ns(), end);
+	free(end);
+	while (!flight_is_idle(flight))
+		usleep(1000);
+	flight_print(flight);
+}
+
+/* Ends the recording; returns its log. */
+static struct written finish(void)
+{
+	struct gpt_end *end = make_end(monotonic_ns());
+	int fd = memfd_create("log", MFD_CLOEXEC);
+	struct written file;
+
+	flight_write_last(flight, end);
+	while (!flight_is_idle(flight))
+		usleep(1000);
+	assert_int_equal(flight_finish(flight, fd, end), 0);
+	read_log(fd, &file);
+	close(fd);
+	free(end);
+	flight_free(flight);
+	log_writer_close(writer);
+	return file;
+}
+
+/* ----------------------------------------------------------------------------------------------------------------- */
+
+static void what_is_asked_for_is_the_span_before_it_when_its_gpu_work_has_come(void **state)
+{
+	uint64_t asked_ns;
+
+	begin_with(MUCH);
+	pass(20);
+	asked_ns = monotonic_ns();
+	flight_ask(flight, asked_ns, "SIGUSR1");
+	assert_false(flight_is_due(flight, asked_ns));
+	pass(1);
+	assert_true(flight_is_due(flight, monotonic_ns()));
+	write_due();
+	assert_int_equal(written, 1);
+	assert_string_equal(files[0].why, "SIGUSR1");
+	assert_int_equal(files[0].end_ns, asked_ns);
+	assert_int_equal(files[0].start_ns, asked_ns - SPAN_NS);
+	assert_int_equal(files[0].reason, GPT_END_WRITTEN);
+	assert_int_equal(files[0].last, 200); /* not those made while it waited */
+	assert_true(files[0].first <= 151);
+	assert_int_equal(files[0].calls, 201 - files[0].first);
+	assert_false(files[0].torn);
+	assert_non_null(strstr(files[0].note, "flight recorder: the last 5.0 s are here; the 15.0 s before that were "
+					      "recorded, and dropped on purpose"));
+	finish();
+}
+
+static void the_end_counts_what_was_lost_in_that_time(void **state)
+{
+	struct written end;
+
+	begin_with(MUCH);
+	pass(20);
+	flight_ask(flight, monotonic_ns(), "SIGUSR1");
+	pass(1);
+	write_due();
+	assert_in_range(files[0].counters[GPT_COUNTER_CALLS_LOST], 4, 7);
+	end = finish();
+	assert_in_range(end.counters[GPT_COUNTER_CALLS_LOST], 4, 6);
+	assert_int_equal(end.reason, GPT_END_INTERRUPTED);
+}
+
+static void a_recording_that_is_shorter_than_the_span_is_whole_and_has_no_note(void **state)
+{
+	struct written end;
+
+	begin_with(MUCH);
+	pass(4);
+	end = finish();
+	assert_int_equal(written, 0);
+	assert_int_equal(end.first, 1);
+	assert_int_equal(end.calls, 40);
+	assert_int_equal(end.counters[GPT_COUNTER_CALLS_LOST], 4);
+	assert_string_equal(end.note, "");
+}
+
+static void a_span_that_needs_more_memory_is_shorter_and_says_so(void **state)
+{
+	struct written end;
+
+	begin_with(500);
+	pass(20);
+	end = finish();
+	assert_true(end.end_ns - end.start_ns < SPAN_NS);
+	assert_non_null(strstr(end.note, ": its memory has no room for more"));
+	assert_false(end.torn);
+}
+
+static void two_requests_at_once_are_one_and_later_ones_have_files_of_their_own(void **state)
+{
+	begin_with(MUCH);
+	pass(10);
+	flight_ask(flight, monotonic_ns(), "SIGUSR1");
+	flight_ask(flight, monotonic_ns(), "SIGUSR1");
+	pass(1);
+	flight_ask(flight, monotonic_ns(), "SIGUSR1");
+	pass(1);
+	write_due();
+	assert_int_equal(written, 2);
+	assert_int_equal(files[1].end_ns - files[0].end_ns > SECOND_NS / 2, true);
+	finish();
+}
+
+static void a_request_that_waits_at_the_end_is_written(void **state)
+{
+	begin_with(MUCH);
+	pass(10);
+	flight_ask(flight, monotonic_ns(), "SIGUSR1");
+	finish();
+	assert_int_equal(written, 1);
+	assert_int_equal(files[0].last, 100);
+}
+
+/* The recording's own log has it. */
+static void what_happened_just_before_the_end_has_no_file_of_its_own(void **state)
+{
+	begin_with(MUCH);
+	pass(10);
+	flight_ask_by_itself(flight, monotonic_ns(), "pid 7 (python) ended by SIGSEGV");
+	finish();
+	assert_int_equal(written, 0);
+}
+
+static void what_happens_often_is_written_ten_times_an_hour_and_the_rest_is_counted(void **state)
+{
+	struct written end;
+
+	begin_with(MUCH);
+	for (unsigned i = 0; i < 13; i++) {
+		pass(60);
+		flight_ask_by_itself(flight, monotonic_ns(), "pid 7 (python) ended by SIGSEGV");
+		pass(2);
+		write_due();
+	}
+	assert_int_equal(written, 10);
+	seconds_ahead += 3600;
+	flight_ask_by_itself(flight, monotonic_ns(), "pid 7 (python) ended by SIGSEGV");
+	pass(2);
+	write_due();
+	assert_int_equal(written, 11);
+	assert_non_null(strstr(files[10].note, "3 files that no one asked for were not written: 10 an hour are"));
+	end = finish();
+	assert_false(end.torn);
+}
+
+/* What is asked for before the recording has begun is what there is when it begins. */
+static void a_request_before_the_start_is_of_the_start(void **state)
+{
+	struct flight_options options = {.span_ns = SPAN_NS, .write = on_write};
+	struct history_counts counts = {0};
+
+	written = calls = 0;
+	writer = log_writer_open(-1);
+	log_writer_keep_recent(writer, SPAN_NS + FLIGHT_SPARE_NS, MUCH);
+	flight = flight_new(writer, &options);
+	flight_ask(flight, monotonic_ns(), "SIGUSR1");
+	seconds_ahead += 10;
+	counts.at_ns = monotonic_ns();
+	flight_begin(flight, counts.at_ns);
+	flight_note_counts(flight, &counts);
+	pass(2);
+	write_due();
+	assert_int_equal(written, 1);
+	assert_int_equal(files[0].start_ns, counts.at_ns);
+	assert_int_equal(files[0].end_ns, counts.at_ns);
+	finish();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_asked_for_is_the_span_before_it_when_its_gpu_work_has_come),
+		cmocka_unit_test(the_end_counts_what_was_lost_in_that_time),
+		cmocka_unit_test(a_recording_that_is_shorter_than_the_span_is_whole_and_has_no_note),
+		cmocka_unit_test(a_span_that_needs_more_memory_is_shorter_and_says_so),
+		cmocka_unit_test(two_requests_at_once_are_one_and_later_ones_have_files_of_their_own),
+		cmocka_unit_test(a_request_that_waits_at_the_end_is_written),
+		cmocka_unit_test(what_happened_just_before_the_end_has_no_file_of_its_own),
+		cmocka_unit_test(what_happens_often_is_written_ten_times_an_hour_and_the_rest_is_counted),
+		cmocka_unit_test(a_request_before_the_start_is_of_the_start),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "analyze/ranks/rank_lines.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/distance.h"
+#include "base/order.h"
+
+/* The ranks whose tables can be compared. */
+struct comparable {
+	ARRAY(size_t) ranks; /* ranks.rows */
+	ARRAY(const struct per_step_tables *) tables;
+	bool has_steps;
+};
+
+static const struct per_step_tables *tables_of(const struct ranks *ranks, size_t rank)
+{
+	const struct rank_work *work = rank_work_of(ranks, &ranks->rows.items[rank]);
+
+	return work && work->has_tables && work->tables.has_gpu ? &work->tables : NULL;
+}
+
+/* Sums per step are not compared with those of a whole log. */
+static void collect_comparable(const struct ranks *ranks, struct comparable *found)
+{
+	for (size_t i = 0; i < ranks->rows.count; i++) {
+		const struct per_step_tables *tables = tables_of(ranks, i);
+
+		found->has_steps |= tables && tables->has_steps;
+	}
+	for (size_t i = 0; i < ranks->rows.count; i++) {
+		const struct per_step_tables *tables = tables_of(ranks, i);
+
+		if (!tables || tables->has_steps != found->has_steps)
+			continue;
+		array_push(&found->ranks, i);
+		array_push(&found->tables, tables);
+	}
+}
+
+/* Whether sums are of the same length of time. */
+static bool are_alike(const struct comparable *of)
+{
+	uint64_t least_ns = UINT64_MAX, most_ns = 0;
+
+	for (size_t i = 0; i < of->tables.count; i++) {
+		least_ns = earlier_time(least_ns, of->tables.items[i]->wall_ns);
+		most_ns = later_time(most_ns, of->tables.items[i]->wall_ns);
+	}
+	return of->has_steps || most_ns - least_ns <= most_ns / 100;
+}
+
+/* ---- computation by line ----------------------------------------------------------------------------------------- */
+
+/* A line on a rank; without a row it computed nothing. */
+struct own_line {
+	const struct per_step_row *row;
+	struct estimate cost;
+	size_t rank;
+};
+
+static int by_key(const void *left, const void *right)
+{
+	const struct own_line *a = left, *b = right;
+
+	return strcmp(a->row->key, b->row->key) ?: least_first(a->rank, b->rank);
+}
+
+static int by_cost(const void *left, const void *right)
+{
+	const struct own_line *a = left, *b = right;
+
+	if (a->cost.mean != b->cost.mean)
+		return a->cost.mean < b->cost.mean ? -1 : 1;
+	return least_first(a->rank, b->rank);
+}
+
+/* list: of one line; scratch: room for all ranks. */
+static void add_line(struct rank_lines *lines, const struct comparable *of, const struct own_line *list, size_t count,
+		     struct own_line *scratch)
+{
+	const struct own_line *median, *most;
+	size_t all = of->ranks.count, next = 0;
+
+	for (size_t i = 0; i < all; i++) {
+		scratch[i] = (struct own_line){.rank = of->ranks.items[i]};
+		if (next < count && list[next].rank == of->ranks.items[i])
+			scratch[i] = list[next++];
+	}
+	qsort(scratch, all, sizeof(*scratch), by_cost);
+	median = &scratch[(all - 1) / 2];
+	most = &scratch[all - 1];
+	array_push(&lines->lines, ((struct line_spread){.place = list->row->place,
+							.name = list->row->name,
+							.least_ns = scratch->cost.mean,
+							.most = difference_of(&median->cost, &most->cost),
+							.least_rank = scratch->rank,
+							.most_rank = most->rank}));
+}
+
+static int by_spread(const void *left, const void *right)
+{
+	const struct line_spread *a = left, *b = right;
+	double of_a = difference_change(&a->most), of_b = difference_change(&b->most);
+
+	if (of_a != of_b)
+		return of_a > of_b ? -1 : 1;
+	return strcmp(a->place, b->place) ?: strcmp(a->name, b->name);
+}
+
+static void make_lines(struct rank_lines *lines, const struct comparable *of)
+{
+	struct own_line *scratch = xcalloc(of->ranks.count + 1, sizeof(*scratch));
+	ARRAY(struct own_line) all = {0};
+
+	for (size_t i = 0; i < of->ranks.count; i++) {
+		const struct per_step_rows *rows = &of->tables.items[i]->computation;
+
+		for (size_t k = 0; k < rows->list.count; k++)
+			array_push(&all, ((struct own_line){&rows->list.items[k], rows->list.items[k].cost,
+							    of->ranks.items[i]}));
+	}
+	if (all.count)
+		qsort(all.items, all.count, sizeof(*all.items), by_key);
+	for (size_t i = 0, end; i < all.count; i = end) {
+		for (end = i + 1; end < all.count && !strcmp(all.items[end].row->key, all.items[i].row->key); end++)
+			;
+		add_line(lines, of, &all.items[i], end - i, scratch);
+	}
+	if (lines->lines.count)
+		qsort(lines->lines.items, lines->lines.count, sizeof(*lines->lines.items), by_spread);
+	array_free(&all);
+	free(scratch);
+}
+
+/* ---- the late rank ----------------------------------------------------------------------------------------------- */
+
+static void compare_late(struct rank_lines *lines, const struct ranks *ranks, const struct comparable *of)
+{
+	ARRAY(const struct per_step_tables *) others = {0};
+	const struct rank_row *row = ranks_latest(ranks);
+	size_t late = row ? (size_t)(row - ranks->rows.items) : SIZE_MAX;
+	const struct per_step_tables *own = NULL;
+
+	for (size_t i = 0; i < of->ranks.count; i++) {
+		if (of->ranks.items[i] == late)
+			own = of->tables.items[i];
+		else
+			array_push(&others, of->tables.items[i]);
+	}
+	if (own && others.count) {
+		lines->late = late;
+		per_step_tables_median(&lines->median, others.items, others.count);
+		differences_make(&lines->differences, &lines->median, own);
+	}
+	array_free(&others);
+}
+
+void rank_lines_make(struct rank_lines *lines, const struct ranks *ranks)
+{
+	struct comparable of = {0};
+
+	*lines = (struct rank_lines){.late = SIZE_MAX};
+	collect_comparable(ranks, &of);
+	lines->ranks = of.ranks.count;
+	lines->has_steps = of.has_steps;
+	lines->is_alike = of.ranks.count && are_alike(&of);
+	if (of.ranks.count > 1)
+		make_lines(lines, &of);
+	compare_late(lines, ranks, &of);
+	array_free(&of.ranks);
+	array_free(&of.tables);
+}
+
+void rank_lines_free(struct rank_lines *lines)
+{
+	array_free(&lines->lines);
+	if (lines->late == SIZE_MAX)
+		return;
+	differences_free(&lines->differences);
+	per_step_tables_free(&lines->median);
+}

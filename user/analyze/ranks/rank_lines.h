@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What ranks do unlike each other: computation by line on the rank with least, the median one and the one with most,
+ * and what the rank that was late most does unlike the median of all others (steps/differences.h).
+ */
+#ifndef GPUTRACE_ANALYZE_RANK_LINES_H
+#define GPUTRACE_ANALYZE_RANK_LINES_H
+
+#include "analyze/ranks/ranks.h"
+#include "analyze/steps/differences.h"
+
+/* A line's computation per step, on all ranks that are compared. */
+struct line_spread {
+	const char *place, *name; /* of per_step_row */
+	double least_ns;
+	struct difference most; /* before: of the median rank; after: of the one with most */
+	size_t least_rank, most_rank;
+};
+
+struct rank_lines {
+	size_t ranks; /* compared: what they computed is known, and by steps if that is known of any */
+	bool has_steps;
+	bool is_alike;			 /* per step, or of logs that are equally long, to 1 % */
+	ARRAY(struct line_spread) lines; /* largest difference of most and median first */
+	size_t late; /* ranks.rows: the rank that differs; SIZE_MAX: none was late, or no other is */
+	struct per_step_tables median;
+	struct differences differences;
+};
+
+/* ranks: compared (ranks_compare); must outlive the lines. */
+void rank_lines_make(struct rank_lines *lines, const struct ranks *ranks);
+void rank_lines_free(struct rank_lines *lines);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What a rank did step by step: its steps, and its sums by line.  It outlives the log. */
+#ifndef GPUTRACE_ANALYZE_RANK_WORK_H
+#define GPUTRACE_ANALYZE_RANK_WORK_H
+
+#include "analyze/steps/per_step_rows.h"
+
+struct rank_work {
+	uint32_t process; /* index in the model */
+	struct {
+		ARRAY(struct step) list; /* seen from start to end, on the log's own clock */
+	} steps;
+	struct per_step_tables tables;
+	bool has_tables; /* false: nothing tells what this rank did from what others did */
+};
+
+/*
+ * all: with PER_STEP and WHY; steps: of its trace, NULL: none were looked for.  is_alone: the log has no other rank, so
+ * that without steps all that it has is this rank's.
+ */
+void rank_work_make(struct rank_work *work, struct analyses *all, const struct steps *steps, uint32_t process,
+		    bool is_alone);
+void rank_work_free(struct rank_work *work);
+
+#endif

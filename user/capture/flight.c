@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Which moments were asked for, what was counted before them, and the thread that writes. */
+#include "capture/flight.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/msg.h"
+#include "base/thread.h"
+#include "capture/cut.h"
+
+#define SECOND_NS 1000000000ull
+
+/* What is asked for so soon after something else is the same: a process is signalled twice, two processes crash. */
+#define SAME_NS 200000000ull
+#define ASKED_MOST (FLIGHT_WAITS_NS / SAME_NS + 1)
+
+#define HOUR_NS (3600 * SECOND_NS)
+
+/* A moment whose GPU work is waited for. */
+struct asked {
+	uint64_t at_ns;
+	bool by_itself; /* no one asked */
+	char why[FLIGHT_WHY_MAX];
+};
+
+/* A file to be written. */
+struct job {
+	struct job *next;
+	char why[FLIGHT_WHY_MAX];
+	struct gpt_end *end;
+	char *said; /* NULL: nothing */
+};
+
+struct jobs {
+	struct job *first, **end;
+};
+
+struct flight {
+	struct log_writer *log;
+	struct flight_options options;
+	struct history *history;
+	uint64_t began_ns;
+	struct asked asked[ASKED_MOST]; /* in order */
+	unsigned asked_count;
+	uint64_t by_itself_ns[FLIGHT_HOURLY]; /* the latest such moments, in turn; 0: none */
+	uint64_t by_itself;
+	bool started;
+	pthread_t thread;
+
+	pthread_mutex_t lock; /* guards what follows */
+	pthread_cond_t changed;
+	struct jobs waiting, done;
+	bool busy, stop;
+	uint64_t left_out; /* what happened and has no file */
+};
+
+struct flight *flight_new(struct log_writer *log, const struct flight_options *options)
+{
+	struct flight *flight = xcalloc(1, sizeof(*flight));
+
+	flight->log = log;
+	flight->options = *options;
+	flight->history = history_new(options->span_ns + FLIGHT_SPARE_NS);
+	pthread_mutex_init(&flight->lock, NULL);
+	pthread_cond_init(&flight->changed, NULL);
+	flight->waiting.end = &flight->waiting.first;
+	flight->done.end = &flight->done.first;
+	return flight;
+}
+
+static void add_job(struct jobs *jobs, struct job *job)
+{
+	job->next = NULL;
+	*jobs->end = job;
+	jobs->end = &job->next;
+}
+
+static struct job *take_job(struct jobs *jobs)
+{
+	struct job *job = jobs->first;
+
+	if (job)
+		jobs->first = job->next;
+	if (!jobs->first)
+		jobs->end = &jobs->first;
+	return job;
+}
+
+static void free_job(struct job *job)
+{
+	free(job->end);
+	free(job->said);
+	free(job);
+}
+
+void flight_free(struct flight *flight)
+{
+	struct job *job;
+
+	if (!flight)
+		return;
+	pthread_mutex_lock(&flight->lock);
+	flight->stop = true;
+	pthread_cond_signal(&flight->changed);
+	pthread_mutex_unlock(&flight->lock);
+	if (flight->started)
+		pthread_join(flight->thread, NULL);
+	while ((job = take_job(&flight->waiting)))
+		free_job(job);
+	while ((job = take_job(&flight->done)))
+		free_job(job);
+	pthread_cond_destroy(&flight->changed);
+	pthread_mutex_destroy(&flight->lock);
+	history_free(flight->history);
+	free(flight);
+}
+
+/* ---- the recording -------------------------------------------------------------------------------------------- */
+
+void flight_begin(struct flight *flight, uint64_t start_ns)
+{
+	flight->began_ns = start_ns;
+	for (unsigned i = 0; i < flight->asked_count; i++)
+		flight->asked[i].at_ns = start_ns;
+}
+
+void flight_note_counts(struct flight *flight, const struct history_counts *counts)
+{
+	history_note(flight->history, counts);
+}
+
+/* ---- a log ------------------------------------------------------------------------------------------------------- */
+
+#define NOTE_MAX 480
+
+static void add_to_note(char note[NOTE_MAX], const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add_to_note(char note[NOTE_MAX], const char *format, ...)
+{
+	size_t length = strlen(note);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(note + length, NOTE_MAX - length, format, args);
+	va_end(args);
+}
+
+static void describe_log(struct flight *flight, const struct recent_log *recent, const struct recent_writing *writing,
+			 const struct gpt_end *end, char note[NOTE_MAX])
+{
+	uint64_t left_out;
+
+	pthread_mutex_lock(&flight->lock);
+	left_out = flight->left_out;
+	pthread_mutex_unlock(&flight->lock);
+	if (writing->start_ns > flight->began_ns)
+		add_to_note(
+			note,
+			"flight recorder: the last %.1f s are here; the %.1f s before that were recorded, and dropped "
+			"on purpose",
+			(double)(end->time_ns - writing->start_ns) / 1e9,
+			(double)(writing->start_ns - flight->began_ns) / 1e9);
+	if (*note && recent->since_ns + flight->options.span_ns > end->time_ns)
+		add_to_note(note, ": its memory has no room for more");
+	if (recent->lasting.left_out)
+		add_to_note(note, "; of these, %" PRIu64 " notes are missing, too", recent->lasting.left_out);
+	if (left_out)
+		add_to_note(note, "%s%" PRIu64 " files that no one asked for were not written: %u an hour are",
+			    *note ? "; " : "flight recorder: ", left_out, FLIGHT_HOURLY);
+}
+
+/* Finds when the log begins, what its end says, and the note that says what it lacks. */
+static void prepare_log(struct flight *flight, const struct recent_log *recent, struct recent_writing *writing,
+			struct gpt_end *end, char note[NOTE_MAX])
+{
+	struct history_counts before;
+	uint64_t start_ns = end->time_ns > flight->options.span_ns ? end->time_ns - flight->options.span_ns : 0;
+
+	start_ns = start_ns > recent->since_ns ? start_ns : recent->since_ns;
+	writing->start_ns = start_ns > flight->began_ns ? start_ns : flight->began_ns;
+	if (end->time_ns < writing->start_ns)
+		end->time_ns = writing->start_ns;
+	before = history_before(flight->history, writing->start_ns);
+	writing->wall_offset_ns = before.wall_offset_ns;
+	if (writing->start_ns > flight->began_ns)
+		history_subtract(&before, end);
+	note[0] = '\0';
+	describe_log(flight, recent, writing, end, note);
+	writing->note = *note ? note : NULL;
+}
+
+static void write_job(struct flight *flight, const struct job *job)
+{
+	struct recent_writing writing = {.cut = cut_at};
+	struct recent_log *recent;
+	char note[NOTE_MAX];
+	int error;
+
+	/* An error of the log ends the recording, which says so. */
+	recent = log_writer_take_recent(flight->log, &error);
+	prepare_log(flight, recent, &writing, job->end, note);
+	flight->options.write(flight->options.context, recent, &writing, job->end, job->why);
+	recent_log_free(recent);
+}
+
+static void *flight_main(void *context)
+{
+	struct flight *flight = context;
+	struct job *job;
+
+	pthread_mutex_lock(&flight->lock);
+	for (;;) {
+		while (!flight->waiting.first && !flight->stop)
+			pthread_cond_wait(&flight->changed, &flight->lock);
+		if (flight->stop)
+			break;
+		job = take_job(&flight->waiting);
+		flight->busy = true;
+		pthread_mutex_unlock(&flight->lock);
+		msg_hold(&job->said);
+		write_job(flight, job);
+		msg_hold(NULL);
+		pthread_mutex_lock(&flight->lock);
+		flight->busy = false;
+		add_job(&flight->done, job);
+	}
+	pthread_mutex_unlock(&flight->lock);
+	return NULL;
+}
+
+/* Without a thread, as none could be started. */
+static void write_waiting(struct flight *flight)
+{
+	struct job *job;
+
+	while ((job = take_job(&flight->waiting))) {
+		write_job(flight, job);
+		free_job(job);
+	}
+}
+
+/* ---- what is asked for ------------------------------------------------------------------------------------------- */
+
+static void ask(struct flight *flight, uint64_t now_ns, const char *why, bool by_itself)
+{
+	struct asked *last = flight->asked_count ? &flight->asked[flight->asked_count - 1] : NULL;
+	struct asked *asked;
+
+	if (last && (now_ns - last->at_ns < SAME_NS || flight->asked_count == ASKED_MOST)) {
+		last->by_itself &= by_itself;
+		return;
+	}
+	asked = &flight->asked[flight->asked_count++];
+	*asked = (struct asked){.at_ns = now_ns, .by_itself = by_itself};
+	snprintf(asked->why, sizeof(asked->why), "%s", why);
+}
+
+void flight_ask(struct flight *flight, uint64_t now_ns, const char *why)
+{
+	ask(flight, now_ns, why, false);
+}
+
+void flight_ask_by_itself(struct flight *flight, uint64_t now_ns, const char *why)
+{
+	uint64_t *oldest_ns = &flight->by_itself_ns[flight->by_itself % FLIGHT_HOURLY];
+
+	if (*oldest_ns && now_ns - *oldest_ns < HOUR_NS) {
+		pthread_mutex_lock(&flight->lock);
+		flight->left_out++;
+		pthread_mutex_unlock(&flight->lock);
+		return;
+	}
+	*oldest_ns = now_ns;
+	flight->by_itself++;
+	ask(flight, now_ns, why, true);
+}
+
+static bool is_due(const struct asked *asked, uint64_t now_ns)
+{
+	return now_ns >= asked->at_ns + FLIGHT_WAITS_NS;
+}
+
+bool flight_is_due(const struct flight *flight, uint64_t now_ns)
+{
+	return flight->asked_count && is_due(&flight->asked[0], now_ns);
+}
+
+static void hand_over(struct flight *flight, const struct asked *asked, const struct gpt_end *end)
+{
+	struct job *job = xcalloc(1, sizeof(*job));
+
+	job->end = xmalloc(end->hdr.size);
+	memcpy(job->end, end, end->hdr.size);
+	memcpy(job->why, asked->why, sizeof(job->why));
+	job->end->time_ns = asked->at_ns;
+	job->end->reason = GPT_END_WRITTEN;
+	job->end->ring_bytes = job->end->ring_bytes_max = 0; /* known at the end */
+	pthread_mutex_lock(&flight->lock);
+	add_job(&flight->waiting, job);
+	pthread_cond_signal(&flight->changed);
+	pthread_mutex_unlock(&flight->lock);
+}
+
+static void start_writing(struct flight *flight)
+{
+	if (flight->started || !flight->waiting.first)
+		return;
+	flight->started = thread_start(flight_main, flight, 0, &flight->thread) == 0;
+	if (!flight->started)
+		write_waiting(flight);
+}
+
+void flight_write_due(struct flight *flight, uint64_t now_ns, const struct gpt_end *end)
+{
+	unsigned due = 0;
+
+	while (due < flight->asked_count && is_due(&flight->asked[due], now_ns))
+		hand_over(flight, &flight->asked[due++], end);
+	flight->asked_count -= due;
+	memmove(flight->asked, flight->asked + due, flight->asked_count * sizeof(flight->asked[0]));
+	start_writing(flight);
+}
+
+void flight_write_last(struct flight *flight, const struct gpt_end *end)
+{
+	for (unsigned i = 0; i < flight->asked_count; i++)
+		if (!flight->asked[i].by_itself)
+			hand_over(flight, &flight->asked[i], end);
+	flight->asked_count = 0;
+	start_writing(flight);
+}
+
+void flight_print(struct flight *flight)
+{
+	struct job *job;
+
+	do {
+		pthread_mutex_lock(&flight->lock);
+		job = take_job(&flight->done);
+		pthread_mutex_unlock(&flight->lock);
+		if (!job)
+			return;
+		msg_print_held(job->said);
+		free_job(job);
+	} while (true);
+}
+
+bool flight_is_idle(struct flight *flight)
+{
+	bool is_idle;
+
+	pthread_mutex_lock(&flight->lock);
+	is_idle = !flight->started || (!flight->waiting.first && !flight->busy);
+	pthread_mutex_unlock(&flight->lock);
+	return is_idle;
+}
+
+int flight_finish(struct flight *flight, int fd, struct gpt_end *end)
+{
+	struct recent_writing writing = {0}; /* the drain has cut what comes after the end */
+	struct recent_log *recent;
+	char note[NOTE_MAX];
+	int error, written;
+
+	recent = log_writer_take_recent(flight->log, &error);
+	if (error)
+		end->reason = GPT_END_DISK;
+	prepare_log(flight, recent, &writing, end, note);
+	written = recent_log_write(recent, fd, &writing, end);
+	recent_log_free(recent);
+	return error ? error : written;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Tables of a job as a whole: its steps on all ranks, and what these do unlike each other. */
+#ifndef GPUTRACE_REPORT_RANKS_JOB_H
+#define GPUTRACE_REPORT_RANKS_JOB_H
+
+#include "report/page/page.h"
+#include "report/ranks/ranks.h"
+
+/* A line of the verdict: how much steps spread, and how many of them each rank has. */
+void report_job_steps_line(struct report *report, const struct report_job *job);
+
+/* Tables of steps: a page has them only as a whole (job->is_whole). */
+void report_job_steps(struct report *report, const struct report_job *job);
+
+/* Computation by line, and what the late rank does unlike the others: a page has what says something. */
+void report_job_lines(struct report *report, const struct report_job *job);
+
+#endif
