@@ -21,6 +21,7 @@ struct run {
 	struct attach *attach;
 	struct log_writer *log;
 	struct drain *drain;
+	struct gpu_counters *counters; /* NULL: not recorded */
 	const struct run_options *options;
 	struct run_result *result;
 	struct flight *flight; /* NULL: everything is kept */
@@ -62,6 +63,9 @@ void run_drain_for_attach(void *context);
 
 /* Without the losses of agents and CUPTI: those are in agents' records, which are not read here. */
 uint64_t run_count_lost(const uint64_t counters[GPT_COUNTER_COUNT]);
+
+/* context: struct run. A log that cannot be written ends the run. */
+void run_append_record(void *context, const struct gpt_record *record);
 
 void run_append_clock(struct run *run);
 

@@ -17,6 +17,8 @@
 #include "base/monotonic.h"
 #include "base/msg.h"
 #include "capture/clock.h"
+#include "capture/gpu_counters.h"
+#include "capture/nvml_process.h"
 #include "capture/round.h"
 
 /* Events that are over earlier than this before a moment that is waited for are left out of the log. */
@@ -196,6 +198,7 @@ static void search_before_end(struct run *run)
 		uint64_t now_ns = monotonic_ns();
 
 		attach_tick(run->attach, now_ns, run->heard_ns);
+		gpu_counters_tick(run->counters);
 		run_on_wait(run);
 		if (epoll_wait(run->epoll, &event, 1, more ? 0 : POLL_MS) < 0 && errno != EINTR)
 			return;
@@ -286,6 +289,8 @@ int run_trace(struct attach *attach, struct log_writer *log, struct drain *drain
 		goto cleanup;
 	run.cpu_start_ns = run_own_cpu_ns();
 	run.next_second_ns = monotonic_ns() + SECOND_NS;
+	if (options->gpu_counters)
+		run.counters = gpu_counters_start(nvml_libraries(), options->library_path, run_append_record, &run);
 	err = set_up(&run);
 	if (err == -ECANCELED)
 		attach_stop(attach, AGENT_STOP_MS, run_drain_for_attach, &run);
@@ -295,6 +300,8 @@ int run_trace(struct attach *attach, struct log_writer *log, struct drain *drain
 	result->signalled = run.give_up_ns || result->reason == GPT_END_INTERRUPTED;
 	search_before_end(&run);
 	end_ns = drain_end(drain, 0);
+	gpu_counters_stop(run.counters);
+	run.counters = NULL;
 	attach_stop(attach, AGENT_STOP_MS, run_drain_for_attach, &run);
 	/* With the probes gone, this takes the last records. */
 	drain_finish(drain, run_on_wait, &run);
@@ -305,6 +312,7 @@ int run_trace(struct attach *attach, struct log_writer *log, struct drain *drain
 	run_append_clock(&run);
 	finish_log(&run, end_ns);
 cleanup:
+	gpu_counters_stop(run.counters);
 	flight_free(run.flight);
 	(void)setpriority(PRIO_PROCESS, 0, niceness);
 	if (run.epoll >= 0)

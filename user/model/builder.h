@@ -87,6 +87,9 @@ void builder_set_boot(struct builder *builder, struct text boot, int64_t slept_n
 /* A label that the user gave the recording, "key=value"; labels beyond MODEL_LABELS_MAX are dropped. */
 void builder_add_label(struct builder *builder, struct text label);
 
+/* Whether NVML answered (enum gpt_nvml_state), and the driver's version or why not; the last one counts. */
+void builder_set_nvml(struct builder *builder, uint32_t state, struct text text);
+
 /* How the recording found steps (--step). */
 void builder_set_step(struct builder *builder, struct text step);
 

@@ -725,6 +725,8 @@ static void why_refuses_what_is_of_the_other_kind(void **state)
 	assert_refused(PARSE("why", "a.gpt", "--off-cpu"), "--off-cpu", "a.gpt");
 	assert_refused(PARSE("why", "a.gpt", "--no-cpu"), "--no-cpu: is for what is recorded", "a.gpt");
 	assert_refused(PARSE("why", "a.gpt", "--no-off-cpu"), "--no-off-cpu: is for what is recorded", "a.gpt");
+	assert_refused(PARSE("why", "a.gpt", "--no-gpu-counters"), "--no-gpu-counters: is for what is recorded",
+		       "a.gpt");
 	assert_refused(PARSE("why", "a.gpt", "--ops"), "--ops: is for what is recorded", "a.gpt");
 	assert_refused(PARSE("why", "a.gpt", "--memory"), "--memory: is for what is recorded", "a.gpt");
 	assert_refused(PARSE("why", "a.gpt", "--trace", "sync"), "--trace: is for what is recorded", "a.gpt");

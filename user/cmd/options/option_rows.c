@@ -225,6 +225,8 @@ const struct option_row option_rows[] = {
 	 RECORD | WHY | TOP, .parse = parse_off_cpu},
 	{"no-off-cpu", 0, NULL, NULL, "without the waits that are recorded by default (-p, COMMAND; root)",
 	 RECORD | WHY | TOP, .flag = OFFSET(off_cpu_unwanted)},
+	{"no-gpu-counters", 0, NULL, NULL, "without the clocks, power and memory of GPUs that are recorded by default",
+	 RECORD | WHY | TOP, .flag = OFFSET(gpu_counters_unwanted)},
 	{"native", 0, NULL, NULL, "also take native stacks between Python and the launch", RECORD | WHY,
 	 .flag = OFFSET(native)},
 	{"python-calls", 0, NULL, NULL,

@@ -289,6 +289,7 @@ static const char *recording_option(const struct options *options)
 		{"off-cpu", options->off_cpu_min_ns},
 		{"no-cpu", options->cpu_unwanted},
 		{"no-off-cpu", options->off_cpu_unwanted},
+		{"no-gpu-counters", options->gpu_counters_unwanted},
 		{"output", options->outputs.list.count},
 		{"metric", options->metric}, /* of an output */
 		{"agent", options->agent},

@@ -123,6 +123,7 @@ struct options {
 	uint64_t cpu_frequency;		     /* samples of each CPU a second; 0: none */
 	uint64_t off_cpu_min_ns;	     /* the shortest wait that is recorded; 0: none */
 	bool cpu_unwanted, off_cpu_unwanted; /* not by default either (options_default_activity) */
+	bool gpu_counters_unwanted;
 	bool native;
 	bool as_root; /* the command runs as gputrace does, not as the user who called sudo */
 	bool python_calls;

@@ -404,6 +404,8 @@ static int run_it(struct recording *recording)
 		.duration_ns = recording->options->duration_ns,
 		.end_with_targets = recording_scope(recording->options) == ATTACH_PIDS,
 		.end_with_schedule = recording->options->schedule.active != 0,
+		.gpu_counters = !recording->options->gpu_counters_unwanted,
+		.library_path = getenv("LD_LIBRARY_PATH"),
 		.signals_fd = recording->signals,
 		.flight = {.span_ns = recording->options->recorder_ns,
 			   .write = flight_file_write,

@@ -260,7 +260,7 @@ static void put_samples(const struct zoom *zoom, struct sink *out)
 
 _Static_assert(TIMELINE_TRACK_STREAM == 6 && TIMELINE_TRACK_WAITS == 7 && TIMELINE_TRACK_CUPTI == 8 &&
 		       TIMELINE_TRACK_OFF_CPU == 9 && TIMELINE_TRACK_CPU_SAMPLES == 10 && ZOOM_TRACK_MEMORY == 100 &&
-		       ZOOM_TRACK_GAPS == 101 && ZOOM_CATEGORY_GAPS == 100,
+		       ZOOM_TRACK_GAPS == 101 && ZOOM_CATEGORY_GAPS == 100 && ZOOM_CATEGORY_COUNTER == 99,
 	       "page/rows.js knows rows and categories by these");
 
 void zoom_put_tracks(struct zoom *zoom, struct sink *out)

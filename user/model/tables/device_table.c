@@ -118,6 +118,14 @@ uint32_t device_table_find(const struct device_table *table, uint32_t process, u
 	return device ? *device : id;
 }
 
+uint32_t device_table_find_uuid(const struct device_table *table, const uint8_t uuid[16])
+{
+	for (size_t i = 0; i < table->list.count; i++)
+		if (!memcmp(table->list.items[i].uuid, uuid, 16))
+			return table->list.items[i].id;
+	return NONE;
+}
+
 uint32_t device_table_of_context(const struct device_table *table, uint32_t process, uint32_t context)
 {
 	const uint32_t *device = lookup_get(&table->contexts, process + 1, context);

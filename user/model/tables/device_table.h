@@ -46,6 +46,7 @@ void device_table_finish(struct device_table *table);
 
 /* model_device.id of a process's device, by CUPTI's id; and of a context's device, NONE: not known. */
 uint32_t device_table_find(const struct device_table *table, uint32_t process, uint32_t id);
+uint32_t device_table_find_uuid(const struct device_table *table, const uint8_t uuid[16]); /* likewise */
 uint32_t device_table_of_context(const struct device_table *table, uint32_t process, uint32_t context);
 
 #endif

@@ -94,6 +94,13 @@ struct process_image process_table_image(struct process_table *processes, uint32
 	return (struct process_image){.process = process, .epoch = processes->states.items[process].epoch};
 }
 
+uint32_t process_table_known(struct process_table *processes, uint32_t pid)
+{
+	const uint32_t *index = lookup_get(&processes->by_pid, 1, pid);
+
+	return index && !processes->list.items[*index].exit_ns ? *index : NONE;
+}
+
 struct process_image process_table_image_at(struct process_table *processes, uint32_t pid, uint64_t time_ns)
 {
 	struct process_image program = process_table_image(processes, pid);

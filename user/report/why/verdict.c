@@ -15,6 +15,7 @@
 #define LOSSES_SHOWN 3u /* one less where memory grows: that takes its lines */
 #define MEMORY_LINES 2u
 #define CAUTION_LINES 2u
+#define LAST_LINES 3u /* the owners, how complete that is, the next command */
 #define OWNERS_SHOWN 3u
 #define INDENT 8u	  /* of the advice */
 #define INDENT_HELD 3u	  /* of who holds memory */
@@ -364,16 +365,19 @@ static void add_answer(struct verdict *verdict, const struct analyses *all, unsi
 	size_t most = LOSSES_SHOWN - (all->torch_memory.growing_count != 0), shown;
 	struct exposed exposed = exposed_of(all);
 	struct why_findings findings;
+	char *slow_gpu = report_slow_gpu(all);
 	bool has_exposed;
+	size_t others, room;
 	AUTO_FREE char *caution = NULL;
 
 	why_findings_make(&findings, &all->why, all->why.looked_ns / WHY_LEAST_SHARE);
 	shown = shown_of(all, &findings, most);
 	has_exposed = names_exposed(&exposed, all, &findings, shown, most);
-	if (has_exposed && shown == most)
-		shown--; /* it takes the place of a smaller loss */
+	others = (size_t)has_exposed + (slow_gpu != NULL);
+	if (shown + others > most) /* they take the place of smaller losses */
+		shown = most > others ? most - others : 1;
 	add_line(verdict, busy_text(all, width, shown));
-	if (!shown && !has_exposed)
+	if (!shown && !others)
 		add_line(verdict, why_nothing(all));
 	for (size_t i = 0; i < shown; i++) {
 		verdict->loss[verdict->count] = i + 1;
@@ -382,9 +386,12 @@ static void add_answer(struct verdict *verdict, const struct analyses *all, unsi
 	}
 	if (has_exposed)
 		add_line(verdict, exposed_text(all, &exposed));
-	caution = shown < most ? why_caution(all, 0) : NULL;
+	if (slow_gpu)
+		add_line(verdict, slow_gpu);
+	room = VERDICT_LINES - verdict->count - LAST_LINES - (all->torch_memory.growing_count ? MEMORY_LINES : 0);
+	caution = shown < most && room ? why_caution(all, 0) : NULL;
 	if (caution)
-		add_wrapped(verdict, xstrdup(caution), width, has_exposed && shown + 1 >= most ? 1 : CAUTION_LINES);
+		add_wrapped(verdict, xstrdup(caution), width, room < CAUTION_LINES ? room : CAUTION_LINES);
 	add_memory(verdict, all, width);
 	add_owners(verdict, all, width);
 	add_line(verdict, report_joined(all));

@@ -195,6 +195,30 @@ static void put_growth(struct report *report)
 	free(held);
 }
 
+/* GPUs that were busy, but slow; or why that is not known. */
+static void put_clocks(struct report *report)
+{
+	const struct gpu_counter_sums *sums = &report->all->gpu_counters;
+	const char *not_known = report_no_counters(report->model);
+	bool titled = false;
+
+	for (size_t i = 0; i < sums->devices.count; i++) {
+		char *text = report_low_clock(report->all, i);
+
+		if (text && !titled)
+			report_title(report, "why_clocks", "Clocks were low", "the GPU was slower in what it did");
+		titled |= text != NULL;
+		if (text)
+			report_text(report, 2, text);
+		free(text);
+	}
+	if (not_known) {
+		report_title(report, "why_clocks_unknown",
+			     sums->devices.count ? "Clocks are not known to the end" : "Clocks are not known", NULL);
+		report_text(report, 2, not_known);
+	}
+}
+
 static void put_why(struct report *report)
 {
 	size_t shown = why_worth(report->all);
@@ -218,6 +242,7 @@ static void put_why(struct report *report)
 	for (size_t i = 0; i < shown; i++)
 		put_loss(report, &report->all->why.losses[i], i + 1);
 	put_account(report, shown);
+	put_clocks(report);
 	put_growth(report);
 	put_cautions(report);
 }
@@ -229,6 +254,7 @@ static void put_all_tables(struct report *report)
 	why_put_tables(report);
 	if (report->all->why.looked_ns)
 		put_account(report, why_worth(report->all));
+	report_gpu_counters(report);
 	report_torch_growth_table(report);
 	report_losses(report);
 	report_receipt(report);
@@ -253,7 +279,7 @@ int report_write_why(FILE *out, struct trace *trace, const struct report_options
 	int error = analyze_with(
 		&all, trace,
 		ANALYSES(ANALYZE_WHY, ANALYZE_UNTIMED, ANALYZE_THREADS, ANALYZE_UTILIZATION, ANALYZE_TORCH_MEMORY,
-			 ANALYZE_TORCH_HELD),
+			 ANALYZE_TORCH_HELD, ANALYZE_GPU_COUNTERS),
 		&(struct analyze_options){.attribution = &options->attribution, .comm_names = options->comm_kernels});
 
 	if (!error)
