@@ -144,6 +144,58 @@ def test_a_process_that_crashes_while_others_go_on_has_a_file(tmp_path):
     assert_has_all_calls_of_its_time(tmp_path, log, crashing.pid, "one")
 
 
+def idle(running):
+    running.process.stdin.write("idle\n")
+    running.process.stdin.flush()
+
+
+def test_a_gpu_without_work_makes_it_write_what_was_before_and_after(tmp_path):
+    with recorder(tmp_path, "--trigger", "idle>600ms,before=1500ms,after=1s,max=1/h", command=program(tmp_path), span="6s") as running:
+        running.wait_line(KEPT, "stderr")
+        wait_filling(tmp_path, 3)
+        idle(running)
+        log, line = written(tmp_path, running)
+        since = max(said(tmp_path))
+        idle(running)
+        tracing.until(lambda: max(said(tmp_path)) > since + 1000)
+        running.end().must_be(0)
+    assert " left GPU 0 without work for 1." in line
+    start, end, reason = span_of(log)
+    assert abs(end - start - 2.5) < 1e-6 and reason == END_WRITTEN
+    times = sorted(time for times in said(tmp_path).values() for time in times)
+    (gap,) = [(a, b) for a, b in zip(times, times[1:]) if b - a >= 1 and b < end]
+    assert start < gap[1] < end
+    assert_has_all_of_its_time(tmp_path, log)
+    report = tracing.gputrace(tmp_path, "report", "trace.gpt").must_be(0).stdout
+    assert "1 files that no one asked for were not written: 1 an hour are" in " ".join(report.split())
+    assert len(list(tmp_path.glob("trace.2*.gpt"))) == 1
+
+
+@pytest.mark.torch
+def test_memory_of_pytorch_that_runs_out_makes_it_write(tmp_path):
+    code = """if True:
+        import sys, torch
+        kept = torch.ones(1000, device="cuda")
+        print("ready", flush=True)
+        sys.stdin.readline()
+        try:
+            torch.empty(1 << 46, dtype=torch.uint8, device="cuda")
+        except torch.OutOfMemoryError:
+            print("out", flush=True)
+        sys.stdin.readline()"""
+    command = tracing.on_simgpu(tmp_path / "gpu.json", machine.tool("get-torch"), "-c", code)
+    with recorder(tmp_path, "--trigger", "oom", command=command, span="20s", outputs=("trace.gpt",)) as running:
+        running.wait_line("ready")
+        running.process.stdin.write("go on\n")
+        running.process.stdin.flush()
+        running.wait_line("out")
+        log, line = written(tmp_path, running)
+        running.end().must_be(0)
+    assert f" had not enough memory for {1 << 46} bytes of PyTorch's" in line
+    out = [event for event in logfile.records(log, logfile.TORCH_MEMORY) if event.values["kind"] == 3]
+    assert [event.values["bytes"] for event in out] == [1 << 46]
+
+
 def test_memory_that_is_too_small_shortens_what_is_kept_and_the_log_says_so(tmp_path):
     with recorder(tmp_path, command=program(tmp_path, "0"), span="1h,1M", outputs=("trace.gpt",)) as running:
         running.wait_line(KEPT, "stderr")

@@ -52,8 +52,6 @@ struct module_names *module_names_new(attach_emit emit, void *context)
 
 	names->emit = emit;
 	names->context = context;
-	lookup_init(&names->by_address, hash_seed());
-	lookup_init(&names->root_numbers, hash_seed());
 	return names;
 }
 
@@ -253,9 +251,9 @@ static void describe_unnamed(struct module_names *names, const struct python_rea
 }
 
 /* Two modules of an address with the same hash need not be told apart. */
-static uint64_t hash_description(const struct module_names *names, const struct module_description *of)
+static uint64_t hash_description(const struct module_description *of)
 {
-	uint64_t hash = hash_bytes(names->by_address.seed, &of->root_number, sizeof(of->root_number));
+	uint64_t hash = hash_bytes(hash_seed(), &of->root_number, sizeof(of->root_number));
 
 	hash = hash_bytes(hash, of->name, strlen(of->name) + 1);
 	hash = hash_bytes(hash, of->class, strlen(of->class) + 1);
@@ -285,7 +283,7 @@ static void describe(struct module_names *names, const struct python_reader *rea
 	known->type = module->type;
 	known->children_at = module->children_at;
 	known->children = module->children;
-	known->described = hash_description(names, &out->of);
+	known->described = hash_description(&out->of);
 }
 
 bool module_names_work(struct module_names *names, const struct python_reader *reader,

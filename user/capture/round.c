@@ -70,7 +70,7 @@ static void note_crash(struct run *run, const struct gpt_record *record)
 		return;
 	snprintf(why, sizeof(why), "pid %u (%.*s) ended by %s", event->pid, GPT_COMM, event->comm,
 		 signal_name(event->other_pid));
-	flight_ask_by_itself(run->flight, monotonic_ns(), why);
+	flight_ask_by_itself(run->flight, monotonic_ns(), &(struct flight_event){.why = why});
 }
 
 size_t run_hand_over_records(struct run *run, size_t most)

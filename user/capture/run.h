@@ -17,6 +17,7 @@
 #include "capture/flight.h"
 #include "capture/history.h"
 #include "capture/start.h"
+#include "capture/trigger.h"
 #include "log/writer.h"
 
 struct run_options {
@@ -31,6 +32,7 @@ struct run_options {
 	 * is written when a signal asks for that, and at the end into log_fd, the log's file.
 	 */
 	struct flight_options flight;
+	struct trigger_options trigger; /* what makes it write by itself, besides crashes */
 	int log_fd;
 	struct history *history; /* gets what was counted, once a second; NULL: none */
 	/* Called in each round: prints what other threads said.  May be NULL. */

@@ -956,6 +956,38 @@ static void a_flight_recorder_has_a_span_and_a_size(void **state)
 	assert_refused(PARSE("why", "a.gpt", "--flight-recorder", "30s"), "--flight-recorder", "why reads a.gpt");
 }
 
+static void triggers_make_a_flight_recorder_write(void **state)
+{
+	const struct trigger_options *trigger = &options.trigger;
+
+	assert_int_equal(
+		PARSE("-p", "1", "--flight-recorder", "30s", "--trigger", "idle>200ms,before=20s,after=5s,max=20/h"),
+		0);
+	assert_int_equal(trigger->idle_ns, 200000000);
+	assert_int_equal(trigger->before_ns, 20000000000);
+	assert_int_equal(trigger->after_ns, 5000000000);
+	assert_int_equal(trigger->hourly, 20);
+	assert_false(trigger->oom || options.torch_memory);
+	assert_int_equal(PARSE("-p", "1", "--trigger", "oom", "--trigger", "idle>2s", "--flight-recorder", "30s"), 0);
+	assert_true(trigger->oom && options.torch_memory && options.ops);
+	assert_int_equal(trigger->idle_ns, 2000000000);
+	assert_refused(PARSE("-p", "1", "--trigger", "oom"), "--trigger: makes a flight recorder write",
+		       "--flight-recorder TIME");
+	assert_refused(PARSE("-p", "1", "--flight-recorder", "5s", "--trigger", "oom,before=6s"),
+		       "--trigger: before=", "is longer than what --flight-recorder keeps");
+	assert_refused(PARSE("-p", "1", "--flight-recorder", "5s", "--trigger", "idle>1s", "--agent", "off"),
+		       "--trigger: the agent sees", "--agent off");
+	for (size_t i = 0; i < 10; i++) {
+		static const char *const bad[] = {
+			"step>2s",	"step>1.5x", "idle>0",	     "idle=1s",	  "oom,max=0/h",
+			"oom,max=61/h", "oom,max=5", "oom,after=2m", "before=1s", ""};
+
+		assert_refused(PARSE("-p", "1", "--flight-recorder", "5s", "--trigger", bad[i]), bad[i],
+			       "idle>TIME and oom are accepted");
+	}
+	assert_refused(PARSE("why", "a.gpt", "--trigger", "oom"), "--trigger", "why reads a.gpt");
+}
+
 static void a_log_is_rotated_by_size_or_time(void **state)
 {
 	assert_int_equal(PARSE("--rotate", "10m,keep=5", "-o", "a.gpt"), 0);
@@ -1125,6 +1157,7 @@ int main(void)
 		cmocka_unit_test(steps_are_requested_by_what_they_end_or_begin_with),
 		cmocka_unit_test(a_schedule_is_numbers_as_torch_profiler_has_them),
 		cmocka_unit_test(a_flight_recorder_has_a_span_and_a_size),
+		cmocka_unit_test(triggers_make_a_flight_recorder_write),
 		cmocka_unit_test(a_log_is_rotated_by_size_or_time),
 		cmocka_unit_test(ranges_of_the_profilers_api_are_a_schedule),
 		cmocka_unit_test(what_cannot_be_scheduled_is_refused),

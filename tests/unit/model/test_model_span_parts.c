@@ -57,6 +57,7 @@ static struct new_range range_of(const struct event *event)
 
 	snprintf(name, sizeof(name), "%llu", (unsigned long long)event->id % 7);
 	return (struct new_range){.time_ns = event->time_ns,
+				  .what = event->what - MARK + GPT_AGENT_RANGE_MARK,
 				  .id = event->id,
 				  .tid = event->tid,
 				  .domain = event->frame % 2,
@@ -94,19 +95,11 @@ static void feed_event(struct builder *builder, const struct event *event)
 		builder_leave_function(builder, &at);
 		break;
 	case MARK:
-		builder_mark_range(builder, builder_process_image(builder, event->pid), &range);
-		break;
 	case PUSH:
-		builder_push_range(builder, builder_process_image(builder, event->pid), &range);
-		break;
 	case POP:
-		builder_pop_range(builder, builder_process_image(builder, event->pid), &range);
-		break;
 	case RANGE_START:
-		builder_start_range(builder, builder_process_image(builder, event->pid), &range);
-		break;
 	case RANGE_END:
-		builder_end_range(builder, builder_process_image(builder, event->pid), &range);
+		builder_add_range(builder, builder_process_image(builder, event->pid), &range);
 		break;
 	case LOSE:
 		builder_lose_ranges(builder, builder_process_image(builder, event->pid), 1,

@@ -130,6 +130,10 @@ const struct option_row option_rows[] = {
 	 "keep only the last TIME, in at most SIZE of memory (default 500M), for as long as it\n"
 	 "takes; kill -USR1 writes it into a file of its own, and so does a crash; the end as ever",
 	 RECORD | WHY, .parse = parse_flight_recorder},
+	{"trigger", 0, "what happens, such as idle>200ms", "WHAT[,before=TIME][,after=TIME][,max=N/h]",
+	 "with --flight-recorder: write when a process leaves its GPU without work for longer\n"
+	 "(idle>200ms), or runs out of PyTorch's memory (oom: --memory); repeatable",
+	 RECORD | WHY, .parse = parse_trigger},
 	{"rotate", 0, "a size such as 1G or a time such as 10m", "SIZE|TIME[,keep=N]",
 	 "write a new log (-o TRACE.gpt) whenever one has SIZE or is TIME long, and keep the\n"
 	 "last N; a full disk pauses it",

@@ -200,12 +200,27 @@ static int check_rotate(struct parse *parse)
 	return 0;
 }
 
+static int check_trigger(struct parse *parse)
+{
+	const struct options *options = parse->options;
+
+	if (!trigger_is_wanted(&options->trigger))
+		return 0;
+	if (!options->recorder_ns)
+		return option_fail(parse, "--trigger: makes a flight recorder write: it needs --flight-recorder TIME");
+	if (options->trigger.before_ns > options->recorder_ns)
+		return option_fail(parse, "--trigger: before= is longer than what --flight-recorder keeps");
+	if (options->agent == ATTACH_AGENT_OFF)
+		return option_fail(parse, "--trigger: the agent sees what it is for: it excludes --agent off");
+	return 0;
+}
+
 static int check_recorder(struct parse *parse)
 {
 	const struct options *options = parse->options;
 
 	if (!options->recorder_ns || !options->schedule.active)
-		return 0;
+		return check_trigger(parse);
 	return option_fail(parse,
 			   "--flight-recorder: keeps the end of what happens, and %s says what is recorded: one of the "
 			   "two",
@@ -304,6 +319,7 @@ static const char *recording_option(const struct options *options)
 		{"capture-range", options->captures},
 		{"schedule", options->schedule.active},
 		{"flight-recorder", options->recorder_ns},
+		{"trigger", trigger_is_wanted(&options->trigger)},
 		{"shapes", options->shapes},
 		{"forward-lines", options->forward_lines},
 		{"memory", options->torch_memory},

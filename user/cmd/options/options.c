@@ -9,9 +9,7 @@ void options_free(struct options *options)
 {
 	array_free(&options->pids.list);
 	array_free(&options->outputs.list);
-	for (size_t i = 0; i < options->outputs.made.count; i++)
-		free(options->outputs.made.items[i]);
-	array_free(&options->outputs.made);
+	array_free_items(&options->outputs.made);
 	array_free(&options->labels.list);
 	array_free(&options->logs.list);
 	name_list_free(&options->slice.processes);

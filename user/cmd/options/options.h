@@ -12,6 +12,7 @@
 #include "attach/attach.h"
 #include "base/array.h"
 #include "base/msg.h"
+#include "capture/trigger.h"
 #include "cmd/options/moment.h"
 #include "cmd/options/start_at.h"
 #include "cmd/options/values.h"
@@ -93,6 +94,7 @@ struct options {
 	uint64_t duration_ns;	  /* 0: no limit */
 	uint64_t recorder_ns;	  /* --flight-recorder: only so much of the end is kept; 0: everything */
 	uint64_t recorder_bytes;  /* in at most so much memory */
+	struct trigger_options trigger;
 	struct start_at start_at;
 	struct {
 		uint64_t bytes, span_ns; /* when a file is over; both 0: there is only one */

@@ -68,6 +68,54 @@ int parse_flight_recorder(struct parse *parse, const char *value)
 			   value);
 }
 
+#define TRIGGER_AFTER_NS_MAX (60 * 1000000000ull)
+
+/* "10/h" */
+static bool take_hourly(const char *text, unsigned *hourly)
+{
+	char *number = strndup(text, strcspn(text, "/"));
+	uint64_t count = 0;
+	bool is_good =
+		number && !strcmp(text + strlen(number), "/h") && value_count(number, TRIGGER_HOURLY_MOST, &count) == 0;
+
+	free(number);
+	*hourly = (unsigned)count;
+	return is_good;
+}
+
+static bool take_trigger_word(const char *word, struct trigger_options *trigger)
+{
+	if (!strcmp(word, "oom"))
+		return trigger->oom = true;
+	if (!strncmp(word, "idle>", 5))
+		return value_duration(word + 5, &trigger->idle_ns) == 0;
+	if (!strncmp(word, "before=", 7))
+		return value_duration(word + 7, &trigger->before_ns) == 0;
+	if (!strncmp(word, "after=", 6))
+		return value_duration(word + 6, &trigger->after_ns) == 0 && trigger->after_ns <= TRIGGER_AFTER_NS_MAX;
+	return !strncmp(word, "max=", 4) && take_hourly(word + 4, &trigger->hourly);
+}
+
+int parse_trigger(struct parse *parse, const char *value)
+{
+	struct options *options = parse->options;
+	char *words = xstrdup(value), *at = words, *word;
+	bool is_good = true;
+
+	while (is_good && (word = strsep(&at, ",")))
+		is_good = take_trigger_word(word, &options->trigger);
+	free(words);
+	options->ops |= options->trigger.oom;
+	options->torch_memory |= options->trigger.oom;
+	if (is_good && trigger_is_wanted(&options->trigger))
+		return 0;
+	return option_fail(
+		parse,
+		"--trigger %s: idle>TIME and oom are accepted, and after a comma before=TIME, after=TIME of up "
+		"to 60s and max=N/h of up to %u, as in idle>200ms,before=20s,after=5s,max=10/h",
+		value, TRIGGER_HOURLY_MOST);
+}
+
 #define ROTATE_NS_MIN (10 * 1000000000ull)
 #define ROTATE_BYTES_MIN 1000000u
 #define ROTATE_KEEP_MOST 100000u

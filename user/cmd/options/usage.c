@@ -51,7 +51,7 @@ static void print_option(FILE *out, const struct option_row *row)
 static const struct heading {
 	const char *title; /* NULL: continues the heading before */
 	unsigned where;	   /* subcommands, enum subcommand */
-	const char *options[20];
+	const char *options[24];
 } headings[] = {
 	{"What most people need",
 	 SUBCOMMAND_RECORD,
@@ -64,7 +64,7 @@ static const struct heading {
 	 SUBCOMMAND_RECORD,
 	 {"cpu", "frequency", "no-cpu", "off-cpu", "no-off-cpu", "no-gpu-counters", "kernels-only", "native",
 	  "python-calls", "shapes", "forward-lines", "memory-lines", "step", "capture-range", "capture-range-end",
-	  "flight-recorder", "rotate", "label"}},
+	  "flight-recorder", "trigger", "rotate", "label"}},
 	{"What to record",
 	 SUBCOMMAND_WHY | SUBCOMMAND_TOP,
 	 {"ops",
@@ -86,6 +86,7 @@ static const struct heading {
 	  "capture-range",
 	  "capture-range-end",
 	  "flight-recorder",
+	  "trigger",
 	  "label"}},
 	{NULL, SUBCOMMAND_RECORD | SUBCOMMAND_WHY | SUBCOMMAND_TOP, {"buffer"}},
 	{"Which part of the trace", READS_LOG, {"from", "to", "process", "thread", "gpu", "steps", "step", "cycle"}},

@@ -100,7 +100,6 @@ struct builder *builder_new_second(struct builder *first)
 	builder->pass = PASS_SECOND;
 	builder->first = first;
 	builder->modules.first = &first->modules;
-	builder->modules.seed = first->modules.seed;
 	copy_whole_tables(builder);
 	read_spans_again(builder);
 	return builder;

@@ -8,17 +8,6 @@
 #include "base/order.h"
 #include "model/order.h"
 
-void ranges_init(struct ranges *ranges, struct process_table *processes, struct string_pool *strings, uint64_t seed)
-{
-	memset(ranges, 0, sizeof(*ranges));
-	ranges->processes = processes;
-	ranges->strings = strings;
-	lookup_init(&ranges->by_thread, seed);
-	lookup_init(&ranges->by_id, seed);
-	lookup_init(&ranges->tids, seed);
-	lookup_init(&ranges->epoch_execs, seed);
-}
-
 void ranges_free(struct ranges *ranges)
 {
 	spans_free(&ranges->spans);
@@ -104,15 +93,7 @@ static uint32_t add_range(struct ranges *ranges, const struct range_owner *owner
 	return spans_add(&ranges->spans, &span);
 }
 
-bool ranges_mark(struct ranges *ranges, struct process_image program, const struct new_range *range)
-{
-	struct range_owner owner = {.program = program, .tid = range->tid};
-
-	add_range(ranges, &owner, range, MODEL_SPAN_MARK);
-	return true;
-}
-
-bool ranges_push(struct ranges *ranges, struct process_image program, const struct new_range *range)
+static bool push_range(struct ranges *ranges, struct process_image program, const struct new_range *range)
 {
 	struct range_owner owner = {.program = program, .tid = range->tid};
 	uint32_t track = track_of(ranges, program.epoch, range);
@@ -129,7 +110,7 @@ bool ranges_push(struct ranges *ranges, struct process_image program, const stru
 	return in_order;
 }
 
-bool ranges_pop(struct ranges *ranges, struct process_image program, const struct new_range *range)
+static bool pop_range(struct ranges *ranges, struct process_image program, const struct new_range *range)
 {
 	uint32_t track = track_of(ranges, program.epoch, range);
 	bool in_order = go_on(&ranges->latest.items[track], range->time_ns);
@@ -142,7 +123,7 @@ bool ranges_pop(struct ranges *ranges, struct process_image program, const struc
 	return in_order;
 }
 
-bool ranges_start(struct ranges *ranges, struct process_image program, const struct new_range *range)
+static bool start_range(struct ranges *ranges, struct process_image program, const struct new_range *range)
 {
 	struct range_owner owner = {.program = program, .tid = range->tid};
 	uint32_t added = add_range(ranges, &owner, range, MODEL_SPAN_STARTED);
@@ -163,7 +144,7 @@ static void forget_id(struct ranges *ranges, uint32_t *added)
 	ranges->passes.ids_ended = 0;
 }
 
-bool ranges_end(struct ranges *ranges, struct process_image program, const struct new_range *range)
+static bool end_range(struct ranges *ranges, struct process_image program, const struct new_range *range)
 {
 	uint32_t *added = lookup_get(&ranges->by_id, program.epoch, range->id);
 	struct spans *spans = &ranges->spans;
@@ -180,7 +161,7 @@ bool ranges_end(struct ranges *ranges, struct process_image program, const struc
 	return true;
 }
 
-bool ranges_add(struct ranges *ranges, struct process_image program, const struct new_range *range)
+static bool add_whole(struct ranges *ranges, struct process_image program, const struct new_range *range)
 {
 	struct range_owner owner = {.program = program, .tid = range->tid};
 	struct model_span span;
@@ -189,6 +170,27 @@ bool ranges_add(struct ranges *ranges, struct process_image program, const struc
 	add_owner(ranges, &owner, &span);
 	spans_add_whole(&ranges->spans, &span, range->end_ns);
 	return true;
+}
+
+bool ranges_add(struct ranges *ranges, struct process_image program, const struct new_range *range)
+{
+	struct range_owner owner = {.program = program, .tid = range->tid};
+
+	switch (range->what) {
+	case GPT_AGENT_RANGE_MARK:
+		add_range(ranges, &owner, range, MODEL_SPAN_MARK);
+		return true;
+	case GPT_AGENT_RANGE_PUSHED:
+		return push_range(ranges, program, range);
+	case GPT_AGENT_RANGE_POPPED:
+		return pop_range(ranges, program, range);
+	case GPT_AGENT_RANGE_STARTED:
+		return start_range(ranges, program, range);
+	case GPT_AGENT_RANGE_ENDED:
+		return end_range(ranges, program, range);
+	default:
+		return add_whole(ranges, program, range);
+	}
 }
 
 void ranges_lose(struct ranges *ranges, struct process_image program, uint64_t count, uint64_t from_ns, uint64_t to_ns)
@@ -311,8 +313,7 @@ void ranges_finish(struct ranges *ranges, uint64_t start_ns, uint64_t end_ns)
 {
 	size_t kept = 0;
 
-	if (ranges->losses.count)
-		qsort(ranges->losses.items, ranges->losses.count, sizeof(ranges->losses.items[0]), by_epoch);
+	array_sort(&ranges->losses, by_epoch);
 	if (ranges->spans.collecting) {
 		ranges_finish_collecting(ranges, end_ns);
 		return;

@@ -63,17 +63,10 @@ struct ranges {
 	struct range_passes passes;
 };
 
-void ranges_init(struct ranges *ranges, struct process_table *processes, struct string_pool *strings, uint64_t seed);
 void ranges_free(struct ranges *ranges); /* all but the list, which is the model's */
 
-/* Starts and ends.  False: they make no sense, e.g. time goes backwards; the latest time is then used instead. */
-bool ranges_mark(struct ranges *ranges, struct process_image program, const struct new_range *range);
-bool ranges_push(struct ranges *ranges, struct process_image program, const struct new_range *range);
-bool ranges_pop(struct ranges *ranges, struct process_image program, const struct new_range *range);
-bool ranges_start(struct ranges *ranges, struct process_image program, const struct new_range *range);
-bool ranges_end(struct ranges *ranges, struct process_image program, const struct new_range *range);
-bool ranges_add(struct ranges *ranges, struct process_image program,
-		const struct new_range *range); /* a complete range */
+/* False: it makes no sense, e.g. time goes backwards; the latest time is then used instead. */
+bool ranges_add(struct ranges *ranges, struct process_image program, const struct new_range *range);
 
 /* Some starts and ends in that interval were lost, for lack of room. */
 void ranges_lose(struct ranges *ranges, struct process_image program, uint64_t count, uint64_t from_ns, uint64_t to_ns);

@@ -30,19 +30,11 @@ uint32_t ranges_thread_of(struct ranges *ranges, const struct range_owner *owner
 /* The first loss that had not ended when a range began, NULL: none. */
 const struct range_loss *ranges_loss_after(const struct ranges *ranges, uint32_t epoch, uint64_t start_ns)
 {
-	size_t low = 0, high = ranges->losses.count;
+	const struct range_loss *all = ranges->losses.items;
+	size_t low = count_while(ranges->losses.count, i,
+				 all[i].epoch < epoch || (all[i].epoch == epoch && all[i].to_ns < start_ns));
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct range_loss *loss = &ranges->losses.items[middle];
-
-		if (loss->epoch < epoch || (loss->epoch == epoch && loss->to_ns < start_ns))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < ranges->losses.count && ranges->losses.items[low].epoch == epoch ? &ranges->losses.items[low]
-										      : NULL;
+	return low < ranges->losses.count && all[low].epoch == epoch ? &all[low] : NULL;
 }
 
 /* Of a range that was open when the trace began only what follows is in it. */
@@ -69,7 +61,6 @@ void ranges_collect(struct ranges *ranges, const struct model *model)
 {
 	ranges->passes.model = model;
 	ranges->passes.latest_thread = NONE;
-	lookup_init(&ranges->passes.by_owner, ranges->by_id.seed);
 	spans_collect(&ranges->spans);
 }
 

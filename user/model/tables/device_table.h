@@ -28,11 +28,11 @@ struct device_table {
 	bool renumbered; /* some process's ids differ from the model's */
 };
 
-void device_table_init(struct device_table *table, struct string_pool *strings, uint64_t seed);
 void device_table_free(struct device_table *table); /* all but list, which is the model's */
 
 /* False: there are more devices than any machine has. */
-bool device_table_add(struct device_table *table, uint32_t process, const struct new_device *device);
+bool device_table_add(struct device_table *table, uint32_t process, const struct model_device *device,
+		      struct text name);
 void device_table_add_context(struct device_table *table, uint32_t process, uint32_t context, uint32_t device);
 
 /*

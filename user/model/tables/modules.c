@@ -4,30 +4,22 @@
 
 #include <string.h>
 
-void modules_init(struct modules *modules, struct string_pool *strings, uint64_t seed)
-{
-	memset(modules, 0, sizeof(*modules));
-	modules->strings = strings;
-	modules->seed = seed;
-	lookup_init(&modules->by_key, seed);
-}
-
 void modules_free(struct modules *modules)
 {
 	lookup_free(&modules->by_key);
 }
 
-static uint64_t key_of(const struct modules *modules, uint64_t address, uint32_t generation)
+static uint64_t key_of(uint64_t address, uint32_t generation)
 {
 	const uint64_t words[] = {address, generation};
 
-	return hash_bytes(modules->seed, words, sizeof(words));
+	return hash_bytes(hash_seed(), words, sizeof(words));
 }
 
 static const struct model_module *find_module(const struct modules *modules, uint32_t epoch, uint64_t address,
 					      uint32_t generation)
 {
-	const uint32_t *index = lookup_get(&modules->by_key, epoch, key_of(modules, address, generation));
+	const uint32_t *index = lookup_get(&modules->by_key, epoch, key_of(address, generation));
 
 	return index ? &modules->list.items[*index] : NULL;
 }
@@ -40,7 +32,7 @@ uint32_t modules_index(struct modules *modules, struct process_image program, ui
 				    .unnamed = "it was not read",
 				    .other_names = "",
 				    .process = program.process};
-	uint32_t *index = lookup_put(&modules->by_key, program.epoch, key_of(modules, address, generation), NONE);
+	uint32_t *index = lookup_put(&modules->by_key, program.epoch, key_of(address, generation), NONE);
 	const struct model_module *described;
 
 	if (*index != NONE)

@@ -14,12 +14,10 @@
 struct modules {
 	struct string_pool *strings;
 	const struct modules *first; /* of pass 1, which has all descriptions; NULL: this is the only pass */
-	uint64_t seed;
 	ARRAY(struct model_module) list;
 	struct lookup by_key; /* (epoch, hash of address and generation) to module */
 };
 
-void modules_init(struct modules *modules, struct string_pool *strings, uint64_t seed);
 void modules_free(struct modules *modules); /* all but list, which is the model's */
 
 /* The index of a module, which is added without a description if it is new. */

@@ -13,15 +13,6 @@
  */
 #define SAME_START_NS 100000000ull
 
-void process_table_init(struct process_table *processes, struct string_pool *strings, uint64_t seed)
-{
-	memset(processes, 0, sizeof(*processes));
-	processes->strings = strings;
-	lookup_init(&processes->by_pid, seed);
-	lookup_init(&processes->by_tid, seed);
-	lookup_init(&processes->by_own_tid, seed);
-}
-
 void process_table_free(struct process_table *processes)
 {
 	array_free(&processes->list);

@@ -47,7 +47,6 @@ struct process_table {
 	struct lookup_latest last_threads; /* of by_tid */
 };
 
-void process_table_init(struct process_table *processes, struct string_pool *strings, uint64_t seed);
 void process_table_free(struct process_table *processes);
 
 /* Index of the process that has this pid now, created if it is new. */

@@ -22,7 +22,6 @@ struct stacks {
 	struct codes *codes;
 	struct modules *modules;
 	struct string_pool *strings;
-	uint64_t seed;
 	ARRAY(struct model_stack) list;
 	ARRAY(uint32_t) frames;
 	ARRAY(uint32_t) stack_modules;
@@ -37,8 +36,6 @@ struct stacks {
 	struct lookup symbols;	    /* (epoch, ip) to string */
 };
 
-void stacks_init(struct stacks *stacks, struct codes *codes, struct modules *modules, struct string_pool *strings,
-		 uint64_t seed);
 /* all but list, frames, stack_modules, natives, native_frames, which are the model's */
 void stacks_free(struct stacks *stacks);
 

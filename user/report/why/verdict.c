@@ -53,7 +53,8 @@ static void add_wrapped(struct verdict *verdict, char *text, unsigned width, siz
 /* " (worker 4711 and 3 more)", "" where one process is all there is. */
 static char *processes_text(const struct analyses *all, const struct why_finding *finding)
 {
-	char *label, *text;
+	AUTO_FREE char *label = NULL;
+	char *text;
 
 	if (finding->loss->cause == WHY_RANK ||
 	    (finding->processes < 2 && !why_names_process(all, finding->line->process)))
@@ -63,7 +64,6 @@ static char *processes_text(const struct analyses *all, const struct why_finding
 		text = xasprintf(" (%s)", label);
 	else
 		text = xasprintf(" (%s and %zu more)", label, finding->processes - 1);
-	free(label);
 	return text;
 }
 
@@ -103,17 +103,13 @@ static char *loss_text(const struct analyses *all, const struct why_finding *fin
 {
 	const struct why *why = &all->why;
 	AUTO_FREE char *place = why_place(all, finding->loss, finding->line, brevity), *more = lines_text(finding);
-	char *processes = processes_text(all, finding), *cause = cause_text(finding), *step, *text;
+	AUTO_FREE char *processes = processes_text(all, finding), *cause = cause_text(finding), *step = NULL;
 
 	step = why->step_count ? xasprintf("%s a step, ", number_time(finding->ns / why->step_count).text)
 			       : xstrdup("");
-	text = xasprintf("%zu. %s, %s %%, %s%s: %s%s%s", number, number_time(finding->ns).text,
+	return xasprintf("%zu. %s, %s %%, %s%s: %s%s%s", number, number_time(finding->ns).text,
 			 number_percent((double)finding->ns, (double)why->looked_ns).text, step, cause, place, more,
 			 processes);
-	free(processes);
-	free(cause);
-	free(step);
-	return text;
 }
 
 /* The longest that fits, else the shortest, which sticks out. */
@@ -159,14 +155,12 @@ static char *try_text(const struct analyses *all, const struct why_finding *find
 {
 	struct why_loss own = *finding->loss; /* the loss as if it had that line alone */
 	struct why_line line = *finding->line;
-	char *advice, *text;
+	AUTO_FREE char *advice = NULL;
 
 	own.lines = &line;
 	own.line_count = 1;
 	advice = why_advice(all, &own);
-	text = xasprintf("   Try: %.*s", (int)length_of_clauses(advice, width - INDENT), advice);
-	free(advice);
-	return text;
+	return xasprintf("   Try: %.*s", (int)length_of_clauses(advice, width - INDENT), advice);
 }
 
 /* Of the first `most` those that are worth a line. */
@@ -420,7 +414,8 @@ static char *brief_text(const struct analyses *all, const struct why_finding *fi
 	const struct number percent = number_percent((double)finding->ns, (double)all->why.looked_ns);
 	const char *cause = why_short(finding->loss->cause);
 	const char *before = why_is_culprit(finding->loss->cause, finding->line) ? "" : "before ";
-	char *place = line_name(&all->lines, finding->line->line, LINE_WITH_METHOD), *text;
+	AUTO_FREE char *place = line_name(&all->lines, finding->line->line, LINE_WITH_METHOD);
+	char *text;
 
 	text = xasprintf("%zu. %s %%, %s: %s%s", number, percent.text, cause, before, place);
 	if (text_width(text) > width) {
@@ -431,7 +426,6 @@ static char *brief_text(const struct analyses *all, const struct why_finding *fi
 		free(text);
 		text = xstrdup(place);
 	}
-	free(place);
 	return text;
 }
 

@@ -144,7 +144,7 @@ static void put_cautions(struct report *report)
 	for (unsigned i = 0; (caution = why_caution(report->all, i)); i++) {
 		if (!i)
 			fputc('\n', report->out);
-		report_text(report, 2, caution);
+		report_text(report, 2, "%s", caution);
 		free(caution);
 	}
 }
@@ -166,7 +166,7 @@ static void put_summary(struct report *report)
 	AUTO_FREE char *text = why_busy(report->all);
 
 	fputc('\n', report->out);
-	report_text(report, 2, text);
+	report_text(report, 2, "%s", text);
 	put_before(report);
 }
 
@@ -175,7 +175,7 @@ static void put_nothing(struct report *report)
 	AUTO_FREE char *text = why_nothing(report->all);
 
 	fputc('\n', report->out);
-	report_text(report, 2, text);
+	report_text(report, 2, "%s", text);
 }
 
 static void put_growth(struct report *report)
@@ -226,10 +226,8 @@ static void put_why(struct report *report)
 
 	report_processes(report);
 	if (unknown) {
-		AUTO_FREE char *text = xasprintf("That cannot be said. %s", unknown);
-
 		fputc('\n', report->out);
-		report_text(report, 2, text);
+		report_text(report, 2, "That cannot be said. %s", unknown);
 		put_growth(report);
 		free(unknown);
 		return;

@@ -325,8 +325,6 @@ void python_tree_read(const struct python_reader *reader, const struct python_mo
 	size_t first = 0, end;
 
 	*out = (struct python_tree){0};
-	lookup_init(&out->by_address, hash_seed());
-	lookup_init(&reading.names, hash_seed());
 	add_place(&reading, root, PYTHON_MODULE_NONE, keep_text(out, "", 0));
 	while (first < (end = out->modules.count) && read_level(&reading, first, end))
 		first = end;

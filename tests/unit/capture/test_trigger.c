@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What makes a flight recorder write by itself is seen in agents' batches, however their records are ordered. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <gputrace/agent.h>
+
+#include "capture/trigger.h"
+#include "log_builder.h"
+
+#define PID 41230
+#define MS 1000000ull
+#define SECOND_NS 1000000000ull
+#define IDLE_NS (200 * MS)
+
+struct work {
+	uint64_t start_ms, end_ms;
+	uint32_t pid, device;
+};
+
+/* Begins a batch, which is not the first record; returns where it is. */
+static size_t begin_batch(struct log_builder *log, uint32_t pid, uint64_t time_ns)
+{
+	size_t at;
+
+	log_launch(log, pid, 9, time_ns, 0, 1);
+	at = log->size;
+	log_batch(log, pid, 9, time_ns);
+	return at;
+}
+
+/* Shows the trigger a batch for each. */
+static void show(struct trigger *trigger, const struct work *works, size_t count, uint64_t now_ns)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct log_builder batch = {0};
+		size_t at = begin_batch(&batch, works[i].pid, now_ns);
+
+		log_agent_kernel(&batch, (struct gpt_agent_kernel){.start_wall_ns = works[i].start_ms * MS,
+								   .end_wall_ns = works[i].end_ms * MS,
+								   .device = works[i].device});
+		log_batch_end(&batch);
+		trigger_see(trigger, (const struct gpt_record *)(batch.data + at), now_ns);
+		log_free(&batch);
+	}
+}
+
+#define SHOW(trigger, now_ns, ...)                                                                                     \
+	show(trigger, (const struct work[]){__VA_ARGS__},                                                              \
+	     sizeof((const struct work[]){__VA_ARGS__}) / sizeof(struct work), now_ns)
+
+static struct trigger *idle_trigger(void)
+{
+	return trigger_new(&(struct trigger_options){.idle_ns = IDLE_NS});
+}
+
+static bool is_taken(struct trigger *trigger, uint64_t now_ns)
+{
+	char why[96];
+
+	return trigger_take(trigger, now_ns, why, sizeof(why));
+}
+
+static void a_gap_counts_when_nothing_in_it_was_reported_for_a_second(void **state)
+{
+	struct trigger *trigger = idle_trigger();
+	char why[96];
+
+	SHOW(trigger, SECOND_NS, {100, 110, PID, 0}, {410, 420, PID, 0});
+	assert_false(is_taken(trigger, SECOND_NS));
+	assert_false(is_taken(trigger, 2 * SECOND_NS - 1));
+	assert_true(trigger_take(trigger, 2 * SECOND_NS, why, sizeof(why)));
+	assert_string_equal(why, "pid 41230 left GPU 0 without work for 0.300 s");
+	assert_false(is_taken(trigger, 3 * SECOND_NS));
+	trigger_free(trigger);
+}
+
+static void a_shorter_gap_does_not_count(void **state)
+{
+	struct trigger *trigger = idle_trigger();
+
+	SHOW(trigger, SECOND_NS, {100, 110, PID, 0}, {309, 320, PID, 0}, {330, 520, PID, 0}, {719, 720, PID, 0});
+	assert_false(is_taken(trigger, 9 * SECOND_NS));
+	trigger_free(trigger);
+}
+
+static void work_that_is_reported_later_fills_its_gap(void **state)
+{
+	struct trigger *trigger = idle_trigger();
+
+	SHOW(trigger, SECOND_NS, {100, 110, PID, 0}, {410, 420, PID, 0}, {250, 260, PID, 0});
+	assert_false(is_taken(trigger, 9 * SECOND_NS));
+	SHOW(trigger, SECOND_NS, {1000, 1010, PID, 0}, {1005, 1600, PID, 0}); /* 420 to 1000 is one, and stays */
+	assert_true(is_taken(trigger, 9 * SECOND_NS));
+	trigger_free(trigger);
+}
+
+static void of_a_gap_the_longer_part_stays(void **state)
+{
+	struct trigger *trigger = idle_trigger();
+	char why[96];
+
+	SHOW(trigger, SECOND_NS, {100, 110, PID, 0}, {1110, 1120, PID, 0}, {310, 320, PID, 0}, {1100, 1110, PID, 0},
+	     {90, 120, PID, 0}, {2000, 2001, PID, 0});
+	assert_true(trigger_take(trigger, 9 * SECOND_NS, why, sizeof(why)));
+	assert_string_equal(why, "pid 41230 left GPU 0 without work for 0.780 s");
+	trigger_free(trigger);
+}
+
+static void gpus_and_processes_are_told_apart(void **state)
+{
+	struct trigger *trigger = idle_trigger();
+
+	SHOW(trigger, SECOND_NS, {100, 110, PID, 0}, {410, 420, PID, 1}, {410, 420, PID + 1, 0}, {300, 310, PID, 0});
+	assert_false(is_taken(trigger, 9 * SECOND_NS));
+	SHOW(trigger, SECOND_NS, {620, 621, PID, 1});
+	assert_true(is_taken(trigger, 9 * SECOND_NS));
+	trigger_free(trigger);
+}
+
+/* More GPUs and gaps than are told apart; times that make no sense. */
+static void a_process_that_lies_costs_no_more_memory(void **state)
+{
+	struct trigger *trigger = idle_trigger();
+
+	for (uint32_t i = 0; i < 10000; i++)
+		SHOW(trigger, SECOND_NS, {1 + i * 1000ull, 2 + i * 1000ull, PID, i % 999}, {9, 3, PID, i},
+		     {0, 0, PID, i}, {1ull << 40, 1ull << 41, PID, 7});
+	for (unsigned i = 0; is_taken(trigger, 9 * SECOND_NS); i++)
+		assert_true(i < 1000);
+	trigger_free(trigger);
+}
+
+static void show_memory(struct trigger *trigger, uint8_t kind)
+{
+	struct gpt_agent_torch_memory memory = {
+		.hdr = {.size = sizeof(memory), .type = GPT_AGENT_TORCH_MEMORY}, .kind = kind, .bytes = 4096};
+	struct log_builder batch = {0};
+	size_t at = begin_batch(&batch, PID, 1);
+
+	log_raw(&batch, &memory, sizeof(memory));
+	log_batch_end(&batch);
+	trigger_see(trigger, (const struct gpt_record *)(batch.data + at), 1);
+	log_free(&batch);
+}
+
+static void memory_that_runs_out_counts_at_once_if_it_is_wanted(void **state)
+{
+	struct trigger *idle = idle_trigger(), *trigger = trigger_new(&(struct trigger_options){.oom = true});
+	char why[96];
+
+	show_memory(trigger, GPT_AGENT_TORCH_MEMORY_ALLOCATED);
+	assert_false(is_taken(trigger, 1));
+	show_memory(trigger, GPT_AGENT_TORCH_MEMORY_OUT);
+	show_memory(idle, GPT_AGENT_TORCH_MEMORY_OUT);
+	assert_true(trigger_take(trigger, 1, why, sizeof(why)));
+	assert_string_equal(why, "pid 41230 had not enough memory for 4096 bytes of PyTorch's");
+	assert_false(is_taken(trigger, 1));
+	assert_false(is_taken(idle, 9 * SECOND_NS));
+	SHOW(trigger, SECOND_NS, {100, 110, PID, 0}, {410, 420, PID, 0});
+	assert_false(is_taken(trigger, 9 * SECOND_NS));
+	trigger_free(trigger);
+	trigger_free(idle);
+}
+
+static void damaged_batches_are_left_out(void **state)
+{
+	struct trigger *trigger = idle_trigger();
+	struct gpt_agent_batch batch = {.hdr = {.size = sizeof(batch) - 8, .type = GPT_AGENT_BATCH}, .bytes = 4096};
+	struct gpt_call call = {.hdr = {.size = sizeof(call), .type = GPT_CALL}};
+
+	trigger_see(trigger, &batch.hdr, 1);
+	trigger_see(trigger, &call.hdr, 1);
+	assert_false(is_taken(trigger, 9 * SECOND_NS));
+	trigger_free(trigger);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_gap_counts_when_nothing_in_it_was_reported_for_a_second),
+		cmocka_unit_test(a_shorter_gap_does_not_count),
+		cmocka_unit_test(work_that_is_reported_later_fills_its_gap),
+		cmocka_unit_test(of_a_gap_the_longer_part_stays),
+		cmocka_unit_test(gpus_and_processes_are_told_apart),
+		cmocka_unit_test(a_process_that_lies_costs_no_more_memory),
+		cmocka_unit_test(memory_that_runs_out_counts_at_once_if_it_is_wanted),
+		cmocka_unit_test(damaged_batches_are_left_out),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "capture/trigger.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <gputrace/agent.h>
+#include <gputrace/walk.h>
+
+#include "base/array.h"
+
+/* GPUs of processes that are told apart, and gaps that wait; what is beyond is not seen. */
+#define GPUS_MOST 256u
+#define GAPS_MOST 64u
+
+struct gpu {
+	uint32_t pid, device;
+	uint64_t end_ns; /* of its work so far, by CUPTI's clock */
+};
+
+struct gap {
+	uint32_t pid, device;
+	uint64_t from_ns, to_ns; /* by CUPTI's clock */
+	uint64_t seen_ns;	 /* CLOCK_MONOTONIC */
+};
+
+struct trigger {
+	struct trigger_options options;
+	pthread_mutex_t lock; /* guards what follows */
+	struct gpu gpus[GPUS_MOST];
+	struct gap gaps[GAPS_MOST];
+	unsigned gpu_count, gap_count;
+	uint32_t out_pid; /* a process that ran out of memory, 0: none */
+	int64_t out_bytes;
+};
+
+struct trigger *trigger_new(const struct trigger_options *options)
+{
+	struct trigger *trigger = xcalloc(1, sizeof(*trigger));
+
+	pthread_mutex_init(&trigger->lock, NULL);
+	trigger->options = *options;
+	return trigger;
+}
+
+void trigger_free(struct trigger *trigger)
+{
+	if (!trigger)
+		return;
+	pthread_mutex_destroy(&trigger->lock);
+	free(trigger);
+}
+
+/* ---- idle ---------------------------------------------------------------------------------------------------------
+ */
+
+/* The GPU of a process; in place of the one whose work ended first, if there are too many. */
+static struct gpu *find_gpu(struct trigger *trigger, uint32_t pid, uint32_t device, uint64_t start_ns)
+{
+	struct gpu *gpu, *oldest = &trigger->gpus[0];
+
+	for (unsigned i = 0; i < trigger->gpu_count; i++) {
+		gpu = &trigger->gpus[i];
+		if (gpu->pid == pid && gpu->device == device)
+			return gpu;
+		oldest = gpu->end_ns < oldest->end_ns ? gpu : oldest;
+	}
+	gpu = trigger->gpu_count < GPUS_MOST ? &trigger->gpus[trigger->gpu_count++] : oldest;
+	*gpu = (struct gpu){.pid = pid, .device = device, .end_ns = start_ns};
+	return gpu;
+}
+
+static void remove_gap(struct trigger *trigger, unsigned index)
+{
+	trigger->gaps[index] = trigger->gaps[--trigger->gap_count];
+}
+
+/* Leaves of each gap the longer part that is still without work. */
+static void fill_gaps(struct trigger *trigger, const struct gpu *gpu, uint64_t start_ns, uint64_t end_ns)
+{
+	for (unsigned i = trigger->gap_count; i-- > 0;) {
+		struct gap *gap = &trigger->gaps[i];
+
+		if (gap->pid != gpu->pid || gap->device != gpu->device || start_ns >= gap->to_ns ||
+		    end_ns <= gap->from_ns)
+			continue;
+		if (start_ns > gap->from_ns && (end_ns >= gap->to_ns || start_ns - gap->from_ns >= gap->to_ns - end_ns))
+			gap->to_ns = start_ns;
+		else if (end_ns < gap->to_ns)
+			gap->from_ns = end_ns;
+		else
+			gap->from_ns = gap->to_ns;
+		if (gap->to_ns - gap->from_ns < trigger->options.idle_ns)
+			remove_gap(trigger, i);
+	}
+}
+
+static void see_work(struct trigger *trigger, uint32_t pid, uint32_t device, uint64_t start_ns, uint64_t end_ns,
+		     uint64_t now_ns)
+{
+	struct gpu *gpu;
+
+	if (!start_ns || end_ns < start_ns)
+		return;
+	gpu = find_gpu(trigger, pid, device, start_ns);
+	fill_gaps(trigger, gpu, start_ns, end_ns);
+	if (start_ns > gpu->end_ns && start_ns - gpu->end_ns >= trigger->options.idle_ns &&
+	    trigger->gap_count < GAPS_MOST)
+		trigger->gaps[trigger->gap_count++] = (struct gap){
+			.pid = pid, .device = device, .from_ns = gpu->end_ns, .to_ns = start_ns, .seen_ns = now_ns};
+	gpu->end_ns = end_ns > gpu->end_ns ? end_ns : gpu->end_ns;
+}
+
+/* -------------------------------------------------------------------------------------------------------------------
+ */
+
+static void see_record(struct trigger *trigger, uint32_t pid, const struct gpt_record *record, uint64_t now_ns)
+{
+	const struct gpt_agent_kernel *kernel = (const struct gpt_agent_kernel *)record;
+	const struct gpt_agent_memcpy *copy = (const struct gpt_agent_memcpy *)record;
+	const struct gpt_agent_memset *fill = (const struct gpt_agent_memset *)record;
+	const struct gpt_agent_torch_memory *memory = (const struct gpt_agent_torch_memory *)record;
+	bool idle = trigger->options.idle_ns != 0;
+
+	if (idle && record->type == GPT_AGENT_KERNEL && record->size >= sizeof(*kernel))
+		see_work(trigger, pid, kernel->device, kernel->start_wall_ns, kernel->end_wall_ns, now_ns);
+	else if (idle && record->type == GPT_AGENT_MEMCPY && record->size >= sizeof(*copy))
+		see_work(trigger, pid, copy->device, copy->start_wall_ns, copy->end_wall_ns, now_ns);
+	else if (idle && record->type == GPT_AGENT_MEMSET && record->size >= sizeof(*fill))
+		see_work(trigger, pid, fill->device, fill->start_wall_ns, fill->end_wall_ns, now_ns);
+	else if (trigger->options.oom && record->type == GPT_AGENT_TORCH_MEMORY && record->size >= sizeof(*memory) &&
+		 memory->kind == GPT_AGENT_TORCH_MEMORY_OUT) {
+		trigger->out_pid = pid;
+		trigger->out_bytes = memory->bytes;
+	}
+}
+
+void trigger_see(struct trigger *trigger, const struct gpt_record *record, uint64_t now_ns)
+{
+	const struct gpt_agent_batch *batch = (const struct gpt_agent_batch *)record;
+	const struct gpt_record *inner;
+	size_t at = 0;
+
+	if (record->type != GPT_AGENT_BATCH || record->size < sizeof(*batch))
+		return;
+	pthread_mutex_lock(&trigger->lock);
+	while ((inner = batch_next(batch, &at)))
+		see_record(trigger, batch->pid, inner, now_ns);
+	pthread_mutex_unlock(&trigger->lock);
+}
+
+/* Takes the oldest gap that counts; what else counts by now is in the same file. */
+static bool take_gap(struct trigger *trigger, uint64_t now_ns, char *why, size_t why_size)
+{
+	bool is_taken = false;
+
+	for (unsigned i = trigger->gap_count; i-- > 0;) {
+		struct gap gap = trigger->gaps[i];
+
+		if (now_ns < gap.seen_ns + TRIGGER_WAITS_NS)
+			continue;
+		snprintf(why, why_size, "pid %" PRIu32 " left GPU %" PRIu32 " without work for %.3f s", gap.pid,
+			 gap.device, (double)(gap.to_ns - gap.from_ns) / 1e9);
+		is_taken = true;
+		remove_gap(trigger, i);
+	}
+	return is_taken;
+}
+
+bool trigger_take(struct trigger *trigger, uint64_t now_ns, char *why, size_t why_size)
+{
+	bool is_taken = true;
+
+	pthread_mutex_lock(&trigger->lock);
+	if (trigger->out_pid)
+		snprintf(why, why_size, "pid %" PRIu32 " had not enough memory for %" PRId64 " bytes of PyTorch's",
+			 trigger->out_pid, trigger->out_bytes);
+	else
+		is_taken = take_gap(trigger, now_ns, why, why_size);
+	trigger->out_pid = 0;
+	pthread_mutex_unlock(&trigger->lock);
+	return is_taken;
+}
