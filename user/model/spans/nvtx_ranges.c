@@ -274,7 +274,7 @@ static bool truncate_at_loss(const struct ranges *ranges, const struct range_own
 }
 
 /* Ends what never ended; false: it was over before the trace began. */
-static bool end_range(const struct ranges *ranges, size_t index, uint64_t start_ns, uint64_t end_ns)
+static bool end_open_range(const struct ranges *ranges, size_t index, uint64_t start_ns, uint64_t end_ns)
 {
 	struct model_span *range = &ranges->spans.list.items[index];
 
@@ -294,7 +294,7 @@ static void find_threads(struct ranges *ranges, uint64_t start_ns, uint64_t end_
 	for (size_t i = 0; i < ranges->spans.list.count; i++) {
 		const struct range_owner *owner = &ranges->owners.items[i];
 
-		ranges->spans.list.items[i].lost = !end_range(ranges, i, start_ns, end_ns);
+		ranges->spans.list.items[i].lost = !end_open_range(ranges, i, start_ns, end_ns);
 		if (!ranges->spans.list.items[i].lost)
 			lookup_put(&owners, owner->program.epoch, owner->tid, 0);
 	}
