@@ -30,12 +30,14 @@ BPFTOOL ?= $(shell command -v bpftool || echo /usr/sbin/bpftool)
 VERSION := $(shell cat VERSION)
 ARCH := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
 
+# Where the compiled BPF programs are: a build by another compiler or with a sanitizer takes those of the first one.
+SKELETONS ?= $(BUILD)/bpf
 WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wundef \
 	-Wwrite-strings -Wvla -Wno-unused-parameter
 CFLAGS ?= -O2 -g
 EXTRA_CFLAGS ?=
 EXTRA_LDFLAGS ?=
-BASE_CFLAGS := -std=gnu17 -D_GNU_SOURCE $(WARNINGS) -Iinclude -Iuser -I$(BUILD)/bpf -DGPUTRACE_VERSION='"$(VERSION)"'
+BASE_CFLAGS := -std=gnu17 -D_GNU_SOURCE $(WARNINGS) -Iinclude -Iuser -I$(SKELETONS) -DGPUTRACE_VERSION='"$(VERSION)"'
 LIBS := -lbpf -lelf -lz -lisal -liberty -lzstd -lsqlite3 -lncursesw -ltinfo -lm
 
 USER_DIRS := $(patsubst user/%/,%,$(wildcard $(foreach d,base target log attach capture model input analyze timeline report export \
@@ -55,7 +57,7 @@ BPF_OLD_OBJ := $(BPF_OBJ:.bpf.o=.old.bpf.o)
 BPF_CFLAGS := -O2 -g -target bpf -D__TARGET_ARCH_$(ARCH) -Iinclude -Ivmlinux -Ibpf -Wall -Wextra -Werror \
 	-Wno-unused-parameter -mcpu=v3 -fdebug-compilation-dir=.
 # The old programs are the same ones for Linux 5.10 to 5.16; the binary has both (user/attach/load/programs.c).
-SKELETON := $(BUILD)/bpf/gputrace.skel.h $(BUILD)/bpf/gputrace_old.skel.h
+SKELETON := $(SKELETONS)/gputrace.skel.h $(SKELETONS)/gputrace_old.skel.h
 
 # The agent is loaded into other people's processes: it has only what it needs and replaces none of their symbols.
 AGENT := $(BUILD)/libgputrace-agent.so
@@ -121,7 +123,7 @@ $(BUILD)/bpf/gputrace.o $(BUILD)/bpf/gputrace_old.o:
 	$(say) LINK $@
 	$(Q)$(BPFTOOL) gen object $@ $^
 
-$(SKELETON): $(BUILD)/bpf/%.skel.h: $(BUILD)/bpf/%.o
+$(BUILD)/bpf/%.skel.h: $(BUILD)/bpf/%.o
 	$(say) GEN $@
 	$(Q){ echo "/* NOLINTBEGIN: bpftool's, not gputrace's */" && $(BPFTOOL) gen skeleton $< name $*_bpf && \
 		echo "/* NOLINTEND */"; } >$@.tmp && mv $@.tmp $@
@@ -266,7 +268,7 @@ lint: $(LINT_OK)
 $(BUILD)/lint/%.ok: %.c $(BUILD)/%.o .clang-tidy
 	@mkdir -p $(@D)
 	$(say) TIDY $<
-	$(Q)clang-tidy --quiet $< -- $(patsubst -I$(BUILD)/%,-isystem$(BUILD)/%,$(filter-out -W%,$(BASE_CFLAGS))) $(LINT_FLAGS) \
+	$(Q)clang-tidy --quiet $< -- $(patsubst -I$(SKELETONS),-isystem$(SKELETONS),$(filter-out -W%,$(BASE_CFLAGS))) $(LINT_FLAGS) \
 		$(if $(filter user/agent/%,$<),-Ibpf) -Xclang -analyzer-config -Xclang max-nodes=$(LINT_STATES) 2>$@.err || \
 		{ cat $@.err; false; }
 	@touch $@

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Data from the agent: batches of records, copied as they are, and its state. */
 #include "common.bpf.h"
+#include "cost.bpf.h"
 #include "site.bpf.h"
 #include "thread.bpf.h"
 
@@ -29,8 +30,7 @@ BATCH_COPY(batch_copy_medium, GPT_AGENT_BATCH_MEDIUM)
 BATCH_COPY(batch_copy_large, GPT_AGENT_BATCH_MAX)
 
 /* gputrace_agent_batch(data, bytes, own_thread) */
-SEC("uprobe")
-int agent_batch(struct pt_regs *ctx)
+COUNTED_PROGRAM("uprobe", agent_batch)
 {
 	__u64 pid_tid = bpf_get_current_pid_tgid(), from = PT_REGS_PARM1(ctx);
 	__u32 bytes = PT_REGS_PARM2(ctx), pid = pid_tid >> 32;
@@ -40,7 +40,7 @@ int agent_batch(struct pt_regs *ctx)
 	long failed;
 
 	if (!process)
-		return 0;
+		return GPT_PART_IDLE;
 	thread = config.off_cpu_min_ns && PT_REGS_PARM3(ctx) == 1 ? thread_get(process, pid_tid, pid) : 0;
 	if (thread)
 		thread->of_agent = 1;
@@ -61,7 +61,7 @@ int agent_batch(struct pt_regs *ctx)
 		count_one(GPT_COUNTER_BATCHES_LOST);
 		keep_own_stack(ctx);
 	}
-	return 0;
+	return GPT_PART_BATCHES;
 }
 
 static __always_inline void note_agent_text(struct pt_regs *ctx, __u32 pid)

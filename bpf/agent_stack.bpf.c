@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The Python stack of a thread at a moment chosen by the agent, for instance when an op of PyTorch begins. */
 #include "common.bpf.h"
+#include "cost.bpf.h"
 #include "python.bpf.h"
 #include "thread.bpf.h"
 #include "torch.bpf.h"
@@ -31,10 +32,9 @@ static __always_inline long stack_here(struct gpt_process_state *process, struct
 }
 
 /* gputrace_agent_stack(what, number), agent.h */
-SEC("uprobe.later")
-int agent_stack(struct pt_regs *ctx)
+COUNTED_PROGRAM("uprobe.later", agent_stack)
 {
-	__u64 now = bpf_ktime_get_ns(), pid_tid = bpf_get_current_pid_tgid(), id = 0;
+	__u64 now = run->start_ns, pid_tid = bpf_get_current_pid_tgid(), id = 0;
 	__u32 pid = pid_tid >> 32, tid = pid_tid;
 	struct gpt_process_state *process = traced_process(pid);
 	struct gpt_thread_state *thread;
@@ -42,18 +42,19 @@ int agent_stack(struct pt_regs *ctx)
 	long state;
 
 	if (!process)
-		return 0;
+		return GPT_PART_IDLE;
 	thread = thread_get(process, tid, pid);
+	run->thread = thread;
 	if (unlikely(!thread)) {
 		count_one(GPT_COUNTER_OP_STACKS_LOST);
 		keep_own_stack(ctx);
-		return 0;
+		return GPT_PART_AGENT_STACKS;
 	}
 	state = stack_here(process, thread, PT_REGS_SP(ctx), &id);
 	record = RING_RESERVE(sizeof(*record));
 	if (unlikely(!record)) {
 		count_one(GPT_COUNTER_OP_STACKS_LOST);
-		return 0;
+		return GPT_PART_AGENT_STACKS;
 	}
 	record_begin(&record->hdr, sizeof(*record), GPT_STACK_AT);
 	record->time_ns = now;
@@ -65,7 +66,7 @@ int agent_stack(struct pt_regs *ctx)
 	record->stack_state = state;
 	record->pad[0] = record->pad[1] = record->pad[2] = 0;
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
-	return 0;
+	return GPT_PART_AGENT_STACKS;
 }
 
 char LICENSE[] SEC("license") = "GPL";

@@ -5,6 +5,7 @@
  * docs/design/bpf.md says what each step costs.
  */
 #include "common.bpf.h"
+#include "cost.bpf.h"
 #include "native.bpf.h"
 #include "nccl_launch.bpf.h"
 #include "python.bpf.h"
@@ -187,9 +188,8 @@ static __always_inline bool agent_reports_calls(__u32 pid)
  * The thread makes a call that the agent reports too, while its last call seen by a symbol probe is open. Closes that
  * call, unless this one is made by its library on its behalf.
  */
-static __always_inline void end_open_call(struct pt_regs *ctx, __u32 tid)
+static __always_inline void end_open_call(struct pt_regs *ctx, struct gpt_thread_state *thread)
 {
-	struct gpt_thread_state *thread = bpf_map_lookup_elem(&threads, &tid);
 	__u64 cookie, sp, return_address = 0;
 
 	if (!thread || !thread->open_sp || !site_cookie(ctx, &cookie))
@@ -209,10 +209,9 @@ static __always_inline bool symbols_are_probed(const struct gpt_thread_state *th
 	return file && !file->leaves;
 }
 
-SEC("uprobe")
-int call_symbol(struct pt_regs *ctx)
+COUNTED_PROGRAM("uprobe", call_symbol)
 {
-	__u64 now = bpf_ktime_get_ns(), pid_tid = bpf_get_current_pid_tgid(), cookie;
+	__u64 now = run->start_ns, pid_tid = bpf_get_current_pid_tgid(), cookie;
 	__u32 pid = pid_tid >> 32, tid = pid_tid;
 	struct gpt_process_state *process = traced_process(pid);
 	struct gpt_thread_state *thread;
@@ -221,16 +220,18 @@ int call_symbol(struct pt_regs *ctx)
 	struct call_stacks stacks;
 
 	if (!process)
-		return 0;
+		return GPT_PART_IDLE;
 	if (agent_reports_calls(pid)) {
-		end_open_call(ctx, tid);
-		return 0;
+		run->thread = bpf_map_lookup_elem(&threads, &tid);
+		end_open_call(ctx, run->thread);
+		return GPT_PART_NESTED;
 	}
 	thread = calling_thread(process, tid, pid);
+	run->thread = thread;
 	if (unlikely(!thread || !site_cookie(ctx, &cookie))) {
 		count_one(GPT_COUNTER_CALLS_LOST);
 		keep_own_stack(ctx);
-		return 0;
+		return GPT_PART_CALLS;
 	}
 	__u64 sp = PT_REGS_SP(ctx) + GPT_COOKIE_SP(cookie);
 
@@ -238,7 +239,7 @@ int call_symbol(struct pt_regs *ctx)
 	stack.return_address = true_return_address(sp, stack.return_address);
 	if (nested_in_open_call(thread, sp, stack.return_address)) {
 		count_one(GPT_COUNTER_NESTED);
-		return 0;
+		return GPT_PART_NESTED;
 	}
 	thread->open_sp = sp;
 	thread->open_return = stack.return_address;
@@ -254,7 +255,7 @@ int call_symbol(struct pt_regs *ctx)
 	if (unlikely(!record)) {
 		count_one(GPT_COUNTER_CALLS_LOST);
 		thread->lost++;
-		return 0;
+		return GPT_PART_CALLS;
 	}
 	read_arguments(ctx, GPT_COOKIE_ARGS(cookie), &stack, record);
 	record_begin(&record->call.hdr, sizeof(*record), GPT_CALL_ARGS);
@@ -272,14 +273,13 @@ int call_symbol(struct pt_regs *ctx)
 	record->call.origin = GPT_ORIGIN_SYMBOL;
 	record->call.stack_state = stacks.state;
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
-	return 0;
+	return GPT_PART_CALLS;
 }
 
 /* gputrace_agent_call(corr, api), agent.h */
-SEC("uprobe.later")
-int call_agent(struct pt_regs *ctx)
+COUNTED_PROGRAM("uprobe.later", call_agent)
 {
-	__u64 now = bpf_ktime_get_ns(), pid_tid = bpf_get_current_pid_tgid();
+	__u64 now = run->start_ns, pid_tid = bpf_get_current_pid_tgid();
 	__u32 pid = pid_tid >> 32, tid = pid_tid;
 	struct gpt_process_state *process = traced_process(pid);
 	struct gpt_thread_state *thread;
@@ -289,12 +289,13 @@ int call_agent(struct pt_regs *ctx)
 	__u16 flags = 0;
 
 	if (!process)
-		return 0;
+		return GPT_PART_IDLE;
 	thread = calling_thread(process, tid, pid);
+	run->thread = thread;
 	if (unlikely(!thread)) {
 		count_one(GPT_COUNTER_CALLS_LOST);
 		keep_own_stack(ctx);
-		return 0;
+		return GPT_PART_AGENT_CALLS;
 	}
 	if (unlikely(thread->open_sp)) {
 		/*
@@ -318,7 +319,7 @@ int call_agent(struct pt_regs *ctx)
 	record = RING_RESERVE(sizeof(*record));
 	if (unlikely(!record)) {
 		count_one(GPT_COUNTER_CALLS_LOST);
-		return 0;
+		return GPT_PART_AGENT_CALLS;
 	}
 	record_begin(&record->hdr, sizeof(*record), GPT_CALL);
 	record->hdr.flags = flags;
@@ -332,7 +333,15 @@ int call_agent(struct pt_regs *ctx)
 	record->origin = GPT_ORIGIN_AGENT;
 	record->stack_state = stacks.state;
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
-	return 0;
+	return GPT_PART_AGENT_CALLS;
+}
+
+/* Measures the way into a program and out of it: what it takes less what its own clock sees (attach/cost.c). */
+COUNTED_PROGRAM("uprobe", calibrate)
+{
+	if (unlikely(!run->start_ns))
+		keep_own_stack(ctx);
+	return GPT_PART_CALIBRATION;
 }
 
 /* The lower bound for benchmarks: a probe that does nothing. */

@@ -4,6 +4,7 @@
  * when another takes it. These calls are rare: a session of torch.profiler makes some twenty of them.
  */
 #include "common.bpf.h"
+#include "cost.bpf.h"
 #include "site.bpf.h"
 #include "thread.bpf.h"
 
@@ -31,7 +32,7 @@ static __always_inline __u8 cupti_caller_of(__u32 pid, __u64 address)
  * The return address identifies the caller. CUPTI's own functions call each other, as cuptiActivityEnableAndDump does
  * cuptiActivityEnable (11.8 to 13.5): such a call belongs to the outer one, and the outer functions are probed too.
  */
-static __always_inline int cupti_use(struct pt_regs *ctx, __u8 what)
+static __always_inline __u32 cupti_use(struct pt_regs *ctx, __u8 what)
 {
 	__u64 pid_tid = bpf_get_current_pid_tgid(), address = 0;
 	__u32 pid = pid_tid >> 32;
@@ -40,20 +41,20 @@ static __always_inline int cupti_use(struct pt_regs *ctx, __u8 what)
 	__u8 caller;
 
 	if (!traced_process(pid))
-		return 0;
+		return GPT_PART_IDLE;
 	if (!bpf_probe_read_user(&address, sizeof(address), (void *)PT_REGS_SP(ctx)))
 		address = true_return_address(PT_REGS_SP(ctx), address);
 	if (site_text(ctx, &cupti) && lies_in(&cupti, address))
-		return 0;
+		return GPT_PART_CUPTI;
 	caller = cupti_caller_of(pid, address);
 	/* Of the agent's calls only the start of its session is sent: it flushes ten times a second. */
 	if (caller == GPT_CUPTI_CALLER_AGENT && what != GPT_CUPTI_REGISTER)
-		return 0;
+		return GPT_PART_CUPTI;
 	record = RING_RESERVE(sizeof(*record));
 	if (!record) {
 		count_one(GPT_COUNTER_OTHER_LOST);
 		keep_own_stack(ctx);
-		return 0;
+		return GPT_PART_CUPTI;
 	}
 	record_begin(&record->hdr, sizeof(*record), GPT_CUPTI_USE);
 	record->time_ns = bpf_ktime_get_ns();
@@ -66,12 +67,11 @@ static __always_inline int cupti_use(struct pt_regs *ctx, __u8 what)
 	record->caller = caller == GPT_CUPTI_CALLER_UNKNOWN ? address : 0;
 	/* The agent must be informed soon. */
 	bpf_ringbuf_submit(record, BPF_RB_FORCE_WAKEUP);
-	return 0;
+	return GPT_PART_CUPTI;
 }
 
 #define CUPTI_USE(name, what)                                                                                          \
-	SEC("uprobe")                                                                                                  \
-	int name(struct pt_regs *ctx)                                                                                  \
+	COUNTED_PROGRAM("uprobe", name)                                                                                \
 	{                                                                                                              \
 		return cupti_use(ctx, what);                                                                           \
 	}
@@ -117,8 +117,7 @@ static __always_inline bool done_send(struct gpt_cupti_done *head)
  * libkineto::CuptiActivityApi::bufferCompleted(CUcontext, unsigned stream, unsigned char *buffer, size_t size,
  * size_t valid), a member function.
  */
-SEC("uprobe")
-int cupti_done(struct pt_regs *ctx)
+COUNTED_PROGRAM("uprobe", cupti_done)
 {
 	__u64 pid_tid = bpf_get_current_pid_tgid();
 	struct gpt_cupti_done head = {.address = PT_REGS_PARM4(ctx), .bytes = ctx->r9, .tid = pid_tid};
@@ -126,7 +125,7 @@ int cupti_done(struct pt_regs *ctx)
 
 	head.pid = pid_tid >> 32;
 	if (!head.bytes || !traced_process(head.pid))
-		return 0;
+		return GPT_PART_IDLE;
 	record_begin(&head.hdr, sizeof(head), GPT_CUPTI_DONE);
 	head.time_ns = bpf_ktime_get_ns();
 	/* A failed read leaves zeros, with which no record begins. */
@@ -139,7 +138,7 @@ int cupti_done(struct pt_regs *ctx)
 		count_one(GPT_COUNTER_OTHER_LOST);
 		keep_own_stack(ctx);
 	}
-	return 0;
+	return GPT_PART_CUPTI;
 }
 
 /*

@@ -8,6 +8,7 @@
 #define GPUTRACE_HERE_BPF_H
 
 #include "common.bpf.h"
+#include "cost.bpf.h"
 #include "python.bpf.h"
 #include "thread.bpf.h"
 #include "torch.bpf.h"
@@ -137,10 +138,11 @@ static __always_inline bool here_read(struct gpt_process_state *process, struct 
 }
 
 /* Adds what a run that began at start_ns took of the thread's time. */
-static __always_inline void here_charge(struct gpt_thread_state *thread, __u64 start_ns, __u32 unseen_ns)
+static __always_inline void here_charge(struct gpt_thread_state *thread, __u64 start_ns, __u32 part, __u32 unseen_ns)
 {
 	__u64 now = bpf_ktime_get_ns(), cost = now - start_ns;
 
+	cost_add(part, thread, start_ns);
 	if (cost > GPT_COST_MOST_NS)
 		cost = GPT_COST_MOST_NS;
 	if (thread->cost_since_ns < activity.cost_from_ns || now - thread->cost_since_ns >= GPT_COST_WINDOW_NS) {

@@ -29,6 +29,13 @@ struct {
 	__type(value, struct gpt_mapped_rate);
 } mapped_rates SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct gpt_paid_most);
+} paid_most SEC(".maps");
+
 static __always_inline void send_event(__u16 type, __u32 pid, __u32 other, struct task_struct *task)
 {
 	struct gpt_process_event *event = bpf_ringbuf_reserve(&ring, sizeof(*event), 0);
@@ -54,6 +61,28 @@ static __always_inline void process_forget(__u32 pid)
 	bpf_map_delete_elem(&agents, &pid);
 	bpf_map_delete_elem(&agent_texts, &pid);
 	bpf_map_delete_elem(&processes, &pid);
+}
+
+/* A thread ends, or its program does: keeps what it paid if that is the most. */
+static __always_inline void thread_forget(__u32 tid)
+{
+	struct gpt_thread_state *thread = bpf_map_lookup_elem(&threads, &tid);
+	struct gpt_paid_most *most;
+	__u32 only = 0;
+
+	if (!thread)
+		return;
+	most = bpf_map_lookup_elem(&paid_most, &only);
+	if (most && thread->paid_ns > most->ns) {
+		most->pid = thread->pid;
+		most->tid = tid;
+		most->from_ns = thread->paid_from_ns;
+		most->until_ns = bpf_ktime_get_ns();
+		most->runs = thread->paid_runs;
+		most->ns = thread->paid_ns;
+		most->long_ns = thread->paid_long_ns;
+	}
+	bpf_map_delete_elem(&threads, &tid);
 }
 
 /* (parent, child): the child of a traced process is traced from its first instruction on. */
@@ -106,8 +135,8 @@ int process_exec(struct bpf_raw_tracepoint_args *ctx)
 		state->shim_code = state->module_code = 0;
 		state->module_generation = 0;
 		state->program = state->generation = bpf_ktime_get_ns();
-		bpf_map_delete_elem(&threads, &pid);
-		bpf_map_delete_elem(&threads, &old_tid);
+		thread_forget(pid);
+		thread_forget(old_tid);
 	}
 	send_event(GPT_EXEC, pid, 0, task);
 	return 0;
@@ -119,7 +148,7 @@ int process_exit(struct bpf_raw_tracepoint_args *ctx)
 	struct task_struct *task = (struct task_struct *)ctx->args[0];
 	__u32 pid = BPF_CORE_READ(task, tgid), tid = BPF_CORE_READ(task, pid);
 
-	bpf_map_delete_elem(&threads, &tid);
+	thread_forget(tid);
 	if (config.off_cpu_min_ns)
 		bpf_map_delete_elem(&off_cpu, &tid);
 	if (BPF_CORE_READ(task, signal, live.counter) != 0)

@@ -4,6 +4,7 @@
  * takes at least some ten microseconds.
  */
 #include "common.bpf.h"
+#include "cost.bpf.h"
 #include "nccl.bpf.h"
 #include "site.bpf.h"
 #include "thread.bpf.h"
@@ -196,28 +197,37 @@ static __always_inline void nccl_operation(struct pt_regs *ctx, struct gpt_threa
 	add_to_group(&nccl->group, &call);
 }
 
+/*
+ * Another communicator may get that address. A function of its own, so that its variables are not on the stack: with
+ * those of nccl_call it has to last for the record of a new thread.
+ */
+static __noinline void forget_comm(const struct gpt_thread_state *thread, __u64 comm)
+{
+	struct gpt_nccl_comm_key key = comm_key(thread, comm);
+
+	bpf_map_delete_elem(&nccl_comms, &key);
+}
+
 /* A function of nccl.h is entered. */
-SEC("uprobe")
-int nccl_call(struct pt_regs *ctx)
+COUNTED_PROGRAM("uprobe", nccl_call)
 {
 	__u64 pid_tid = bpf_get_current_pid_tgid(), cookie, sp;
 	__u32 pid = pid_tid >> 32, tid = pid_tid;
 	struct gpt_process_state *process = traced_process(pid);
-	struct gpt_nccl_comm_key key;
 	struct gpt_thread_state *thread;
 	struct gpt_nccl_thread *nccl;
 
 	if (!process || !site_cookie(ctx, &cookie))
-		return 0;
+		return GPT_PART_IDLE;
 	thread = thread_get(process, tid, pid);
 	nccl = thread ? nccl_thread(thread, tid) : 0;
 	if (!nccl) {
 		keep_own_stack(ctx);
-		return 0;
+		return GPT_PART_NCCL;
 	}
 	sp = PT_REGS_SP(ctx) + GPT_COOKIE_SP(cookie);
 	if (nccl_lasts(thread, sp)) /* an NCCL function calls another one */
-		return 0;
+		return GPT_PART_NCCL;
 	thread->nccl_sp = 0;
 	switch (GPT_COOKIE_API(cookie)) {
 	case GPT_NCCL_GROUP_START:
@@ -239,19 +249,17 @@ int nccl_call(struct pt_regs *ctx)
 		nccl->init_id = hash_id(GPT_COOKIE_ARGS(cookie) == GPT_NCCL_ARGS_INIT ? sp + 8 : PT_REGS_PARM5(ctx));
 		break;
 	case GPT_NCCL_DESTROY:
-	case GPT_NCCL_ABORT: /* another communicator may get that address */
-		key = comm_key(thread, PT_REGS_PARM1(ctx));
-		bpf_map_delete_elem(&nccl_comms, &key);
+	case GPT_NCCL_ABORT:
+		forget_comm(thread, PT_REGS_PARM1(ctx));
 		break;
 	default:
 		nccl_operation(ctx, thread, nccl, cookie, sp);
 	}
-	return 0;
+	return GPT_PART_NCCL;
 }
 
 /* A function of nccl.h is at its `ret`. */
-SEC("uprobe")
-int nccl_left(struct pt_regs *ctx)
+COUNTED_PROGRAM("uprobe", nccl_left)
 {
 	__u64 pid_tid = bpf_get_current_pid_tgid(), sp = PT_REGS_SP(ctx);
 	__u32 pid = pid_tid >> 32, tid = pid_tid;
@@ -264,18 +272,18 @@ int nccl_left(struct pt_regs *ctx)
 	nccl = bpf_map_lookup_elem(&nccl_threads, &tid);
 	if (!thread || !nccl || thread->pid != pid || nccl->program != thread->program) {
 		keep_own_stack(ctx);
-		return 0;
+		return GPT_PART_IDLE;
 	}
 	if (sp == thread->nccl_sp)
 		thread->nccl_sp = 0;
 	if (sp != nccl->init_sp)
-		return 0;
+		return GPT_PART_NCCL;
 	nccl->init_sp = 0;
 	made.id = nccl->init_id;
 	key = comm_key(thread, 0);
 	if (made.id && !bpf_probe_read_user(&key.comm, 8, (void *)nccl->init_to) && key.comm)
 		bpf_map_update_elem(&nccl_comms, &key, &made, BPF_ANY);
-	return 0;
+	return GPT_PART_NCCL;
 }
 
 char LICENSE[] SEC("license") = "GPL";

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Changes that affect the walker: code objects that die, interpreters that are created. */
 #include "common.bpf.h"
+#include "cost.bpf.h"
 #include "python.bpf.h"
 
 /*
  * Entry of PyCode_Type.tp_dealloc(code): afterwards the address stands for another function. A reader may get the death
  * of an object that was never described to it.
  */
-SEC("uprobe")
-int code_dealloc(struct pt_regs *ctx)
+COUNTED_PROGRAM("uprobe", code_dealloc)
 {
 	__u32 pid = bpf_get_current_pid_tgid() >> 32;
 	struct gpt_process_state *process = bpf_map_lookup_elem(&processes, &pid);
@@ -18,7 +18,7 @@ int code_dealloc(struct pt_regs *ctx)
 	if (process && process->module_code == key.code)
 		process->module_code = 0;
 	if (!process || !code_was_marked(key.code, process->program))
-		return 0;
+		return GPT_PART_IDLE;
 	key.program = process->program;
 	code_forget(&key);
 	if (process->shim_code == key.code)
@@ -28,7 +28,7 @@ int code_dealloc(struct pt_regs *ctx)
 	if (!record) {
 		count_one(GPT_COUNTER_OTHER_LOST);
 		keep_own_stack(ctx);
-		return 0;
+		return GPT_PART_PYTHON;
 	}
 	record_begin(&record->hdr, sizeof(*record), GPT_CODE_DEAD);
 	record->code = key.code;
@@ -36,7 +36,7 @@ int code_dealloc(struct pt_regs *ctx)
 	record->pid = pid;
 	record->pad = 0;
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
-	return 0;
+	return GPT_PART_PYTHON;
 }
 
 /* Entry of Py_NewInterpreter and similar functions: from here on a thread may have several thread states. */

@@ -5,6 +5,7 @@
  * (MAX_URETPROBE_DEPTH, linux/uprobes.h), and programs nest deeper.
  */
 #include "common.bpf.h"
+#include "cost.bpf.h"
 #include "python_code.bpf.h"
 #include "python_site.bpf.h"
 #include "thread.bpf.h"
@@ -39,10 +40,9 @@ static __always_inline __u64 code_entered(struct pt_regs *ctx, const struct gpt_
 	return code;
 }
 
-SEC("uprobe.later")
-int python_call(struct pt_regs *ctx)
+COUNTED_PROGRAM("uprobe.later", python_call)
 {
-	__u64 pid_tid = bpf_get_current_pid_tgid(), now = bpf_ktime_get_ns(), code = 0;
+	__u64 pid_tid = bpf_get_current_pid_tgid(), now = run->start_ns, code = 0;
 	__u32 pid = pid_tid >> 32, tid = pid_tid;
 	struct gpt_process_state *process = python_process(pid);
 	struct gpt_py_site *site;
@@ -50,21 +50,21 @@ int python_call(struct pt_regs *ctx)
 
 	if (!process || process->python.layout.walk != GPT_PY_WALK_OBJECTS) {
 		keep_own_stack(ctx);
-		return 0;
+		return GPT_PART_IDLE;
 	}
 	site = python_site(ctx, process);
 	if (!site || !thread_get(process, tid, pid))
-		return 0;
+		return GPT_PART_IDLE;
 	if (site->kind == GPT_PY_CALL_ENTER) {
 		code = code_entered(ctx, &process->python.layout);
 		if (!code)
-			return 0;
+			return GPT_PART_PYTHON;
 		code_describe(process, code, pid);
 	}
 	record = RING_RESERVE(sizeof(*record));
 	if (unlikely(!record)) {
 		count_one(GPT_COUNTER_PYCALLS_LOST);
-		return 0;
+		return GPT_PART_PYTHON;
 	}
 	record_begin(&record->hdr, sizeof(*record), GPT_PYCALL);
 	record->time_ns = now;
@@ -73,7 +73,7 @@ int python_call(struct pt_regs *ctx)
 	record->code = code;
 	record->frame = PT_REGS_SP(ctx) + site->sp_adjust;
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
-	return 0;
+	return GPT_PART_PYTHON;
 }
 
 char LICENSE[] SEC("license") = "GPL";

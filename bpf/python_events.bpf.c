@@ -4,6 +4,7 @@
  * Only entries and plain instructions are probed, no returns: a return probe would change the program's stack.
  */
 #include "common.bpf.h"
+#include "cost.bpf.h"
 #include "python_code.bpf.h"
 #include "python_site.bpf.h"
 #include "thread.bpf.h"
@@ -204,8 +205,7 @@ static __always_inline void import_returned(struct event_head *head)
 	event_send(head);
 }
 
-SEC("uprobe")
-int python_event(struct pt_regs *ctx)
+COUNTED_PROGRAM("uprobe", python_event)
 {
 	__u64 pid_tid = bpf_get_current_pid_tgid();
 	struct event_head head = {.pid = pid_tid >> 32, .tid = pid_tid, .value = -1};
@@ -214,12 +214,12 @@ int python_event(struct pt_regs *ctx)
 
 	if (!process) {
 		keep_own_stack(ctx);
-		return 0;
+		return GPT_PART_IDLE;
 	}
 	site = python_site(ctx, process);
 	if (!site || !thread_get(process, head.tid, head.pid))
-		return 0;
-	head.now = bpf_ktime_get_ns();
+		return GPT_PART_IDLE;
+	head.now = run->start_ns;
 	head.frame = PT_REGS_SP(ctx) + site->sp_adjust;
 	head.kind = site->kind <= GPT_PY_GC_CALLBACK ? GPT_PYEVENT_GC : GPT_PYEVENT_IMPORT;
 	switch (site->kind) {
@@ -245,7 +245,7 @@ int python_event(struct pt_regs *ctx)
 		import_returned(&head);
 		break;
 	}
-	return 0;
+	return GPT_PART_PYTHON;
 }
 
 char LICENSE[] SEC("license") = "GPL";

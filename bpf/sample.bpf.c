@@ -42,7 +42,7 @@ int sample_cpu(void *ctx)
 	record->place = user ? GPT_SAMPLE_USER : GPT_SAMPLE_KERNEL;
 	record->pad[0] = record->pad[1] = 0;
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
-	here_charge(thread, now, GPT_COST_SAMPLE_NS);
+	here_charge(thread, now, GPT_PART_SAMPLES, GPT_COST_SAMPLE_NS);
 	return 0;
 }
 

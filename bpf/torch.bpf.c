@@ -5,6 +5,7 @@
  * evaluated for one graph task. A node's thread inherits the Python stack of the call for which it works.
  */
 #include "common.bpf.h"
+#include "cost.bpf.h"
 #include "python.bpf.h"
 #include "site.bpf.h"
 #include "thread.bpf.h"
@@ -44,8 +45,7 @@ static __always_inline bool read_key(struct graph_task_key *key, const struct gp
  * Engine::execute_with_graph_task(const std::shared_ptr<GraphTask>&, ...) on the thread that called backward():
  * the result is returned in memory, so this is the second argument and the task the third.
  */
-SEC("uprobe.later")
-int backward_begin(struct pt_regs *ctx)
+COUNTED_PROGRAM("uprobe.later", backward_begin)
 {
 	__u64 pid_tid = bpf_get_current_pid_tgid();
 	__u32 pid = pid_tid >> 32, tid = pid_tid;
@@ -57,7 +57,7 @@ int backward_begin(struct pt_regs *ctx)
 	long state;
 
 	if (!process || !read_key(&key, process, pid, PT_REGS_PARM3(ctx)))
-		return 0;
+		return GPT_PART_IDLE;
 	if (process->python_state == GPT_STACK_OK) {
 		thread = thread_get(process, tid, pid);
 		slot = thread ? slot_acquire(pid) : 0;
@@ -75,7 +75,7 @@ int backward_begin(struct pt_regs *ctx)
 		bpf_map_update_elem(&graph_tasks, &key, &caller, BPF_ANY);
 	else
 		bpf_map_delete_elem(&graph_tasks, &key); /* another task may have had this address */
-	return 0;
+	return GPT_PART_BACKWARD;
 }
 
 /*
@@ -104,8 +104,7 @@ static __always_inline void node_begins(struct gpt_thread_state *thread, const s
 }
 
 /* Engine::evaluate_function(std::shared_ptr<GraphTask>&, Node*, ...) on the thread that runs the node. */
-SEC("uprobe")
-int backward_node(struct pt_regs *ctx)
+COUNTED_PROGRAM("uprobe", backward_node)
 {
 	__u64 pid_tid = bpf_get_current_pid_tgid(), cookie = 0;
 	__u32 pid = pid_tid >> 32, tid = pid_tid;
@@ -114,14 +113,14 @@ int backward_node(struct pt_regs *ctx)
 	struct graph_task_key key;
 
 	if (!process || !site_cookie(ctx, &cookie))
-		return 0;
+		return GPT_PART_IDLE;
 	thread = thread_get(process, tid, pid);
 	if (!thread || !read_key(&key, process, pid, PT_REGS_PARM2(ctx))) {
 		keep_own_stack(ctx);
-		return 0;
+		return GPT_PART_BACKWARD;
 	}
 	node_begins(thread, bpf_map_lookup_elem(&graph_tasks, &key), tid, PT_REGS_SP(ctx) + GPT_COOKIE_SP(cookie));
-	return 0;
+	return GPT_PART_BACKWARD;
 }
 
 char LICENSE[] SEC("license") = "GPL";

@@ -298,7 +298,7 @@ static __always_inline void leave_cpu(struct task_struct *task, bool preempted, 
 	wait->pad = 0;
 	__builtin_memset(wait->waker_comm, 0, sizeof(wait->waker_comm));
 	explain_wait(wait, process, task, preempted, now);
-	here_charge(thread, now, GPT_COST_SWITCH_NS);
+	here_charge(thread, now, GPT_PART_SWITCHES, GPT_COST_SWITCH_NS);
 }
 
 static __always_inline void enter_cpu(struct task_struct *task, __u64 now)
@@ -389,7 +389,7 @@ static __always_inline void note_waker(struct gpt_wait *wait, bool is_long, __u6
 		here.stack_state = GPT_STACK_LOST;
 	wait->waker_stack_id = here.stack_id;
 	wait->waker_stack_state = here.stack_state;
-	here_charge(thread, now, GPT_COST_WAKING_NS);
+	here_charge(thread, now, GPT_PART_WAKINGS, GPT_COST_WAKING_NS);
 }
 
 /* (thread): the current task wakes it, or an interrupt that came while that ran. */

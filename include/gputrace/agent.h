@@ -155,7 +155,7 @@ enum gpt_agent_life {
 	X(GPT_AGENT_STREAM, 73, agent_stream, agent_stream, 24, 24, BYTES, TABLE) \
 	X(GPT_AGENT_CLOCK, 74, agent_clock, agent_clock, 32, 32, BYTES, TABLE) /* at least twice a second */ \
 	/* totals since READY, at least twice a second and last */ \
-	X(GPT_AGENT_STATS, 75, agent_stats, agent_stats, 128, GPT_AGENT_STATS_FIRST, BYTES, TABLE_PARTS) \
+	X(GPT_AGENT_STATS, 75, agent_stats, agent_stats, 160, GPT_AGENT_STATS_FIRST, BYTES, TABLE_PARTS) \
 	X(GPT_AGENT_SYNC, 76, agent_sync, agent_sync, 56, 56, BYTES, EVENT) \
 	X(GPT_AGENT_EVENT, 77, agent_event, agent_event, 32, 32, BYTES, EVENT) \
 	X(GPT_AGENT_MEMORY, 78, agent_memory, agent_memory, 88, 88, BYTES, EVENT) \
@@ -519,6 +519,8 @@ struct gpt_agent_stream GPT_RECORD(agent_stream);
 #define GPT_ROWS_agent_clock(F, R, A) GPT_ROWS_clock(F, R, A)
 struct gpt_agent_clock GPT_RECORD(agent_clock);
 
+#define GPT_AGENT_TIMED_IN 16u
+#define GPT_AGENT_LONG_NS 50000u
 #define GPT_ROWS_agent_stats(F, R, A) \
 	F(__u64, calls, "delta")               /* gputrace_agent_call made */ \
 	/* CUPTI records seen */ \
@@ -533,7 +535,11 @@ struct gpt_agent_clock GPT_RECORD(agent_clock);
 	F(__u64, dropped_unknown, "delta")     /* times that CUPTI did not say how many it dropped */ \
 	F(__u64, places_lost, "delta")         /* kernels, nodes, launches whose file and line had no room */ \
 	/* kernels launched by driver calls whose loading from code was not seen */ \
-	F(__u64, functions_before, "delta")
+	F(__u64, functions_before, "delta") \
+	/* one call in GPT_AGENT_TIMED_IN of those reported: how many, and the time of all their callbacks */ \
+	F(__u64, callbacks_timed, "delta") F(__u64, callbacks_timed_ns, "delta") \
+	/* of these calls: callbacks over GPT_AGENT_LONG_NS, which other work may have interrupted, not in that time */ \
+	F(__u64, callbacks_long, "delta") F(__u64, callbacks_long_ns, "delta")
 struct gpt_agent_stats GPT_RECORD(agent_stats);
 
 GPT_AGENT_RECORDS(GPT_CHECK)

@@ -61,6 +61,9 @@ enum gpt_loss_kind {
 	X(functions_before, kernels_loaded_before,                                                                     \
 	  "kernels of code that was loaded before gputrace came, or unseen: no file and line")
 
+/* Of the same struct, what the agent takes of the program's threads: X(member) */
+#define GPT_AGENT_COSTS(X) X(callbacks_timed) X(callbacks_timed_ns) X(callbacks_long) X(callbacks_long_ns)
+
 /* Of other records of the agent; members of the receipt: X(member, name in the Chrome trace, kind, words) */
 #define GPT_RECORD_LOSSES(X)                                                                                           \
 	X(ranges_lost, nvtx_lost, EXTRA, "starts and ends of NVTX ranges not kept by the agent")                       \

@@ -115,17 +115,32 @@ struct gpt_thread_state {
 	/* the latest call seen by a symbol probe, to recognise calls nested in it */
 	__u64 open_sp, open_return, open_text; /* open_text: start of the library's text */
 	__u64 open_ns;			       /* when that probe fired */
-	__u32 open_reported;		       /* whether the agent reported that call, too */
 	__u32 lost;			       /* calls since the last recorded one that found no room */
+	__u16 refused_state;
+	__u8 open_reported; /* whether the agent reported the open call, too */
+	__u8 of_agent;	    /* 1: a thread of the agent's own (agent.h), whose waits are not recorded */
 	/* the backward pass this thread works for (torch.bpf.c), 0: none */
 	__u64 backward_stack, backward_sp, backward_return;
 	char comm[GPT_COMM]; /* as last sent in a GPT_THREAD */
-	__u64 refused_state;
 	/* the NCCL call that the thread is in (nccl.bpf.h): address of its return address, and that one; 0: in none */
 	__u64 nccl_sp, nccl_return;
-	__u64 of_agent; /* 1: a thread of the agent's own (agent.h), whose waits are not recorded */
 	/* what samples and waits took of the thread's time since then, for GPT_COST_WINDOW_NS at most */
 	__u64 cost_since_ns, cost_ns;
+	/* what all programs took of its time, since the first one did (cost.bpf.h) */
+	__u64 paid_from_ns, paid_runs, paid_ns, paid_long_ns;
+};
+
+/* What runs of BPF programs took, of one part of the cost (costs.h) and one CPU. */
+struct gpt_cost_sum {
+	__u64 runs, ns;
+	__u64 long_runs, long_ns; /* of these, over GPT_COST_MOST_NS: other work may have interrupted them */
+};
+
+/* The thread that paid most, of those that have ended on one CPU. */
+struct gpt_paid_most {
+	__u32 pid, tid;
+	__u64 from_ns, until_ns;
+	__u64 runs, ns, long_ns;
 };
 
 /* ---- what threads did (sample.bpf.c, wait.bpf.c) ----------------------------------------------------------------- */

@@ -105,6 +105,7 @@ static inline __u64 gpt_padded(__u64 bytes)
 	X(GPT_HOLDERS, 39, holders, holders, 48, 48, BYTES, TABLE_PARTS) \
 	X(GPT_HOLDER, 40, holder, holder, 40, 40, BYTES, TABLE_PARTS) /* one who does; follows its GPT_HOLDERS */ \
 	X(GPT_START, 41, start, start, 80, 80, BYTES, TABLE) /* how the recording began */ \
+	X(GPT_COST, 43, cost, cost, 64, 64, BYTES, TABLE) /* what the recording took of the traced programs, by part */ \
 	/* of a GPU, ten times a second, by NVML */ \
 	X(GPT_GPU_SAMPLE, 44, gpu_sample, gpu_sample, 104, 104, BYTES, EVENT) \
 	X(GPT_GPU_PROCESS, 45, gpu_process, gpu_process, 64, 64, BYTES, EVENT) /* a process has memory of a GPU */ \
@@ -628,6 +629,23 @@ struct gpt_clock GPT_RECORD(clock);
 	F(__u32, flags, "delta") \
 	F(__u32, pad, "raw")
 struct gpt_start GPT_RECORD(start);
+
+/*
+ * One for each part (gpt_cost_part), before the end; and one with GPT_COST_THREAD for the thread that paid most to BPF
+ * programs. A part that the recording did not have has no record.
+ */
+#define GPT_COST_THREAD 1 /* flags: not a part, but what all BPF programs took of one thread */
+
+#define GPT_ROWS_cost(F, R, A) \
+	F(__u64, count, "delta") \
+	F(__u64, ns, "delta")         /* in all; 0 where it was not measured */ \
+	F(__u64, long_count, "delta") /* of these, such as took over GPT_COST_MOST_NS, */ \
+	F(__u64, long_ns, "delta")    /* and their time: other work may have interrupted them */ \
+	F(__u64, span_ns, "delta")    /* GPT_COST_THREAD: from the first to the thread's end, or the recording's */ \
+	F(__u32, part, "delta")       /* enum gpt_cost_part, 0 for GPT_COST_THREAD */ \
+	F(__u32, state, "delta")      /* enum gpt_cost_state */ \
+	F(__u32, pid, "id") F(__u32, tid, "id") /* GPT_COST_THREAD, else 0 */
+struct gpt_cost GPT_RECORD(cost);
 
 #define GPT_ROWS_end(F, R, A) \
 	F(__u64, time_ns, "time") \

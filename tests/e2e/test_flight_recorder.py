@@ -196,6 +196,45 @@ def test_memory_of_pytorch_that_runs_out_makes_it_write(tmp_path):
     assert [event.values["bytes"] for event in out] == [1 << 46]
 
 
+@pytest.mark.torch
+def test_a_step_of_training_that_takes_long_makes_it_write(tmp_path):
+    code = """if True:
+        import sys, time, torch
+        layer = torch.nn.Linear(8, 8, device="cuda")
+        optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)
+        def step(pause):
+            layer(torch.ones(8, 8, device="cuda")).sum().backward()
+            time.sleep(pause)
+            optimizer.step()
+        step(0)
+        print("ready", flush=True)
+        sys.stdin.readline()
+        for _ in range(20): step(0.01)
+        begun = time.clock_gettime(time.CLOCK_MONOTONIC)
+        step(4)
+        print("slow", begun, time.clock_gettime(time.CLOCK_MONOTONIC), flush=True)
+        sys.stdin.readline()"""
+    command = tracing.on_simgpu(tmp_path / "gpu.json", machine.tool("get-torch"), "-c", code)
+    with recorder(tmp_path, "--trigger", "step>3s,before=10s", command=command, span="30s", outputs=("trace.gpt",)) as running:
+        running.wait_line("ready")
+        running.process.stdin.write("go on\n")
+        running.process.stdin.flush()
+        _, begun, ended = running.wait_line("slow").split()
+        log, line = written(tmp_path, running)
+        running.end().must_be(0)
+    took = float(line.split(" took ")[1].split()[0])
+    assert 4 <= took < float(ended) - float(begun) + 2 and "a step of pid " in line
+    start, end, _ = span_of(log)
+    assert start < float(begun) and float(ended) < end + 1
+
+
+def test_steps_that_no_one_makes_are_said_to_be_missing(tmp_path):
+    with recorder(tmp_path, "--trigger", "step>2s", command=program(tmp_path), outputs=("trace.gpt",)) as running:
+        running.wait_line(KEPT, "stderr")
+        done = running.end().must_be(0)
+    assert "--trigger step: no step was seen: torch.profiler's steps are, and those of an optimizer" in done.stderr
+
+
 def test_memory_that_is_too_small_shortens_what_is_kept_and_the_log_says_so(tmp_path):
     with recorder(tmp_path, command=program(tmp_path, "0"), span="1h,1M", outputs=("trace.gpt",)) as running:
         running.wait_line(KEPT, "stderr")

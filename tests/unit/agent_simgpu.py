@@ -118,8 +118,8 @@ class Record:
         return out
 
     def stats(self):
-        names = "calls kernels memcpys memsets others cupti_dropped buffers_refused api_dropped names_dropped untimed malformed misdirected dropped_unknown places_lost functions_before"
-        return dict(zip(names.split(), struct.unpack_from("<15Q", self.of(STATS)[-1], 8)))
+        names = "calls kernels memcpys memsets others cupti_dropped buffers_refused api_dropped names_dropped untimed malformed misdirected dropped_unknown places_lost functions_before callbacks_timed callbacks_timed_ns callbacks_long callbacks_long_ns"
+        return dict(zip(names.split(), struct.unpack_from("<19Q", self.of(STATS)[-1], 8)))
 
 
 def expected_work(entries, fates=("sent",)):
@@ -197,6 +197,9 @@ class AgentOnSimulatedGpu(unittest.TestCase):
         self.assertEqual(record.records[-1][0], HELLO)
         stats = record.stats()
         self.assertEqual(stats["calls"], len(record.calls))
+        timed = sum(corr * 2654435769 % 2**32 < (2**32 - 1) // 16 for corr, *_ in record.calls)
+        self.assertEqual(stats["callbacks_timed"], timed)
+        self.assertGreater(stats["callbacks_timed_ns"] + stats["callbacks_long_ns"], 0)
         self.assertEqual(stats["kernels"], sum(e["kind"] == "kernel" for e in ground_truth.work(entries)))
         for loss in ("cupti_dropped", "buffers_refused", "api_dropped", "names_dropped", "untimed", "malformed"):
             self.assertEqual(stats[loss], 0, loss)

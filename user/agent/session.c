@@ -247,6 +247,7 @@ static void send_stats(struct session *session)
 	stats->api_dropped = returns_dropped();
 	stats->places_lost = kernel_places_lost();
 	stats->functions_before = kernel_places_before();
+	callbacks_cost(stats);
 }
 
 /* Reports asynchronous CUPTI errors, such as a refused buffer; repeats of the same error only once. */

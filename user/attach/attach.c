@@ -15,6 +15,7 @@
 
 #include "attach/activity.h"
 #include "attach/attach_state.h"
+#include "attach/costs.h"
 #include "attach/emit.h"
 #include "attach/probes/probes.h"
 #include "attach/load/features.h"
@@ -147,6 +148,7 @@ int attach_open(const struct attach_options *options, attach_emit emit, void *co
 	error = programs_load(&attach->programs, &config, options->ring_bytes, why, why_size);
 	if (error)
 		goto fail;
+	costs_start(attach);
 	attach->files.apart = attach->programs.apart ? files_apart(options->scope) : FILES_SHARED;
 	error = options->off_cpu_min_ns ? awaits_start(emit, context, &attach->awaits) : 0;
 	if (!error)
@@ -177,6 +179,7 @@ void attach_close(struct attach *attach)
 	if (!attach)
 		return;
 	enterings_finish();
+	(void)calibrate_finish(&attach->calibration);
 	activity_close(&attach->activity);
 	links_detach(&attach->lifecycle);
 	stopper_end(attach->stopper);

@@ -8,6 +8,7 @@
 #include "attach/agents.h"
 #include "attach/attach.h"
 #include "attach/awaits.h"
+#include "attach/load/calibrate.h"
 #include "attach/generated_files.h"
 #include "attach/stopper.h"
 #include "attach/probes/files.h"
@@ -40,6 +41,7 @@ struct attach {
 	struct probed_file *agent; /* gputrace's own library, probed before any process has loaded it */
 	attach_emit emit;
 	void *emit_context;
+	struct calibration calibration;
 	struct awaits *awaits;	  /* NULL: no waits are recorded */
 	struct stopper *stopper;  /* NULL: no process is held */
 	ARRAY(struct stop) stops; /* threads that did not stop at once */

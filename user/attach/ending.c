@@ -14,6 +14,7 @@
 
 #include "attach/activity.h"
 #include "attach/attach_state.h"
+#include "attach/costs.h"
 #include "attach/halts.h"
 #include "base/monotonic.h"
 #include "base/msg.h"
@@ -273,6 +274,7 @@ void attach_stop(struct attach *attach, unsigned timeout_ms, void (*drain)(void 
 		pause_ms(1);
 	for (size_t i = 0; i < attach->processes.list.count; i++)
 		attach_report_late(attach, attach->processes.list.items[i]);
+	costs_report(attach);
 	report_looks_at_all(attach);
 	report_crowding_users(attach);
 	processes_report_silent(&attach->processes);

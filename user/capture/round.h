@@ -25,7 +25,6 @@ struct run {
 	const struct run_options *options;
 	struct run_result *result;
 	struct flight *flight; /* NULL: everything is kept */
-	struct trigger *trigger;
 	int epoll;
 	struct start start;
 	uint64_t start_ns; /* the instant at which the recording began; 0: not yet */

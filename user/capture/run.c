@@ -58,10 +58,10 @@ static void check_cycles(struct run *run, uint64_t now_ns)
 
 static void check_trigger(struct run *run, uint64_t now_ns)
 {
-	const struct trigger_options *options = &run->options->trigger;
+	const struct trigger_options *options = &run->options->by_itself;
 	char why[FLIGHT_WHY_MAX];
 
-	if (run->trigger && trigger_take(run->trigger, now_ns, why, sizeof(why)))
+	if (run->options->trigger && trigger_take(run->options->trigger, now_ns, why, sizeof(why)))
 		flight_ask_by_itself(run->flight, now_ns,
 				     &(struct flight_event){.why = why,
 							    .before_ns = options->before_ns,
@@ -294,9 +294,6 @@ int run_trace(struct attach *attach, struct log_writer *log, struct drain *drain
 	*result = (struct run_result){0};
 	if (options->flight.span_ns)
 		run.flight = flight_new(log, &options->flight);
-	if (run.flight && trigger_is_wanted(&options->trigger))
-		run.trigger = trigger_new(&options->trigger);
-	drain_show(drain, run.trigger);
 	/* Without the right to do so the priority stays as it is, which only matters on a full machine. */
 	if (niceness > ATTACH_NICE)
 		(void)setpriority(PRIO_PROCESS, 0, ATTACH_NICE);
@@ -329,9 +326,7 @@ int run_trace(struct attach *attach, struct log_writer *log, struct drain *drain
 	finish_log(&run, end_ns);
 cleanup:
 	gpu_counters_stop(run.counters);
-	drain_show(drain, NULL);
 	flight_free(run.flight);
-	trigger_free(run.trigger);
 	(void)setpriority(PRIO_PROCESS, 0, niceness);
 	if (run.epoll >= 0)
 		close(run.epoll);

@@ -32,7 +32,8 @@ struct run_options {
 	 * is written when a signal asks for that, and at the end into log_fd, the log's file.
 	 */
 	struct flight_options flight;
-	struct trigger_options trigger; /* what makes it write by itself, besides crashes */
+	struct trigger_options by_itself; /* how much it writes when it does so by itself */
+	struct trigger *trigger;	  /* what makes it, besides crashes; NULL: nothing does */
 	int log_fd;
 	struct history *history; /* gets what was counted, once a second; NULL: none */
 	/* Called in each round: prints what other threads said.  May be NULL. */

@@ -10,6 +10,7 @@
 #include <gputrace/walk.h>
 
 #include "base/array.h"
+#include "capture/live_steps.h"
 
 /* GPUs of processes that are told apart, and gaps that wait; what is beyond is not seen. */
 #define GPUS_MOST 256u
@@ -32,6 +33,10 @@ struct trigger {
 	struct gpu gpus[GPUS_MOST];
 	struct gap gaps[GAPS_MOST];
 	unsigned gpu_count, gap_count;
+	struct live_steps steps;
+	bool has_steps;
+	struct live_step slow; /* ns 0: none */
+	uint32_t slow_pid;
 	uint32_t out_pid; /* a process that ran out of memory, 0: none */
 	int64_t out_bytes;
 };
@@ -116,6 +121,22 @@ static void see_work(struct trigger *trigger, uint32_t pid, uint32_t device, uin
 /* -------------------------------------------------------------------------------------------------------------------
  */
 
+static void see_step(struct trigger *trigger, uint32_t pid, const struct gpt_record *record)
+{
+	const struct trigger_options *options = &trigger->options;
+	struct live_step step;
+
+	if (!live_steps_see(&trigger->steps, pid, record, &step))
+		return;
+	trigger->has_steps = true;
+	if ((!options->step_ns || step.ns <= options->step_ns) &&
+	    (!options->step_percent || !step.median_ns ||
+	     (double)step.ns * 100 <= (double)step.median_ns * options->step_percent))
+		return;
+	trigger->slow = step;
+	trigger->slow_pid = pid;
+}
+
 static void see_record(struct trigger *trigger, uint32_t pid, const struct gpt_record *record, uint64_t now_ns)
 {
 	const struct gpt_agent_kernel *kernel = (const struct gpt_agent_kernel *)record;
@@ -124,6 +145,8 @@ static void see_record(struct trigger *trigger, uint32_t pid, const struct gpt_r
 	const struct gpt_agent_torch_memory *memory = (const struct gpt_agent_torch_memory *)record;
 	bool idle = trigger->options.idle_ns != 0;
 
+	if (trigger_wants_steps(&trigger->options))
+		see_step(trigger, pid, record);
 	if (idle && record->type == GPT_AGENT_KERNEL && record->size >= sizeof(*kernel))
 		see_work(trigger, pid, kernel->device, kernel->start_wall_ns, kernel->end_wall_ns, now_ns);
 	else if (idle && record->type == GPT_AGENT_MEMCPY && record->size >= sizeof(*copy))
@@ -169,6 +192,18 @@ static bool take_gap(struct trigger *trigger, uint64_t now_ns, char *why, size_t
 	return is_taken;
 }
 
+static void describe_step(const struct trigger *trigger, char *why, size_t why_size)
+{
+	const struct live_step *slow = &trigger->slow;
+
+	if (slow->median_ns)
+		snprintf(why, why_size, "a step of pid %" PRIu32 " took %.3f s, the median is %.3f s",
+			 trigger->slow_pid, (double)slow->ns / 1e9, (double)slow->median_ns / 1e9);
+	else
+		snprintf(why, why_size, "a step of pid %" PRIu32 " took %.3f s", trigger->slow_pid,
+			 (double)slow->ns / 1e9);
+}
+
 bool trigger_take(struct trigger *trigger, uint64_t now_ns, char *why, size_t why_size)
 {
 	bool is_taken = true;
@@ -177,9 +212,22 @@ bool trigger_take(struct trigger *trigger, uint64_t now_ns, char *why, size_t wh
 	if (trigger->out_pid)
 		snprintf(why, why_size, "pid %" PRIu32 " had not enough memory for %" PRId64 " bytes of PyTorch's",
 			 trigger->out_pid, trigger->out_bytes);
+	else if (trigger->slow.ns)
+		describe_step(trigger, why, why_size);
 	else
 		is_taken = take_gap(trigger, now_ns, why, why_size);
 	trigger->out_pid = 0;
+	trigger->slow.ns = 0;
 	pthread_mutex_unlock(&trigger->lock);
 	return is_taken;
+}
+
+bool trigger_lacks_steps(struct trigger *trigger)
+{
+	bool lacks;
+
+	pthread_mutex_lock(&trigger->lock);
+	lacks = trigger_wants_steps(&trigger->options) && !trigger->has_steps;
+	pthread_mutex_unlock(&trigger->lock);
+	return lacks;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What makes a flight recorder write by itself, seen in agents' batches while they come: a GPU to which a process gave
- * no work for long, and memory of PyTorch's that ran out.  The drain's thread shows batches, the first thread asks.
+ * no work for long, a step of training that took long, and memory of PyTorch's that ran out.  The drain's thread shows
+ * batches, the first thread asks.
  * Only what has ended is known: a gap when the work after it was reported.
  */
 #ifndef GPUTRACE_CAPTURE_TRIGGER_H
@@ -20,7 +21,9 @@
 #define TRIGGER_WAITS_NS 1000000000ull
 
 struct trigger_options {
-	uint64_t idle_ns; /* the shortest such gap that counts, 0: none does */
+	uint64_t idle_ns;      /* the shortest such gap that counts, 0: none does */
+	uint64_t step_ns;      /* the shortest step that counts, 0: none does */
+	unsigned step_percent; /* and of the median of the steps before it, 0: none */
 	bool oom;
 	uint64_t before_ns; /* how much the file has of before, 0: as much as is kept */
 	uint64_t after_ns;  /* and of after */
@@ -30,9 +33,14 @@ struct trigger_options {
 #define TRIGGER_HOURLY 10u
 #define TRIGGER_HOURLY_MOST 60u
 
+static inline bool trigger_wants_steps(const struct trigger_options *options)
+{
+	return options->step_ns || options->step_percent;
+}
+
 static inline bool trigger_is_wanted(const struct trigger_options *options)
 {
-	return options->idle_ns || options->oom;
+	return options->idle_ns || options->oom || trigger_wants_steps(options);
 }
 
 struct trigger;
@@ -45,5 +53,8 @@ void trigger_see(struct trigger *trigger, const struct gpt_record *record, uint6
 
 /* Whether something has happened that was not taken yet; then why[] says what. */
 bool trigger_take(struct trigger *trigger, uint64_t now_ns, char *why, size_t why_size);
+
+/* Whether steps were asked for, and none was seen. */
+bool trigger_lacks_steps(struct trigger *trigger);
 
 #endif

@@ -9,11 +9,12 @@
 #include <gputrace/losses.h>
 #include <gputrace/values.h>
 
-/* Losses of an agent; losses.h names the causes. */
+/* Losses of an agent, and what it took; losses.h names them. */
 struct model_agent_losses {
 #define MODEL_LOSS_MEMBER(member, ...) uint64_t member;
 	GPT_AGENT_LOSSES(MODEL_LOSS_MEMBER)
 	GPT_AGENT_NOTES(MODEL_LOSS_MEMBER)
+	GPT_AGENT_COSTS(MODEL_LOSS_MEMBER)
 #undef MODEL_LOSS_MEMBER
 };
 
@@ -74,6 +75,7 @@ struct model_receipt {
 #define GPT_LOSS_MEMBER(member, ...) uint64_t member;
 	GPT_AGENT_LOSSES(GPT_LOSS_MEMBER)
 	GPT_AGENT_NOTES(GPT_LOSS_MEMBER) /* not a loss */
+	GPT_AGENT_COSTS(GPT_LOSS_MEMBER) /* nor this */
 	GPT_RECORD_LOSSES(GPT_LOSS_MEMBER)
 #undef GPT_LOSS_MEMBER
 	uint64_t python_unpaired; /* collections, imports and Python calls left out because their end was lost */

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include <gputrace/costs.h>
 #include <gputrace/values.h>
 
 #include "model/activity.h"
@@ -44,6 +45,20 @@ struct model_began {
 	uint64_t calls_before;	/* seen, but not in the trace */
 };
 
+/* A part of what the recording took of the traced programs. */
+struct model_cost {
+	enum gpt_cost_state state; /* 0: the recording had no such part */
+	uint64_t count, ns;
+	uint64_t long_count, long_ns; /* of these, runs that other work may have interrupted */
+};
+
+/* What BPF programs took of the thread that paid most to them, without the way into them and out of them. */
+struct model_cost_thread {
+	uint32_t pid, tid; /* 0: none */
+	uint64_t count, ns, long_ns;
+	uint64_t span_ns; /* the time in which it paid that */
+};
+
 #define MODEL_LABELS_MAX 32 /* of a recording */
 
 /* Where a part of the model comes from: one recording on one machine, with its own clock and its own losses. */
@@ -65,6 +80,8 @@ struct model_source {
 	uint8_t nvml;	       /* enum gpt_nvml_state; 0: counters of GPUs were not recorded */
 	const char *nvml_text; /* READ: the driver's version, else why there is none; NULL: as 0 */
 	struct model_receipt receipt;
+	struct model_cost costs[GPT_PART_COUNT]; /* by enum gpt_cost_part */
+	struct model_cost_thread cost_thread;
 };
 
 /*

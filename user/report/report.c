@@ -112,6 +112,7 @@ static void put_parts(struct report *report, void *none __attribute__((unused)))
 	report_interpreter(report);
 	report_section(report, NULL);
 	report_failed(report);
+	report_cost(report);
 	report_complete(report);
 }
 

@@ -111,6 +111,35 @@ static void a_start_or_stop_of_the_profiler_is_passed_on_as_it_enters_and_is_no_
 	assert_false(returns_pop(&got));
 }
 
+static void one_call_in_some_is_timed_with_all_its_callbacks(void **state)
+{
+	uint64_t begin_ns = clock_now_ns(), calls = 1u << 15, ns;
+	struct gpt_agent_stats stats = {.callbacks_long = 9};
+	struct call_return got;
+	struct call call, nested;
+
+	for (uint32_t corr = 1; corr <= calls; corr++) {
+		enter_call(&call, RUNTIME, 211, corr);
+		enter_call(&nested, DRIVER, 307, corr); /* a call that it makes itself has its number */
+		leave_call(&nested, DRIVER, 307, 0);
+		leave_call(&call, RUNTIME, 211, 0);
+		assert_true(returns_pop(&got));
+	}
+	ns = clock_now_ns() - begin_ns;
+	callbacks_cost(&stats);
+	assert_in_range(stats.callbacks_timed, calls / GPT_AGENT_TIMED_IN - 2, calls / GPT_AGENT_TIMED_IN + 2);
+	assert_true(stats.callbacks_timed_ns > 0);
+	assert_in_range(stats.callbacks_timed_ns + stats.callbacks_long_ns, 1, ns);
+	assert_true(stats.callbacks_timed_ns <= 4 * stats.callbacks_timed * GPT_AGENT_LONG_NS);
+	assert_true(stats.callbacks_long_ns >= stats.callbacks_long * GPT_AGENT_LONG_NS);
+	callbacks_start(node_id, note_capture);
+	callbacks_cost(&stats);
+	assert_int_equal(stats.callbacks_timed, 0);
+	assert_int_equal(stats.callbacks_timed_ns, 0);
+	assert_int_equal(stats.callbacks_long, 0);
+	assert_int_equal(stats.callbacks_long_ns, 0);
+}
+
 static void a_call_is_reported_at_entry_and_returned_with_its_times(void **state)
 {
 	uint64_t before = clock_now_ns();
@@ -338,6 +367,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(nodes_of_graphs_say_who_made_them),
+		TEST(one_call_in_some_is_timed_with_all_its_callbacks),
 		TEST(a_call_is_reported_at_entry_and_returned_with_its_times),
 		TEST(a_start_or_stop_of_the_profiler_is_passed_on_as_it_enters_and_is_no_call),
 		TEST(a_forked_child_that_loads_code_waits_for_no_one),

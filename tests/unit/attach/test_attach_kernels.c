@@ -251,6 +251,53 @@ static void the_kernel_checks_the_walk_of_frames_once_for_each_program(void **st
 	programs_unload(&programs);
 }
 
+/* Bytes of stack that the program's own instructions use: below r10, also by a copy of it. */
+static int stack_of(const struct bpf_program *program)
+{
+	const struct bpf_insn *instructions = bpf_program__insns(program);
+	int lowest = 0, copy = -1;
+
+	for (size_t i = 0; i < bpf_program__insn_cnt(program); i++) {
+		const struct bpf_insn *one = &instructions[i];
+		bool loads = BPF_CLASS(one->code) == BPF_LDX && one->src_reg == BPF_REG_10;
+		bool stores = (BPF_CLASS(one->code) == BPF_STX || BPF_CLASS(one->code) == BPF_ST) &&
+			      one->dst_reg == BPF_REG_10;
+
+		if ((loads || stores) && one->off < lowest)
+			lowest = one->off;
+		if (one->code == (BPF_ALU64 | BPF_ADD | BPF_K) && one->dst_reg == copy && one->imm < lowest)
+			lowest = one->imm;
+		copy = one->code == (BPF_ALU64 | BPF_MOV | BPF_X) && one->src_reg == BPF_REG_10 ? one->dst_reg : -1;
+	}
+	return -lowest;
+}
+
+/*
+ * The kernel allows 512 bytes for a chain of calls, and some round each frame up to 32. The most that a probe's program
+ * calls takes 288 of them: process_take_up, or thread_create with ring_admits.
+ */
+static void every_program_of_a_probe_leaves_stack_for_what_it_calls(void **state)
+{
+	int most = 0;
+
+	for (int old = 0; old < 2; old++) {
+		struct gputrace_bpf *bpf = programs_open(old);
+		struct bpf_program *program;
+
+		assert_non_null(bpf);
+		bpf_object__for_each_program(program, bpf->obj)
+		{
+			int bytes = (stack_of(program) + 31) / 32 * 32;
+
+			if (bpf_program__type(program) == BPF_PROG_TYPE_KPROBE && bytes > 512 - 288)
+				fail_msg("%s uses %d bytes of stack", bpf_program__name(program), bytes);
+			most = bytes > most ? bytes : most;
+		}
+		gputrace_bpf__destroy(bpf);
+	}
+	assert_true(most >= 128); /* shows that it finds any */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -264,6 +311,7 @@ int main(void)
 		cmocka_unit_test(both_objects_have_all_that_the_skeleton_names),
 		cmocka_unit_test(the_older_programs_use_nothing_newer_than_linux_5_10),
 		cmocka_unit_test(every_program_of_a_probe_keeps_to_the_stack_of_its_thread),
+		cmocka_unit_test(every_program_of_a_probe_leaves_stack_for_what_it_calls),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -50,9 +50,10 @@ static atomic_uint written;
 static void see_record(struct written *file, const struct gpt_record *record)
 {
 	const struct gpt_end *end = (const struct gpt_end *)record;
-	uint32_t corr = ((const struct gpt_call *)record)->corr;
+	uint32_t corr;
 
 	if (record->type == GPT_CALL) {
+		corr = ((const struct gpt_call *)record)->corr;
 		file->first = file->calls++ ? file->first : corr;
 		file->last = corr;
 	} else if (record->type == GPT_NOTE) {

@@ -167,6 +167,126 @@ static void memory_that_runs_out_counts_at_once_if_it_is_wanted(void **state)
 	trigger_free(idle);
 }
 
+/* ---- steps --------------------------------------------------------------------------------------------------------
+ */
+
+#define STEP 1
+#define OPTIMIZER 2
+#define OTHER 3
+
+/* Names as PyTorch gives them; what they are called is all that the trigger knows of them. */
+static struct trigger *step_trigger(uint64_t step_ns, unsigned percent)
+{
+	struct trigger *trigger = trigger_new(&(struct trigger_options){.step_ns = step_ns, .step_percent = percent});
+	struct log_builder batch = {0};
+	size_t at = begin_batch(&batch, PID, 1);
+
+	log_agent_op_name(&batch, STEP, "ProfilerStep#7");
+	log_agent_op_name(&batch, OPTIMIZER, "Optimizer.step#SGD.step");
+	log_agent_op_name(&batch, OTHER, "aten::mm");
+	log_batch_end(&batch);
+	trigger_see(trigger, (const struct gpt_record *)(batch.data + at), 1);
+	log_free(&batch);
+	return trigger;
+}
+
+static void show_op(struct trigger *trigger, uint32_t tid, uint32_t name, uint64_t start_ms, uint64_t end_ms)
+{
+	struct gpt_agent_op op = {
+		.start_ns = start_ms * MS, .end_ns = end_ms * MS, .tid = tid, .name = name, .sequence = -1};
+	struct log_builder batch = {0};
+	size_t at = begin_batch(&batch, PID, 1);
+
+	log_agent_op(&batch, &op);
+	log_batch_end(&batch);
+	trigger_see(trigger, (const struct gpt_record *)(batch.data + at), 1);
+	log_free(&batch);
+}
+
+static void a_step_of_the_profiler_lasts_as_long_as_its_op(void **state)
+{
+	struct trigger *trigger = step_trigger(100 * MS, 0);
+	char why[96];
+
+	assert_true(trigger_lacks_steps(trigger));
+	show_op(trigger, 9, OTHER, 0, 5000);
+	assert_true(trigger_lacks_steps(trigger));
+	show_op(trigger, 9, STEP, 0, 100);
+	assert_false(is_taken(trigger, 1));
+	assert_false(trigger_lacks_steps(trigger));
+	show_op(trigger, 9, STEP, 100, 201);
+	assert_true(trigger_take(trigger, 1, why, sizeof(why)));
+	assert_string_equal(why, "a step of pid 41230 took 0.101 s");
+	assert_false(is_taken(trigger, 1));
+	trigger_free(trigger);
+}
+
+static void a_step_of_an_optimizer_is_from_its_end_to_its_next_end(void **state)
+{
+	struct trigger *trigger = step_trigger(100 * MS, 0);
+	char why[96];
+
+	show_op(trigger, 9, OPTIMIZER, 4990, 5000); /* the start of its step is not known */
+	show_op(trigger, 8, OPTIMIZER, 5290, 5300); /* nor of this one, on another thread */
+	show_op(trigger, 9, OPTIMIZER, 5090, 5100);
+	assert_false(is_taken(trigger, 1));
+	show_op(trigger, 9, OPTIMIZER, 5300, 5310);
+	assert_true(trigger_take(trigger, 1, why, sizeof(why)));
+	assert_string_equal(why, "a step of pid 41230 took 0.210 s");
+	trigger_free(trigger);
+}
+
+static void where_the_profiler_says_steps_an_optimizer_says_none(void **state)
+{
+	struct trigger *trigger = step_trigger(100 * MS, 0);
+
+	for (uint64_t i = 0; i < 5; i++) {
+		show_op(trigger, 9, OPTIMIZER, 300 * i + 80, 300 * i + 90);
+		show_op(trigger, 9, STEP, 300 * i, 300 * i + 100);
+		(void)(i ? is_taken(trigger, 1) : 0);
+	}
+	show_op(trigger, 9, OPTIMIZER, 5000, 5010);
+	assert_false(is_taken(trigger, 1));
+	trigger_free(trigger);
+}
+
+static void a_step_that_takes_more_than_its_part_of_the_median_counts(void **state)
+{
+	struct trigger *trigger = step_trigger(0, 150);
+	char why[96];
+	uint64_t at = 0;
+
+	show_op(trigger, 9, STEP, 0, 5000); /* the median is not known yet */
+	for (unsigned i = 0; i < 100; i++, at += 100)
+		show_op(trigger, 9, STEP, at, at + (i % 3 ? 100 : 90));
+	show_op(trigger, 9, STEP, at, at + 150);
+	assert_false(is_taken(trigger, 1));
+	show_op(trigger, 9, STEP, at, at + 151);
+	assert_true(trigger_take(trigger, 1, why, sizeof(why)));
+	assert_string_equal(why, "a step of pid 41230 took 0.151 s, the median is 0.100 s");
+	trigger_free(trigger);
+}
+
+static void names_and_threads_beyond_the_tables_replace_old_ones(void **state)
+{
+	struct trigger *trigger = step_trigger(100 * MS, 0);
+
+	for (uint32_t i = 0; i < 1000; i++) {
+		struct log_builder batch = {0};
+		size_t at = begin_batch(&batch, PID, 1);
+
+		log_agent_op_name(&batch, 10 + i, "ProfilerStep#1");
+		log_batch_end(&batch);
+		trigger_see(trigger, (const struct gpt_record *)(batch.data + at), 1);
+		log_free(&batch);
+		show_op(trigger, 100 + i, 10 + i, 0, 50);
+	}
+	assert_false(is_taken(trigger, 1));
+	show_op(trigger, 5, 1009, 0, 500);
+	assert_true(is_taken(trigger, 1));
+	trigger_free(trigger);
+}
+
 static void damaged_batches_are_left_out(void **state)
 {
 	struct trigger *trigger = idle_trigger();
@@ -189,6 +309,11 @@ int main(void)
 		cmocka_unit_test(gpus_and_processes_are_told_apart),
 		cmocka_unit_test(a_process_that_lies_costs_no_more_memory),
 		cmocka_unit_test(memory_that_runs_out_counts_at_once_if_it_is_wanted),
+		cmocka_unit_test(a_step_of_the_profiler_lasts_as_long_as_its_op),
+		cmocka_unit_test(a_step_of_an_optimizer_is_from_its_end_to_its_next_end),
+		cmocka_unit_test(where_the_profiler_says_steps_an_optimizer_says_none),
+		cmocka_unit_test(a_step_that_takes_more_than_its_part_of_the_median_counts),
+		cmocka_unit_test(names_and_threads_beyond_the_tables_replace_old_ones),
 		cmocka_unit_test(damaged_batches_are_left_out),
 	};
 

@@ -96,10 +96,11 @@ struct contents {
 static void see_record(struct contents *found, const struct gpt_record *record)
 {
 	const struct gpt_text *note = (const struct gpt_text *)record;
-	uint32_t corr = ((const struct gpt_call *)record)->corr;
+	uint32_t corr;
 
 	switch (record->type) {
 	case GPT_CALL:
+		corr = ((const struct gpt_call *)record)->corr;
 		found->in_order &= !found->calls || corr == found->last + 1;
 		found->first = found->calls++ ? found->first : corr;
 		found->last = corr;

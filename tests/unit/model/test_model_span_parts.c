@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "model/join/tables.h"
+#include "sanitizers.h"
 
 #define PID 100
 #define PIDS 2
@@ -375,7 +376,7 @@ static uint64_t assert_mix(const struct mix *mix, unsigned traces)
 	static struct events events;
 	uint64_t spans = 0;
 
-	for (unsigned seed = 0; seed < traces; seed++) {
+	for (unsigned seed = 0; seed < SOME_OF(traces); seed++) {
 		struct model *whole;
 		struct builder *first;
 
@@ -396,7 +397,7 @@ static uint64_t assert_mix(const struct mix *mix, unsigned traces)
 
 static void functions_are_the_same_in_parts(void **state)
 {
-	assert_true(assert_mix(&(struct mix){.of = {[ENTER] = 128, [LEAVE] = 127, [CALL] = 1}}, 60) > 5000);
+	assert_true(assert_mix(&(struct mix){.of = {[ENTER] = 128, [LEAVE] = 127, [CALL] = 1}}, 60) > SOME_OF(5000));
 }
 
 static void functions_of_programs_that_end_are_the_same_in_parts(void **state)
@@ -414,7 +415,7 @@ static void ranges_are_the_same_in_parts(void **state)
 				       [CALL] = 3,
 				       [RETURN] = 3}};
 
-	assert_true(assert_mix(&mix, 60) > 10000);
+	assert_true(assert_mix(&mix, 60) > SOME_OF(10000));
 }
 
 static void ranges_of_programs_that_end_are_the_same_in_parts(void **state)

@@ -291,6 +291,35 @@ static void what_was_not_recorded_is_named(void **state)
 	free(text);
 }
 
+static void what_the_trace_cost_stands_in_its_last_line_and_by_part_in_a_table(void **state)
+{
+	struct model_source *source = model_source(model);
+	char *text;
+
+	source->costs[GPT_PART_CALLS] = (struct model_cost){
+		.state = GPT_COST_MEASURED, .count = 60, .ns = 60000, .long_count = 1, .long_ns = 51000};
+	source->costs[GPT_PART_PROBE_ENTRIES] =
+		(struct model_cost){.state = GPT_COST_CALIBRATED, .count = 60, .ns = 42000};
+	source->costs[GPT_PART_STOPS] = (struct model_cost){.state = GPT_COST_NOT_MEASURED};
+	source->cost_thread =
+		(struct model_cost_thread){.pid = 7, .tid = 8, .count = 30, .ns = 29000, .span_ns = 1000000};
+	text = report_of(model, 300, false);
+	assert_has(text, "\nWhat the trace cost the program   102.0 us in all that is known, of all threads\n");
+	assert_has(text, "  60.0 us     60  1.0 us     51.0 us  measured      CUDA calls at their symbols, with their "
+			 "stacks\n");
+	assert_has(text, "  42.0 us     60  700 ns        0 ns  calibrated    the way into");
+	assert_has(text, "        -      -       -           -  not measured  stops of threads to let the agent in\n");
+	assert_has(text, "\nCost to the program: 102.0 us on all its threads. Thread 8 paid most to BPF programs: "
+			 "5.0 % of its "
+			 "time (30 runs of 1.7 us). gputrace itself used 0.0 % of a core. Not measured: ");
+	free(text);
+	model->slice = "1 us to 2 us"; /* what gputrace used is known of the whole only */
+	text = report_of(model, 300, false);
+	assert_has(text, "\nCost to the program in the whole recording: 102.0 us on all its threads. Thread 8 ");
+	assert_has(text, "(30 runs of 1.7 us). Not measured: ");
+	free(text);
+}
+
 static void the_receipt_stands_at_the_end(void **state)
 {
 	char *text = report_of(model, 100, false);
@@ -1064,6 +1093,7 @@ int main(void)
 		TEST(memory_names_the_lines_that_held_it_at_the_peak),
 		TEST(graphs_are_on_the_lines_that_were_captured),
 		TEST(what_was_not_recorded_is_named),
+		TEST(what_the_trace_cost_stands_in_its_last_line_and_by_part_in_a_table),
 		TEST(the_receipt_stands_at_the_end),
 		TEST(how_the_recording_began_is_said),
 		TEST(nothing_comes_before_a_program_that_gputrace_starts),

@@ -36,8 +36,9 @@ static struct {
 	void (*capture)(bool starts);
 	_Atomic uint64_t started_ns; /* a return of a call older than this belongs to an earlier session */
 	struct shard {
-		_Atomic uint64_t calls, returned; /* reported calls */
-		_Atomic uint32_t last_corr;	  /* of the latest of these */
+		_Atomic uint64_t calls, returned;			     /* reported calls */
+		_Atomic uint32_t last_corr;				     /* of the latest of these */
+		_Atomic uint64_t timed, timed_ns, timed_long, timed_long_ns; /* gpt_agent_stats.callbacks_* */
 	} __attribute__((aligned(64))) shards[SHARDS];
 	struct {
 		atomic_flag busy;
@@ -55,6 +56,24 @@ static uint64_t load_member(const void *data, unsigned offset, unsigned bytes)
 	return value;
 }
 
+/* One call in GPT_AGENT_TIMED_IN, at no distance that a loop's calls could keep. */
+static bool is_timed(uint32_t corr)
+{
+	return corr * 2654435769u < UINT32_MAX / GPT_AGENT_TIMED_IN;
+}
+
+static void add_time(uint64_t ns)
+{
+	struct shard *shard = &callbacks.shards[thread_id() % SHARDS];
+
+	if (ns > GPT_AGENT_LONG_NS) {
+		atomic_fetch_add_explicit(&shard->timed_long, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&shard->timed_long_ns, ns, memory_order_relaxed);
+	} else {
+		atomic_fetch_add_explicit(&shard->timed_ns, ns, memory_order_relaxed);
+	}
+}
+
 /* slot: eight bytes that CUPTI keeps for the subscriber from this entry to its return. */
 static void call_enter(uint32_t domain, uint32_t cbid, uint32_t corr, uint64_t *slot, const void *params)
 {
@@ -68,6 +87,8 @@ static void call_enter(uint32_t domain, uint32_t cbid, uint32_t corr, uint64_t *
 	shard = &callbacks.shards[thread_id() % SHARDS];
 	atomic_fetch_add_explicit(&shard->calls, 1, memory_order_relaxed);
 	atomic_store_explicit(&shard->last_corr, corr, memory_order_relaxed);
+	if (is_timed(corr))
+		atomic_fetch_add_explicit(&shard->timed, 1, memory_order_relaxed);
 	if (domain == CUPTI_DOMAIN_DRIVER)
 		kernel_places_launch(cbid, params, corr);
 	points_call(corr, apis_of(domain, cbid));
@@ -186,25 +207,12 @@ static bool is_capture(uint32_t domain, uint32_t cbid, bool *starts)
 	return *starts || cbid == (runtime ? CUPTI_RUNTIME_PROFILER_STOP : CUPTI_DRIVER_PROFILER_STOP);
 }
 
-void callbacks_api(void *user, uint32_t domain, uint32_t cbid, const void *data)
+static void handle_call(uint32_t domain, uint32_t cbid, uint32_t corr, const void *data)
 {
+	uint64_t *slot = (uint64_t *)(uintptr_t)load_member(data, CUPTI_CB_CORRELATION_DATA, sizeof(void *));
 	const void *params;
-	uint64_t *slot;
-	uint32_t corr;
 	bool enters, starts;
 
-	if (!data || atomic_load_explicit(&callbacks.forked, memory_order_relaxed))
-		return;
-	if (domain == CUPTI_DOMAIN_STATE) {
-		state_error(cbid, data);
-		return;
-	}
-	if (domain == CUPTI_DOMAIN_RESOURCE)
-		handle_resource(cbid, data);
-	if (domain != CUPTI_DOMAIN_RUNTIME && domain != CUPTI_DOMAIN_DRIVER)
-		return;
-	slot = (uint64_t *)(uintptr_t)load_member(data, CUPTI_CB_CORRELATION_DATA, sizeof(void *));
-	corr = (uint32_t)load_member(data, CUPTI_CB_CORRELATION_ID, 4);
 	params = (const void *)(uintptr_t)load_member(data, CUPTI_CB_PARAMS, sizeof(void *));
 	enters = load_member(data, CUPTI_CB_SITE, 4) == CUPTI_SITE_ENTER;
 	if (is_capture(domain, cbid, &starts)) {
@@ -220,6 +228,31 @@ void callbacks_api(void *user, uint32_t domain, uint32_t cbid, const void *data)
 		call_return(domain, cbid, corr, slot, data);
 }
 
+void callbacks_api(void *user, uint32_t domain, uint32_t cbid, const void *data)
+{
+	uint64_t begin_ns;
+	uint32_t corr;
+
+	if (!data || atomic_load_explicit(&callbacks.forked, memory_order_relaxed))
+		return;
+	if (domain == CUPTI_DOMAIN_STATE) {
+		state_error(cbid, data);
+		return;
+	}
+	if (domain == CUPTI_DOMAIN_RESOURCE)
+		handle_resource(cbid, data);
+	if (domain != CUPTI_DOMAIN_RUNTIME && domain != CUPTI_DOMAIN_DRIVER)
+		return;
+	corr = (uint32_t)load_member(data, CUPTI_CB_CORRELATION_ID, 4);
+	if (!is_timed(corr) || !atomic_load_explicit(&callbacks.running, memory_order_relaxed)) {
+		handle_call(domain, cbid, corr, data);
+		return;
+	}
+	begin_ns = clock_now_ns();
+	handle_call(domain, cbid, corr, data);
+	add_time(clock_now_ns() - begin_ns);
+}
+
 void callbacks_report_loads(bool wanted)
 {
 	atomic_store(&callbacks.loads_reported, wanted);
@@ -233,6 +266,10 @@ void callbacks_start(uint32_t (*graph_node_id)(void *node, uint64_t *id), void (
 		atomic_store(&callbacks.shards[i].calls, 0);
 		atomic_store(&callbacks.shards[i].returned, 0);
 		atomic_store(&callbacks.shards[i].last_corr, 0);
+		atomic_store(&callbacks.shards[i].timed, 0);
+		atomic_store(&callbacks.shards[i].timed_ns, 0);
+		atomic_store(&callbacks.shards[i].timed_long, 0);
+		atomic_store(&callbacks.shards[i].timed_long_ns, 0);
 	}
 	atomic_store(&callbacks.error.fresh, 0);
 	callbacks.graph_node_id = graph_node_id;
@@ -267,6 +304,18 @@ uint64_t callbacks_count(void)
 	for (i = 0; i < SHARDS; i++)
 		calls += atomic_load(&callbacks.shards[i].calls);
 	return calls;
+}
+
+void callbacks_cost(struct gpt_agent_stats *stats)
+{
+	stats->callbacks_timed = stats->callbacks_timed_ns = 0;
+	stats->callbacks_long = stats->callbacks_long_ns = 0;
+	for (unsigned i = 0; i < SHARDS; i++) {
+		stats->callbacks_timed += atomic_load(&callbacks.shards[i].timed);
+		stats->callbacks_timed_ns += atomic_load(&callbacks.shards[i].timed_ns);
+		stats->callbacks_long += atomic_load(&callbacks.shards[i].timed_long);
+		stats->callbacks_long_ns += atomic_load(&callbacks.shards[i].timed_long_ns);
+	}
 }
 
 uint64_t callbacks_open(void)

@@ -28,6 +28,10 @@ void callbacks_forked(void);
 /* Calls reported since callbacks_start. */
 uint64_t callbacks_count(void);
 
+/* Sets the callbacks_* of the agent's counters: what the callbacks took since callbacks_start. */
+struct gpt_agent_stats;
+void callbacks_cost(struct gpt_agent_stats *stats);
+
 /* Of those, the calls that have not returned. */
 uint64_t callbacks_open(void);
 

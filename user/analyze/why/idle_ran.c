@@ -226,14 +226,15 @@ static bool leads_to(const struct model *model, const struct ran_await *await, u
 /* The first one that was read in the wait; *count: how many of that look there are. */
 static const struct ran_await *look_in(const struct ran_thread *thread, const struct ran_wait *wait, size_t *count)
 {
-	const struct ran_await *end = thread->awaits.items + thread->awaits.count;
-	size_t low = count_while(thread->awaits.count, i, thread->awaits.items[i].time_ns < wait->start_ns);
+	const struct ran_await *awaits = thread->awaits.items;
+	size_t low = count_while(thread->awaits.count, i, awaits[i].time_ns < wait->start_ns);
 
 	*count = 0;
-	for (const struct ran_await *at = thread->awaits.items + low;
-	     at < end && at->time_ns == thread->awaits.items[low].time_ns && at->end_ns <= wait->end_ns; at++)
+	for (size_t at = low; at < thread->awaits.count && awaits[at].time_ns == awaits[low].time_ns &&
+			      awaits[at].end_ns <= wait->end_ns;
+	     at++)
 		++*count;
-	return *count ? &thread->awaits.items[low] : NULL;
+	return *count ? &awaits[low] : NULL;
 }
 
 struct ran_awaited ran_find_awaited(const struct ran_threads *ran, const struct model *model, uint32_t number,

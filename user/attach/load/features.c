@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <link.h>
 #include <linux/bpf.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -15,6 +14,7 @@
 #include <bpf/libbpf.h>
 
 #include "attach/load/links.h"
+#include "attach/load/own_code.h"
 
 /* Linux 6.18, arch/x86/entry/syscalls/syscall_64.tbl: how a fast probe enters the kernel */
 #define SYSCALL_UPROBE 336
@@ -98,21 +98,6 @@ static void __attribute__((naked, noinline, aligned(16))) probed_function(void)
 	__asm__ volatile(".byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n\tret");
 }
 
-static int find_file_offset(struct dl_phdr_info *info, size_t size, void *offset)
-{
-	uint64_t uprobe = (uintptr_t)probed_function - info->dlpi_addr;
-
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-
-		if (header->p_type == PT_LOAD && uprobe - header->p_vaddr < header->p_filesz) {
-			*(uint64_t *)offset = uprobe - header->p_vaddr + header->p_offset;
-			return 1;
-		}
-	}
-	return 0;
-}
-
 /* Runs into the probe, and reports afterwards whether the instruction is as before. */
 static void __attribute__((noreturn)) run_into_probe(int asked, int answer)
 {
@@ -137,7 +122,7 @@ static int probe_and_undo(int ask, int answered)
 	char byte = 0;
 	int error, self;
 
-	dl_iterate_phdr(find_file_offset, &uprobe.offset);
+	uprobe.offset = own_code_offset((uintptr_t)probed_function);
 	self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	if (self < 0)
 		return -errno;

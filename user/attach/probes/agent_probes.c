@@ -8,7 +8,7 @@
 #include "target/image.h"
 
 /* Tests it once, as that takes a moment. */
-static bool nop5_is_undone(void)
+bool agent_nop5_is_undone(void)
 {
 	static int undone = -1;
 
@@ -25,7 +25,7 @@ static int agent_uprobe(const struct image *agent, const char *function, const c
 	error = image_symbol_offset(agent, function, &uprobe->offset);
 	if (!error)
 		error = image_symbol_offset(agent, semaphore, &uprobe->ref_counter);
-	if (!nop5_is_undone())
+	if (!agent_nop5_is_undone())
 		uprobe->offset += GPUTRACE_AGENT_TRAP;
 	return error;
 }

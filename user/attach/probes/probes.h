@@ -66,4 +66,7 @@ int file_attach_cupti(struct files *files, struct probed_file *file);
 int file_attach_pushes(struct files *files, struct probed_file *file);
 void file_detach_pushes(struct probed_file *file);
 
+/* Whether probes at the agent's nop5 leave no trace in it; tests it once. Else they are one instruction further. */
+bool agent_nop5_is_undone(void);
+
 #endif

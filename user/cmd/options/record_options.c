@@ -83,12 +83,30 @@ static bool take_hourly(const char *text, unsigned *hourly)
 	return is_good;
 }
 
+/* "2s", or "1.5x": above 1, at most 1,000. */
+static bool take_step(const char *text, struct trigger_options *trigger)
+{
+	size_t digits = strspn(text, "0123456789.");
+	double ratio;
+	char *end;
+
+	if (value_duration(text, &trigger->step_ns) == 0)
+		return true;
+	ratio = strtod(text, &end);
+	if (!digits || end != text + digits || strcmp(end, "x") != 0 || ratio <= 1 || ratio > 1000)
+		return false;
+	trigger->step_percent = (unsigned)(ratio * 100 + 0.5);
+	return true;
+}
+
 static bool take_trigger_word(const char *word, struct trigger_options *trigger)
 {
 	if (!strcmp(word, "oom"))
 		return trigger->oom = true;
 	if (!strncmp(word, "idle>", 5))
 		return value_duration(word + 5, &trigger->idle_ns) == 0;
+	if (!strncmp(word, "step>", 5))
+		return take_step(word + 5, trigger);
 	if (!strncmp(word, "before=", 7))
 		return value_duration(word + 7, &trigger->before_ns) == 0;
 	if (!strncmp(word, "after=", 6))
@@ -105,15 +123,15 @@ int parse_trigger(struct parse *parse, const char *value)
 	while (is_good && (word = strsep(&at, ",")))
 		is_good = take_trigger_word(word, &options->trigger);
 	free(words);
-	options->ops |= options->trigger.oom;
+	options->ops |= options->trigger.oom || trigger_wants_steps(&options->trigger);
 	options->torch_memory |= options->trigger.oom;
 	if (is_good && trigger_is_wanted(&options->trigger))
 		return 0;
-	return option_fail(
-		parse,
-		"--trigger %s: idle>TIME and oom are accepted, and after a comma before=TIME, after=TIME of up "
-		"to 60s and max=N/h of up to %u, as in idle>200ms,before=20s,after=5s,max=10/h",
-		value, TRIGGER_HOURLY_MOST);
+	return option_fail(parse,
+			   "--trigger %s: idle>TIME, step>TIME, step>1.5x and oom are accepted, and after a comma "
+			   "before=TIME, after=TIME of up "
+			   "to 60s and max=N/h of up to %u, as in idle>200ms,before=20s,after=5s,max=10/h",
+			   value, TRIGGER_HOURLY_MOST);
 }
 
 #define ROTATE_NS_MIN (10 * 1000000000ull)

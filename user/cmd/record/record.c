@@ -407,7 +407,8 @@ static int run_it(struct recording *recording)
 		.gpu_counters = !recording->options->gpu_counters_unwanted,
 		.library_path = getenv("LD_LIBRARY_PATH"),
 		.signals_fd = recording->signals,
-		.trigger = recording->options->trigger,
+		.by_itself = recording->options->trigger,
+		.trigger = recording->trigger,
 		.flight = {.hourly = recording->options->trigger.hourly,
 			   .span_ns = recording->options->recorder_ns,
 			   .write = flight_file_write,
@@ -450,6 +451,7 @@ static void close_all(struct recording *recording)
 	top_process_end(&recording->top);
 	early_cycles_end(&recording->early);
 	drain_close(recording->drain);
+	trigger_free(recording->trigger);
 	attach_close(recording->attach);
 	log_writer_close(recording->log);
 	rotated_files_free(recording->rotated);

@@ -39,6 +39,7 @@ struct recording {
 	struct start_request start;
 	struct attach *attach;
 	struct drain *drain;
+	struct trigger *trigger; /* of the flight recorder; NULL: none */
 	struct run_result result;
 	struct recording_search *search; /* NULL: none has begun */
 	char why[512];

@@ -38,6 +38,7 @@ bool gpt_add_agent_stats(struct builder *builder, const struct sender *sender, c
 #define TAKE(member, ...) losses.member = stats.member;
 	GPT_AGENT_LOSSES(TAKE)
 	GPT_AGENT_NOTES(TAKE)
+	GPT_AGENT_COSTS(TAKE)
 #undef TAKE
 	/* The collector's counts are per buffer, so they are added up. */
 	if (sender->foreign)

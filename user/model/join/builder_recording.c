@@ -44,6 +44,30 @@ bool builder_add_start(struct builder *builder, const struct sender *none, const
 	return true;
 }
 
+bool builder_add_cost(struct builder *builder, const struct sender *none, const struct gpt_cost *cost)
+{
+	struct model_source *source = model_source(builder->model);
+
+	(void)none; /* it is gputrace's own */
+	if (cost->state < GPT_COST_MEASURED || cost->state > GPT_COST_SAMPLED || cost->part >= GPT_PART_COUNT ||
+	    cost->long_ns > cost->ns || cost->long_count > cost->count)
+		return false;
+	if (cost->hdr.flags & GPT_COST_THREAD)
+		source->cost_thread = (struct model_cost_thread){.pid = cost->pid,
+								 .tid = cost->tid,
+								 .count = cost->count,
+								 .ns = cost->ns,
+								 .long_ns = cost->long_ns,
+								 .span_ns = cost->span_ns};
+	else
+		source->costs[cost->part] = (struct model_cost){.state = (enum gpt_cost_state)cost->state,
+								.count = cost->count,
+								.ns = cost->ns,
+								.long_count = cost->long_count,
+								.long_ns = cost->long_ns};
+	return true;
+}
+
 void builder_set_source(struct builder *builder, struct text version, struct text host, struct text kernel,
 			struct text target, uint32_t cpus)
 {

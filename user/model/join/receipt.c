@@ -172,6 +172,7 @@ static void add_agent(struct model_receipt *receipt, const struct model_agent_lo
 #define ADD(member, ...) add_saturated(&receipt->member, losses->member);
 	GPT_AGENT_LOSSES(ADD);
 	GPT_AGENT_NOTES(ADD);
+	GPT_AGENT_COSTS(ADD);
 #undef ADD
 }
 

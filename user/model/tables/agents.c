@@ -46,6 +46,7 @@ void agents_add_past(struct agents *agents, const struct model_agent_losses *los
 		agents->past.member = UINT64_MAX;
 	GPT_AGENT_LOSSES(ADD);
 	GPT_AGENT_NOTES(ADD);
+	GPT_AGENT_COSTS(ADD);
 #undef ADD
 }
 
@@ -68,6 +69,7 @@ struct model_agent_losses agents_losses_of(const struct model_process *process)
 	losses.member -= process->agent_losses_before.member < losses.member ? process->agent_losses_before.member     \
 									     : losses.member;
 	GPT_AGENT_LOSSES(SUBTRACT);
+	GPT_AGENT_COSTS(SUBTRACT);
 #undef SUBTRACT
 	return losses;
 }

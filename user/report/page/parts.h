@@ -78,6 +78,8 @@ void report_complete(struct report *report);	       /* complete.c */
 char *report_joined(const struct analyses *all);       /* its first line, without how good times are */
 void report_losses(struct report *report);	       /* receipt.c: the content of complete.c, for programs */
 void report_receipt(struct report *report);
+void report_cost(struct report *report); /* cost.c: what the recording cost the traced programs, by parts */
+void report_cost_line(struct report *report);
 void report_start(struct report *report); /* of the recording: nothing in a slice, or if it is not recorded */
 
 #endif

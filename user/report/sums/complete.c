@@ -396,4 +396,5 @@ void report_complete(struct report *report)
 		put_tool(report);
 	else
 		put_collector(report);
+	report_cost_line(report);
 }
