@@ -150,7 +150,7 @@ def idle(running):
 
 
 def test_a_gpu_without_work_makes_it_write_what_was_before_and_after(tmp_path):
-    with recorder(tmp_path, "--trigger", "idle>600ms,before=1500ms,after=1s,max=1/h", command=program(tmp_path), span="6s") as running:
+    with recorder(tmp_path, "--trigger", "idle>600ms,before=500ms,after=1s,max=1/h", command=program(tmp_path), span="6s") as running:
         running.wait_line(KEPT, "stderr")
         wait_filling(tmp_path, 3)
         idle(running)
@@ -161,10 +161,9 @@ def test_a_gpu_without_work_makes_it_write_what_was_before_and_after(tmp_path):
         running.end().must_be(0)
     assert " left GPU 0 without work for 1." in line
     start, end, reason = span_of(log)
-    assert abs(end - start - 2.5) < 1e-6 and reason == END_WRITTEN
     times = sorted(time for times in said(tmp_path).values() for time in times)
     (gap,) = [(a, b) for a, b in zip(times, times[1:]) if b - a >= 1 and b < end]
-    assert start < gap[1] < end
+    assert gap[0] - 0.6 < start < gap[0] and end > gap[1] and reason == END_WRITTEN
     assert_has_all_of_its_time(tmp_path, log)
     report = tracing.gputrace(tmp_path, "report", "trace.gpt").must_be(0).stdout
     assert "1 files that no one asked for were not written: 1 an hour are" in " ".join(report.split())

@@ -286,8 +286,10 @@ void flight_ask(struct flight *flight, uint64_t now_ns, const char *why)
 void flight_ask_by_itself(struct flight *flight, uint64_t now_ns, const struct flight_event *event)
 {
 	uint64_t *oldest_ns = &flight->by_itself_ns[flight->by_itself % flight->options.hourly];
-	uint64_t span_ns = event->before_ns ? event->before_ns + event->after_ns : flight->options.span_ns;
-	struct asked asked = {.at_ns = now_ns + event->after_ns, .span_ns = span_ns, .by_itself = true};
+	uint64_t end_ns = event->end_ns > now_ns ? event->end_ns : now_ns, span_ns = end_ns - event->start_ns;
+	struct asked asked = {.at_ns = end_ns, .by_itself = true};
+
+	asked.span_ns = span_ns < flight->options.span_ns ? span_ns : flight->options.span_ns;
 
 	if (*oldest_ns && now_ns - *oldest_ns < HOUR_NS) {
 		pthread_mutex_lock(&flight->lock);

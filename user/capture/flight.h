@@ -54,8 +54,8 @@ void flight_ask(struct flight *flight, uint64_t now_ns, const char *why);
 /* Something that happened. */
 struct flight_event {
 	const char *why;
-	uint64_t before_ns; /* how much the file has of before, at most the span; 0: the span */
-	uint64_t after_ns;  /* and how much of after */
+	uint64_t start_ns; /* where the file begins; 0: the span before its end, as if that is later */
+	uint64_t end_ns;   /* and ends, now or later */
 };
 
 /*

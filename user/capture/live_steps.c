@@ -77,7 +77,7 @@ static uint64_t median_of(const struct live_thread *thread)
 
 static void end_step(struct live_thread *thread, uint64_t start_ns, uint64_t end_ns, struct live_step *step)
 {
-	*step = (struct live_step){.ns = end_ns - start_ns, .median_ns = median_of(thread)};
+	*step = (struct live_step){.ns = end_ns - start_ns, .end_ns = end_ns, .median_ns = median_of(thread)};
 	thread->lasted_ns[thread->count++ % LIVE_STEPS] = step->ns;
 	thread->last_end_ns = end_ns;
 }

@@ -42,7 +42,7 @@ struct live_steps {
 
 /* A step that has ended. */
 struct live_step {
-	uint64_t ns;
+	uint64_t ns, end_ns;
 	uint64_t median_ns; /* of the steps of its thread before it, 0: not known yet */
 };
 

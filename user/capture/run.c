@@ -59,13 +59,15 @@ static void check_cycles(struct run *run, uint64_t now_ns)
 static void check_trigger(struct run *run, uint64_t now_ns)
 {
 	const struct trigger_options *options = &run->options->by_itself;
-	char why[FLIGHT_WHY_MAX];
+	struct flight_event ask;
+	struct trigger_event event;
 
-	if (run->options->trigger && trigger_take(run->options->trigger, now_ns, why, sizeof(why)))
-		flight_ask_by_itself(run->flight, now_ns,
-				     &(struct flight_event){.why = why,
-							    .before_ns = options->before_ns,
-							    .after_ns = options->after_ns});
+	if (!run->options->trigger || !trigger_take(run->options->trigger, now_ns, &event))
+		return;
+	ask = (struct flight_event){.why = event.why, .end_ns = event.to_ns + options->after_ns};
+	if (options->before_ns && event.from_ns > options->before_ns)
+		ask.start_ns = event.from_ns - options->before_ns;
+	flight_ask_by_itself(run->flight, now_ns, &ask);
 }
 
 static void check_flight(struct run *run, uint64_t now_ns)

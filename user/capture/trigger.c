@@ -5,11 +5,13 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include <gputrace/agent.h>
 #include <gputrace/walk.h>
 
 #include "base/array.h"
+#include "base/monotonic.h"
 #include "capture/live_steps.h"
 
 /* GPUs of processes that are told apart, and gaps that wait; what is beyond is not seen. */
@@ -39,6 +41,7 @@ struct trigger {
 	uint32_t slow_pid;
 	uint32_t out_pid; /* a process that ran out of memory, 0: none */
 	int64_t out_bytes;
+	uint64_t out_ns;
 };
 
 struct trigger *trigger_new(const struct trigger_options *options)
@@ -157,6 +160,7 @@ static void see_record(struct trigger *trigger, uint32_t pid, const struct gpt_r
 		 memory->kind == GPT_AGENT_TORCH_MEMORY_OUT) {
 		trigger->out_pid = pid;
 		trigger->out_bytes = memory->bytes;
+		trigger->out_ns = memory->time_ns;
 	}
 }
 
@@ -174,9 +178,25 @@ void trigger_see(struct trigger *trigger, const struct gpt_record *record, uint6
 	pthread_mutex_unlock(&trigger->lock);
 }
 
-/* Takes the oldest gap that counts; what else counts by now is in the same file. */
-static bool take_gap(struct trigger *trigger, uint64_t now_ns, char *why, size_t why_size)
+/* The latest that an event is reported after its end: the time until buffers are handed over, and that of waiting. */
+#define LATE_NS 30000000000ull
+#define LONGEST_NS 3600000000000ull
+
+/* Times are a process's word. */
+static void set_times(struct trigger_event *event, uint64_t from_ns, uint64_t to_ns, uint64_t now_ns)
 {
+	bool makes_sense =
+		to_ns <= now_ns && now_ns - to_ns <= LATE_NS && from_ns <= to_ns && to_ns - from_ns <= LONGEST_NS;
+
+	event->from_ns = makes_sense ? from_ns : now_ns;
+	event->to_ns = makes_sense ? to_ns : now_ns;
+}
+
+/* Takes the oldest gap that counts; what else counts by now is in the same file. */
+static bool take_gap(struct trigger *trigger, uint64_t now_ns, struct trigger_event *event)
+{
+	uint64_t offset_ns =
+		clock_ns(CLOCK_REALTIME) - monotonic_ns(); /* CUPTI's clock is the wall clock in most cases */
 	bool is_taken = false;
 
 	for (unsigned i = trigger->gap_count; i-- > 0;) {
@@ -184,38 +204,46 @@ static bool take_gap(struct trigger *trigger, uint64_t now_ns, char *why, size_t
 
 		if (now_ns < gap.seen_ns + TRIGGER_WAITS_NS)
 			continue;
-		snprintf(why, why_size, "pid %" PRIu32 " left GPU %" PRIu32 " without work for %.3f s", gap.pid,
-			 gap.device, (double)(gap.to_ns - gap.from_ns) / 1e9);
+		snprintf(event->why, sizeof(event->why), "pid %" PRIu32 " left GPU %" PRIu32 " without work for %.3f s",
+			 gap.pid, gap.device, (double)(gap.to_ns - gap.from_ns) / 1e9);
+		set_times(event, gap.from_ns - offset_ns, gap.to_ns - offset_ns, now_ns);
 		is_taken = true;
 		remove_gap(trigger, i);
 	}
 	return is_taken;
 }
 
-static void describe_step(const struct trigger *trigger, char *why, size_t why_size)
+static void take_step(const struct trigger *trigger, uint64_t now_ns, struct trigger_event *event)
 {
 	const struct live_step *slow = &trigger->slow;
+	int length = snprintf(event->why, sizeof(event->why), "a step of pid %" PRIu32 " took %.3f s",
+			      trigger->slow_pid, (double)slow->ns / 1e9);
 
 	if (slow->median_ns)
-		snprintf(why, why_size, "a step of pid %" PRIu32 " took %.3f s, the median is %.3f s",
-			 trigger->slow_pid, (double)slow->ns / 1e9, (double)slow->median_ns / 1e9);
-	else
-		snprintf(why, why_size, "a step of pid %" PRIu32 " took %.3f s", trigger->slow_pid,
-			 (double)slow->ns / 1e9);
+		snprintf(event->why + length, sizeof(event->why) - (size_t)length, ", the median is %.3f s",
+			 (double)slow->median_ns / 1e9);
+	set_times(event, slow->end_ns - slow->ns, slow->end_ns, now_ns);
 }
 
-bool trigger_take(struct trigger *trigger, uint64_t now_ns, char *why, size_t why_size)
+static void take_out(const struct trigger *trigger, uint64_t now_ns, struct trigger_event *event)
+{
+	snprintf(event->why, sizeof(event->why),
+		 "pid %" PRIu32 " had not enough memory for %" PRId64 " bytes of PyTorch's", trigger->out_pid,
+		 trigger->out_bytes);
+	set_times(event, trigger->out_ns, trigger->out_ns, now_ns);
+}
+
+bool trigger_take(struct trigger *trigger, uint64_t now_ns, struct trigger_event *event)
 {
 	bool is_taken = true;
 
 	pthread_mutex_lock(&trigger->lock);
 	if (trigger->out_pid)
-		snprintf(why, why_size, "pid %" PRIu32 " had not enough memory for %" PRId64 " bytes of PyTorch's",
-			 trigger->out_pid, trigger->out_bytes);
+		take_out(trigger, now_ns, event);
 	else if (trigger->slow.ns)
-		describe_step(trigger, why, why_size);
+		take_step(trigger, now_ns, event);
 	else
-		is_taken = take_gap(trigger, now_ns, why, why_size);
+		is_taken = take_gap(trigger, now_ns, event);
 	trigger->out_pid = 0;
 	trigger->slow.ns = 0;
 	pthread_mutex_unlock(&trigger->lock);

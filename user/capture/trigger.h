@@ -25,8 +25,8 @@ struct trigger_options {
 	uint64_t step_ns;      /* the shortest step that counts, 0: none does */
 	unsigned step_percent; /* and of the median of the steps before it, 0: none */
 	bool oom;
-	uint64_t before_ns; /* how much the file has of before, 0: as much as is kept */
-	uint64_t after_ns;  /* and of after */
+	uint64_t before_ns; /* how much the file has of before it began, 0: as much as is kept */
+	uint64_t after_ns;  /* and of after it had ended */
 	unsigned hourly;    /* the most files an hour */
 };
 
@@ -51,8 +51,15 @@ void trigger_free(struct trigger *trigger); /* NULL is allowed */
 /* Any record; only batches count. */
 void trigger_see(struct trigger *trigger, const struct gpt_record *record, uint64_t now_ns);
 
-/* Whether something has happened that was not taken yet; then why[] says what. */
-bool trigger_take(struct trigger *trigger, uint64_t now_ns, char *why, size_t why_size);
+#define TRIGGER_WHY_MAX 96
+
+struct trigger_event {
+	uint64_t from_ns, to_ns; /* CLOCK_MONOTONIC; not after now, whatever a process says */
+	char why[TRIGGER_WHY_MAX];
+};
+
+/* Whether something has happened that was not taken yet. */
+bool trigger_take(struct trigger *trigger, uint64_t now_ns, struct trigger_event *event);
 
 /* Whether steps were asked for, and none was seen. */
 bool trigger_lacks_steps(struct trigger *trigger);

@@ -121,8 +121,8 @@ static void put_left(struct report *report, const struct sections_left *left)
 	bool both = *left->no_room && *left->small;
 
 	fputc('\n', report->out);
-	report_text(report, 2, "Left out: %s%s%s%s. `gputrace %s --table NAME` shows one, --all all of them.", left->no_room,
-		    both ? "; " : "", *left->small ? "under 1 %: " : "", left->small, report->table_of);
+	report_text(report, 2, "Left out: %s%s%s%s. `gputrace %s --table NAME` shows one, --all all of them.",
+		    left->no_room, both ? "; " : "", *left->small ? "under 1 %: " : "", left->small, report->table_of);
 }
 
 /* Puts a short page, or one table.  Returns -ENOENT if it has no table of that name. */

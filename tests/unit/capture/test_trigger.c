@@ -60,21 +60,21 @@ static struct trigger *idle_trigger(void)
 
 static bool is_taken(struct trigger *trigger, uint64_t now_ns)
 {
-	char why[96];
+	struct trigger_event event;
 
-	return trigger_take(trigger, now_ns, why, sizeof(why));
+	return trigger_take(trigger, now_ns, &event);
 }
 
 static void a_gap_counts_when_nothing_in_it_was_reported_for_a_second(void **state)
 {
 	struct trigger *trigger = idle_trigger();
-	char why[96];
+	struct trigger_event event;
 
 	SHOW(trigger, SECOND_NS, {100, 110, PID, 0}, {410, 420, PID, 0});
 	assert_false(is_taken(trigger, SECOND_NS));
 	assert_false(is_taken(trigger, 2 * SECOND_NS - 1));
-	assert_true(trigger_take(trigger, 2 * SECOND_NS, why, sizeof(why)));
-	assert_string_equal(why, "pid 41230 left GPU 0 without work for 0.300 s");
+	assert_true(trigger_take(trigger, 2 * SECOND_NS, &event));
+	assert_string_equal(event.why, "pid 41230 left GPU 0 without work for 0.300 s");
 	assert_false(is_taken(trigger, 3 * SECOND_NS));
 	trigger_free(trigger);
 }
@@ -102,12 +102,12 @@ static void work_that_is_reported_later_fills_its_gap(void **state)
 static void of_a_gap_the_longer_part_stays(void **state)
 {
 	struct trigger *trigger = idle_trigger();
-	char why[96];
+	struct trigger_event event;
 
 	SHOW(trigger, SECOND_NS, {100, 110, PID, 0}, {1110, 1120, PID, 0}, {310, 320, PID, 0}, {1100, 1110, PID, 0},
 	     {90, 120, PID, 0}, {2000, 2001, PID, 0});
-	assert_true(trigger_take(trigger, 9 * SECOND_NS, why, sizeof(why)));
-	assert_string_equal(why, "pid 41230 left GPU 0 without work for 0.780 s");
+	assert_true(trigger_take(trigger, 9 * SECOND_NS, &event));
+	assert_string_equal(event.why, "pid 41230 left GPU 0 without work for 0.780 s");
 	trigger_free(trigger);
 }
 
@@ -151,14 +151,14 @@ static void show_memory(struct trigger *trigger, uint8_t kind)
 static void memory_that_runs_out_counts_at_once_if_it_is_wanted(void **state)
 {
 	struct trigger *idle = idle_trigger(), *trigger = trigger_new(&(struct trigger_options){.oom = true});
-	char why[96];
+	struct trigger_event event;
 
 	show_memory(trigger, GPT_AGENT_TORCH_MEMORY_ALLOCATED);
 	assert_false(is_taken(trigger, 1));
 	show_memory(trigger, GPT_AGENT_TORCH_MEMORY_OUT);
 	show_memory(idle, GPT_AGENT_TORCH_MEMORY_OUT);
-	assert_true(trigger_take(trigger, 1, why, sizeof(why)));
-	assert_string_equal(why, "pid 41230 had not enough memory for 4096 bytes of PyTorch's");
+	assert_true(trigger_take(trigger, 1, &event));
+	assert_string_equal(event.why, "pid 41230 had not enough memory for 4096 bytes of PyTorch's");
 	assert_false(is_taken(trigger, 1));
 	assert_false(is_taken(idle, 9 * SECOND_NS));
 	SHOW(trigger, SECOND_NS, {100, 110, PID, 0}, {410, 420, PID, 0});
@@ -206,7 +206,7 @@ static void show_op(struct trigger *trigger, uint32_t tid, uint32_t name, uint64
 static void a_step_of_the_profiler_lasts_as_long_as_its_op(void **state)
 {
 	struct trigger *trigger = step_trigger(100 * MS, 0);
-	char why[96];
+	struct trigger_event event;
 
 	assert_true(trigger_lacks_steps(trigger));
 	show_op(trigger, 9, OTHER, 0, 5000);
@@ -215,8 +215,9 @@ static void a_step_of_the_profiler_lasts_as_long_as_its_op(void **state)
 	assert_false(is_taken(trigger, 1));
 	assert_false(trigger_lacks_steps(trigger));
 	show_op(trigger, 9, STEP, 100, 201);
-	assert_true(trigger_take(trigger, 1, why, sizeof(why)));
-	assert_string_equal(why, "a step of pid 41230 took 0.101 s");
+	assert_true(trigger_take(trigger, 1, &event));
+	assert_string_equal(event.why, "a step of pid 41230 took 0.101 s");
+	assert_int_equal(event.to_ns, 1); /* no time from after now is believed */
 	assert_false(is_taken(trigger, 1));
 	trigger_free(trigger);
 }
@@ -224,15 +225,17 @@ static void a_step_of_the_profiler_lasts_as_long_as_its_op(void **state)
 static void a_step_of_an_optimizer_is_from_its_end_to_its_next_end(void **state)
 {
 	struct trigger *trigger = step_trigger(100 * MS, 0);
-	char why[96];
+	struct trigger_event event;
 
 	show_op(trigger, 9, OPTIMIZER, 4990, 5000); /* the start of its step is not known */
 	show_op(trigger, 8, OPTIMIZER, 5290, 5300); /* nor of this one, on another thread */
 	show_op(trigger, 9, OPTIMIZER, 5090, 5100);
 	assert_false(is_taken(trigger, 1));
 	show_op(trigger, 9, OPTIMIZER, 5300, 5310);
-	assert_true(trigger_take(trigger, 1, why, sizeof(why)));
-	assert_string_equal(why, "a step of pid 41230 took 0.210 s");
+	assert_true(trigger_take(trigger, 6 * SECOND_NS, &event));
+	assert_int_equal(event.from_ns, 5100 * MS);
+	assert_int_equal(event.to_ns, 5310 * MS);
+	assert_string_equal(event.why, "a step of pid 41230 took 0.210 s");
 	trigger_free(trigger);
 }
 
@@ -253,7 +256,7 @@ static void where_the_profiler_says_steps_an_optimizer_says_none(void **state)
 static void a_step_that_takes_more_than_its_part_of_the_median_counts(void **state)
 {
 	struct trigger *trigger = step_trigger(0, 150);
-	char why[96];
+	struct trigger_event event;
 	uint64_t at = 0;
 
 	show_op(trigger, 9, STEP, 0, 5000); /* the median is not known yet */
@@ -262,8 +265,8 @@ static void a_step_that_takes_more_than_its_part_of_the_median_counts(void **sta
 	show_op(trigger, 9, STEP, at, at + 150);
 	assert_false(is_taken(trigger, 1));
 	show_op(trigger, 9, STEP, at, at + 151);
-	assert_true(trigger_take(trigger, 1, why, sizeof(why)));
-	assert_string_equal(why, "a step of pid 41230 took 0.151 s, the median is 0.100 s");
+	assert_true(trigger_take(trigger, 1, &event));
+	assert_string_equal(event.why, "a step of pid 41230 took 0.151 s, the median is 0.100 s");
 	trigger_free(trigger);
 }
 
