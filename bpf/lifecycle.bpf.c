@@ -109,6 +109,7 @@ int process_fork(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	state->start_ticks = task_start_ticks(child);
 	state->called = 0;
+	state->module_generation = 0; /* the code is the parent's, the modules are counted anew */
 	state->program = state->generation = bpf_ktime_get_ns();
 	send_event(GPT_FORK, child_pid, parent_pid, child);
 	return 0;
@@ -131,7 +132,8 @@ int process_exec(struct bpf_raw_tracepoint_args *ctx)
 		state->python_state = GPT_STACK_UNKNOWN_LAYOUT;
 		state->several = 0;
 		state->called = 0;
-		state->shim_code = 0;
+		state->shim_code = state->module_code = 0;
+		state->module_generation = 0;
 		state->program = state->generation = bpf_ktime_get_ns();
 		thread_forget(pid);
 		thread_forget(old_tid);

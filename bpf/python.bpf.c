@@ -15,6 +15,8 @@ COUNTED_PROGRAM("uprobe", code_dealloc)
 	struct code_key key = {.code = PT_REGS_PARM1(ctx), .pid = pid, .age = code_age};
 	struct gpt_code_dead *record;
 
+	if (process && process->module_code == key.code)
+		process->module_code = 0;
 	if (!process || !code_was_marked(key.code, process->program))
 		return GPT_PART_IDLE;
 	key.program = process->program;
@@ -91,6 +93,33 @@ int python_record(struct bpf_raw_tracepoint_args *ctx)
 	if (found->several)
 		process->several = 1;
 	*(volatile __u32 *)&process->python_state = found->python_state;
+	return 0;
+}
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct gpt_modules_found);
+} modules_found SEC(".maps");
+
+/* As python_record, for what calls of modules are recognised by. */
+SEC("raw_tp")
+int modules_record(struct bpf_raw_tracepoint_args *ctx)
+{
+	__u32 zero = 0;
+	struct gpt_modules_found *found = bpf_map_lookup_elem(&modules_found, &zero);
+	struct gpt_process_state *process;
+	__u32 pid;
+
+	if (!found)
+		return 1;
+	pid = found->pid;
+	process = bpf_map_lookup_elem(&processes, &pid);
+	if (!process || process->program != found->program)
+		return 1;
+	*(volatile __u32 *)&process->module_generation = found->generation;
+	*(volatile __u64 *)&process->module_code = found->code;
 	return 0;
 }
 

@@ -94,6 +94,7 @@ static __noinline __u32 stack_order(struct walk_slot *slot)
 	enum { FIRST = GPT_PYSTACK_MAX_FRAMES - GPT_PYSTACK_OUTER_FRAMES };
 	__u32 depth = slot->progress.depth, ring_from = slot->progress.ring_from;
 	struct gpt_pyframe *outer = (struct gpt_pyframe *)slot->window;
+	__u64 *selves = (__u64 *)(outer + GPT_PYSTACK_OUTER_FRAMES);
 
 	if (slot->progress.frame) /* the walk stopped early: the ring does not hold the outermost frames */
 		return GPT_PYSTACK_MAX_FRAMES;
@@ -103,9 +104,12 @@ static __noinline __u32 stack_order(struct walk_slot *slot)
 		if (ring_from && at >= ring_from)
 			at = SLOT_RING_FIRST + (at & (SLOT_RING - 1));
 		outer[i] = slot->frames[at & (SLOT_FRAMES - 1)];
+		selves[i] = slot->selves[at & (SLOT_FRAMES - 1)];
 	}
-	for (__u32 i = 0; i < GPT_PYSTACK_OUTER_FRAMES; i++)
+	for (__u32 i = 0; i < GPT_PYSTACK_OUTER_FRAMES; i++) {
 		slot->frames[FIRST + i] = outer[i];
+		slot->selves[FIRST + i] = selves[i];
+	}
 	slot->frames[FIRST - 1] = (struct gpt_pyframe){.lasti = depth - (GPT_PYSTACK_MAX_FRAMES - 1)};
 	return GPT_PYSTACK_MAX_FRAMES;
 }
@@ -115,15 +119,18 @@ static __noinline long stack_send(struct gpt_process_state *process, struct walk
 				  __u32 age)
 {
 	struct gpt_pystack *stack = (struct gpt_pystack *)slot->stack;
-	__u64 bytes = stack->depth;
+	__u64 bytes;
 
 	if (!codes_send(process, slot, stack->depth, age)) {
 		count_one(GPT_COUNTER_STACKS_LOST);
 		return -1;
 	}
-	BOUND(bytes, 2 * GPT_PYSTACK_MAX_FRAMES - 1);
+	bytes = stack->depth + slot->send.modules;
+	if (slot->send.modules)
+		stack->hdr.flags |= GPT_PYSTACK_MODULES;
+	BOUND(bytes, 2 * SLOT_FRAMES - 1);
 	bytes = sizeof(struct gpt_pystack) + bytes * sizeof(struct gpt_pyframe);
-	if (bytes > sizeof(struct gpt_pystack) + GPT_PYSTACK_MAX_FRAMES * sizeof(struct gpt_pyframe))
+	if (bytes > sizeof(struct gpt_pystack) + SLOT_FRAMES * sizeof(struct gpt_pyframe))
 		return -1;
 	stack->hdr.size = bytes;
 	stack->id = id;
@@ -165,6 +172,16 @@ static __always_inline long walk_begin(struct walk *walk, struct gpt_process_sta
 	return GPT_STACK_OK;
 }
 
+/* All of a stack's modules have the generation that is in its hash, though the collector may change it meanwhile. */
+static __always_inline void modules_begin(struct walk_progress *progress, const struct gpt_process_state *process)
+{
+	__u64 code = *(const volatile __u64 *)&process->module_code;
+
+	progress->module_generation = *(const volatile __u32 *)&process->module_generation;
+	progress->module_code = code | !code;
+	progress->module_salt = progress->module_generation * 0xd6e8feb86659fd93ULL;
+}
+
 /*
  * Walks the Python stack of the calling thread: returns enum gpt_stack_state and sets *id (0 unless GPT_STACK_OK). The
  * caller owns `slot`; `sp` is the thread's stack pointer.
@@ -183,6 +200,7 @@ static __always_inline long python_stack(struct gpt_process_state *process, stru
 	progress->window_bytes = 0;
 	progress->failed = 0;
 	kept_begin(progress);
+	modules_begin(progress, process);
 	progress->hash = process->generation * 0xff51afd7ed558ccdULL + age * 0xc2b2ae3d27d4eb4fULL + thread->pid;
 	state = walk_begin(&walk, process, thread, sp);
 	if (state == GPT_STACK_OK)

@@ -281,6 +281,23 @@ static __noinline long code_send(struct walk *walk, __u64 code)
 	return bytes ? lines_send(walk, table, code, bytes) : 0;
 }
 
+/* Puts the module that this frame is a call of behind the stack's frames. */
+static __always_inline void module_append(struct walk_slot *slot, __u32 index)
+{
+	__u64 module = slot->selves[index & (GPT_PYSTACK_MAX_FRAMES - 1)], at;
+	struct gpt_stack_module *entry;
+
+	if (!module)
+		return;
+	at = slot->send.depth + slot->send.modules;
+	BOUND(at, SLOT_FRAMES - 1);
+	entry = (struct gpt_stack_module *)&slot->frames[at];
+	entry->module = module;
+	entry->frame = index;
+	entry->generation = slot->progress.module_generation;
+	slot->send.modules++;
+}
+
 static __always_inline long codes_send_next(struct walk *walk)
 {
 	struct walk_slot *slot = walk->slot;
@@ -293,6 +310,7 @@ static __always_inline long codes_send_next(struct walk *walk)
 	frame = &slot->frames[index & (GPT_PYSTACK_MAX_FRAMES - 1)];
 	if (!frame->code)
 		return 0;
+	module_append(slot, index);
 	if (walk->layout->code_instructions != GPT_PY_ABSENT)
 		frame->lasti -= walk->layout->code_instructions;
 	key.code = frame->code;
@@ -311,8 +329,9 @@ static __always_inline long codes_send_next(struct walk *walk)
 LOOP_STEP(codes_send_next)
 
 /*
- * Prepares the slot's stack for sending: describes each code object that was not described yet at this age. False if
- * there was no room for one: the last description of its address may be of a dead object.
+ * Prepares the slot's stack for sending: describes each code object that was not described yet at this age, and puts
+ * its modules behind its frames. False if there was no room for one: the last description of its address may be of a
+ * dead object.
  */
 static __always_inline bool codes_send(struct gpt_process_state *process, struct walk_slot *slot, __u32 depth,
 				       __u32 age)
@@ -322,7 +341,7 @@ static __always_inline bool codes_send(struct gpt_process_state *process, struct
 	slot->send.next = 0;
 	slot->send.depth = depth;
 	slot->send.age = age;
-	slot->send.incomplete = 0;
+	slot->send.incomplete = slot->send.modules = 0;
 	LOOP(GPT_PYSTACK_MAX_FRAMES, codes_send_next, &walk);
 	return !slot->send.incomplete;
 }

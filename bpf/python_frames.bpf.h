@@ -48,14 +48,30 @@ static __always_inline void kept_count(struct walk_progress *progress, __u32 dep
  * Keeps a frame at this depth; returns the depth of the next frame, which is the same if this one is the shim and shall
  * not be shown.
  */
-static __always_inline __u32 frame_keep(struct walk_slot *slot, __u32 depth, __u64 code, __u64 lasti, __u64 shim)
+static __always_inline __u32 frame_keep(struct walk_slot *slot, __u32 depth, __u64 code, __u64 lasti, __u64 module,
+					__u64 shim)
 {
 	__u64 at = (depth & slot->progress.kept_mask) + slot->progress.kept_first, other = code ^ shim;
 
 	BOUND(at, SLOT_FRAMES - 1);
 	slot->frames[at].code = code;
 	*(__u64 *)&slot->frames[at].lasti = lasti; /* and the padding after it */
+	slot->selves[at] = module;
 	return depth + ((other | -other) >> 63);
+}
+
+/* All ones if this is the code of torch.nn.Module's __call__, whose first local is the module; else 0. */
+static __always_inline __u64 module_mask(__u64 code, __u64 module_code)
+{
+	__u64 other = code ^ module_code;
+
+	return ((other | -other) >> 63) - 1;
+}
+
+/* A frame that is no call of a module has the same hash as if there were no modules. */
+static __always_inline __u64 hash_module(__u64 hash, __u64 module, __u64 salt, __u64 mask)
+{
+	return hash ^ ((module + salt) & mask);
 }
 
 static __always_inline __u64 hash_frame(__u64 hash, __u64 code, __u64 lasti)
@@ -76,6 +92,7 @@ static __always_inline long walk_objects(struct walk *walk)
 	__u64 first = layout->frame_back, bytes = layout->frame_instr + 4ULL - first;
 	__u64 code_at = layout->frame_code - first, lasti_at = layout->frame_instr - first;
 	__u64 frame = progress->frame, hash = progress->hash;
+	__u64 module_code = progress->module_code, salt = progress->module_salt;
 	__u32 depth = progress->depth, scale = layout->lasti_scale == 2;
 
 	BOUND(bytes, 0x1ff);
@@ -92,12 +109,17 @@ static __always_inline long walk_objects(struct walk *walk)
 		}
 		__u64 code = load64(window, code_at);
 		__s32 lasti = *(__s32 *)(window + lasti_at);
+		__u64 module = 0, back = load64(window, 0);
 
 		if (lasti > 0)
 			lasti <<= scale;
-		hash = hash_frame(hash, code, (__u32)lasti);
-		depth = frame_keep(walk->slot, depth, code, (__u32)lasti, 0);
-		frame = load64(window, 0);
+		/* The first local is too far away to be read with each frame. */
+		if (unlikely(code == module_code) &&
+		    !bpf_probe_read_user(window, 8, (void *)(frame + layout->frame_localsplus)))
+			module = load64(window, 0);
+		hash = hash_frame(hash_module(hash, module, salt, module ? ~0ULL : 0), code, (__u32)lasti);
+		depth = frame_keep(walk->slot, depth, code, (__u32)lasti, module, 0);
+		frame = back;
 	}
 	progress->frame = frame;
 	progress->hash = hash;
@@ -153,7 +175,8 @@ static __always_inline long walk_read_chunk(struct walk *walk, __u64 need)
 
 /* Offsets of a frame's members. Constants for the usual layouts: this halves the cost of a walk. */
 struct frame_shape {
-	__u32 code, back, instr, owner, size;
+	__u32 code, back, instr, owner;
+	__u32 size;	  /* of the fixed part; its first local follows, which every frame has room for */
 	__u32 owner_skip; /* as in gpt_pylayout */
 	__u64 code_mask;  /* without the tag of a _PyStackRef (3.14 and later, pycore_stackref.h) */
 };
@@ -168,8 +191,8 @@ static __always_inline long walk_fill(struct walk *walk, const struct frame_shap
 	const __u8 *window = walk->slot->window;
 
 	if (in_chunk(progress))
-		return walk_read_chunk(walk, shape.size);
-	if (walk_read(walk, progress->frame, shape.size))
+		return walk_read_chunk(walk, shape.size + 8);
+	if (walk_read(walk, progress->frame, shape.size + 8))
 		return -1;
 	if (shape.owner_skip && window[shape.owner] >= shape.owner_skip) {
 		progress->frame = load64(window, shape.back);
@@ -179,7 +202,7 @@ static __always_inline long walk_fill(struct walk *walk, const struct frame_shap
 	if (window[shape.owner] != FRAME_OWNED_BY_THREAD)
 		return 0;
 	walk_find_chunk(progress, walk->layout);
-	return in_chunk(progress) ? walk_read_chunk(walk, shape.size) : 0;
+	return in_chunk(progress) ? walk_read_chunk(walk, shape.size + 8) : 0;
 }
 
 #define STACKREF_MASK (~7ULL)
@@ -196,12 +219,12 @@ static __always_inline long walk_frames(struct walk *walk, const struct frame_sh
 	struct walk_slot *slot = walk->slot;
 	struct walk_progress *progress = &slot->progress;
 	__u64 frame = progress->frame, hash = progress->hash, at = frame - progress->window, window, last;
-	__u64 shim = walk->process->shim_code;
+	__u64 shim = walk->process->shim_code, module_code = progress->module_code, salt = progress->module_salt;
 	__u32 depth = progress->depth, owner_skip = shape.owner_skip;
 
 	if (!frame)
 		return 1;
-	if (at + shape.size > progress->window_bytes || at >= SLOT_WINDOW) {
+	if (at + shape.size + 8 > progress->window_bytes || at >= SLOT_WINDOW) {
 		if (walk_fill(walk, shape)) {
 			progress->failed = 1;
 			return 1;
@@ -210,7 +233,7 @@ static __always_inline long walk_frames(struct walk *walk, const struct frame_sh
 			return !progress->frame;
 	}
 	window = progress->window;
-	last = progress->window_bytes - shape.size; /* walk_fill reads at least a whole frame */
+	last = progress->window_bytes - shape.size - 8; /* walk_fill reads at least a whole frame */
 #pragma unroll
 	for (int i = 0; i < frames; i++) {
 		at = frame - window;
@@ -219,11 +242,12 @@ static __always_inline long walk_frames(struct walk *walk, const struct frame_sh
 		BOUND(at, SLOT_WINDOW - 1);
 		const __u8 *copy = slot->window + at;
 		__u64 code = load64(copy, shape.code) & shape.code_mask, instr = load64(copy, shape.instr);
-		__u64 lasti = (__u32)(instr - code);
+		__u64 lasti = (__u32)(instr - code), mask = module_mask(code, module_code);
+		__u64 module = load64(copy, shape.size) & shape.code_mask & mask;
 
 		frame = load64(copy, shape.back);
-		hash = hash_frame(hash, code, lasti);
-		depth = frame_keep(slot, depth, code, lasti, shim);
+		hash = hash_frame(hash_module(hash, module, salt, mask), code, lasti);
+		depth = frame_keep(slot, depth, code, lasti, module, shim);
 	}
 	progress->frame = frame;
 	progress->hash = hash;

@@ -34,7 +34,9 @@ struct walk_progress {
 	__u32 ring_from; /* frames from this depth on are in the ring, 0: none */
 	__u32 kept_mask, kept_first;
 	__u32 failed;
-	__u32 pad;
+	__u32 module_generation; /* as in gpt_process_state when the walk began */
+	__u64 module_code;	 /* the same; 1, which no code has: no frame's self is kept */
+	__u64 module_salt;	 /* what the generation adds to a self in the hash */
 };
 
 struct find_progress {
@@ -54,7 +56,7 @@ struct send_progress {
 	__u32 lost;	   /* a piece of the table was lost */
 	__u32 incomplete;  /* a code object was lost */
 	__u32 age;	   /* code_age when the stack was walked */
-	__u32 pad;
+	__u32 modules;	   /* found so far, behind the frames */
 };
 
 struct walk_slot {
@@ -74,6 +76,7 @@ struct walk_slot {
 	 */
 	__u8 stack[sizeof(struct gpt_pystack)];
 	struct gpt_pyframe frames[SLOT_FRAMES];
+	__u64 selves[SLOT_FRAMES]; /* of the same frame: the module that it is a call of, 0: it is none */
 	__u8 native[sizeof(struct gpt_native_stack)];
 	__u64 native_ip[GPT_NATIVE_MAX_FRAMES];
 	__u8 code[(SLOT_CODE + 1024) & ~7];

@@ -43,6 +43,8 @@ OBJECTS += $(UNIT_OBJ) $(TRACE_PRINT_OBJ) $(TRACE_CUT_OBJ) $(CONSUMED:=.o) $(REL
 
 $(UNIT_OBJ) $(TRACE_CUT_OBJ) $(TRACE_PRINT_OBJ) $(TRACE_DUMP).o $(CONSUMED:=.o) $(CUT).o: private BASE_CFLAGS += -Itests/unit
 $(filter $(BUILD)/tests/unit/attach/%,$(UNIT_OBJ)): | $(SKELETON)
+# It compiles the walker, which reads words out of byte arrays.
+$(BUILD)/tests/unit/target/test_python_modules.o: private BASE_CFLAGS += -Ibpf -fno-strict-aliasing
 # Each line of a test runs once or a few times: to optimize them takes longer than it saves.
 $(UNIT_OBJ): private EXTRA_CFLAGS += -O0
 # Its assembly needs more registers than clang leaves free at -O0.

@@ -60,8 +60,10 @@ struct gpt_process_state {
 	__u64 program;	    /* the process epoch: ns at which following it began, unique per pid */
 	__u64 generation;   /* starts as `program`, grows when a described code object dies: stack ids start over */
 	__u64 shim_code;    /* _Py_InitCleanup, whose frames are ignored; 0: not met yet */
-	__u32 called, pad;  /* 1: it has called CUDA since it was forked or executed something */
-	__u64 mapped_ns;    /* when the mapping of a file with an unrecognised name was last reported */
+	__u64 module_code;  /* of torch.nn.Module's __call__, whose first local is the module; 0: not known */
+	__u32 called;	    /* 1: it has called CUDA since it was forked or executed something */
+	__u32 module_generation; /* grows when a module's address has become another module's */
+	__u64 mapped_ns;	 /* when the mapping of a file with an unrecognised name was last reported */
 	struct gpt_python python;
 };
 
@@ -92,6 +94,13 @@ struct gpt_python_found {
 	__u32 several; /* as gpt_process_state; only a 1 is taken over */
 	__u32 pad;
 	struct gpt_python python;
+};
+
+/* What it found out about its modules (python.bpf.c, modules_record). */
+struct gpt_modules_found {
+	__u32 pid, generation;
+	__u64 program;
+	__u64 code;
 };
 
 /* Per thread that made a call. */

@@ -86,6 +86,8 @@ static inline __u64 gpt_padded(__u64 bytes)
 	X(GPT_WAIT, 20, wait, wait, 112, 112, BYTES, EVENT) /* a thread was off the CPU, and runs again */ \
 	/* where tasks of asyncio await while their loop waits */ \
 	X(GPT_AWAIT, 27, await, await, 48, 48, BYTES, EVENT) \
+	/* what a torch.nn.Module is that stacks refer to; may come after them, and again */ \
+	X(GPT_MODULE, 28, module, module, 56, 56, BYTES, TABLE_PARTS) \
 	/* a line of generated code that launches a kernel */ \
 	X(GPT_GENERATED, 22, generated, generated, 24, 24, BYTES, TABLE_PARTS) \
 	X(GPT_PYTHON_SOURCE, 26, source, python_source, 16, 16, BYTES, TABLE_PARTS) /* the text of a notebook's cell */ \
@@ -168,6 +170,8 @@ struct gpt_call_args {
 
 #define GPT_PYSTACK_OUTER_FRAMES 32 /* of the kept frames, how many are outermost ones when the stack is deeper */
 #define GPT_PYSTACK_TRUNCATED 1	    /* flags: frames are missing: where code is 0, else the outer ones */
+#define GPT_PYSTACK_MODULES 2	    /* flags: after the frames, up to the record's end, come modules */
+#define GPT_PYSTACK_MAX_MODULES GPT_PYSTACK_MAX_FRAMES
 
 #define GPT_ROWS_pyframe(F, R, A) \
 	/* address of the code object; its description is the latest GPT_CODE of (pid, code). 0: no frame; \
@@ -177,6 +181,13 @@ struct gpt_call_args {
 	F(__u32, pad, "raw")
 struct gpt_pyframe {
 	GPT_MEMBERS(pyframe)
+};
+
+/* A call of a torch.nn.Module, packed as a frame is; innermost first.  Part of what the stack's id stands for. */
+struct gpt_stack_module {
+	__u64 module;	  /* address of the object, as in gpt_module */
+	__s32 frame;	  /* index of the frame that it is the `self` of */
+	__u32 generation; /* as in gpt_module */
 };
 
 #define GPT_ROWS_pystack(F, R, A) \
@@ -457,6 +468,27 @@ struct gpt_python_source {
 	char text[]; /* "file\0source" */
 };
 
+/* ---- modules of PyTorch ---------------------------------------------------------------------- */
+
+#define GPT_MODULE_UNNAMED 1 /* flags: it has no name; text says why */
+
+/* A torch.nn.Module; the last record of (pid, module, generation) counts.  Unchecked, as the target has it. */
+#define GPT_ROWS_module(F, R, A) \
+	F(__u64, time_ns, "time")     /* when it was read */ \
+	F(__u64, module, "delta")     /* address of the object */ \
+	F(__u64, root, "id")          /* address of the module at the root of its tree; itself: it is the root */ \
+	F(__u32, pid, "pid") \
+	F(__u32, generation, "delta") /* the same address with another generation is another module */ \
+	F(__u32, root_number, "id")   /* of the roots of the process, from 1 on, in the order met; 0: not known */ \
+	F(__u32, names, "delta")      /* in the tree: more than 1 if it is shared */ \
+	F(__u32, bytes, "delta")      /* of text */ \
+	F(__u32, pad, "raw")
+struct gpt_module {
+	GPT_HEAD(module)
+	/* "name\0class\0class of the root\0why it has no name\0", then its other names, as many as there was room for */
+	char text[];
+};
+
 /* ---- who holds tensors ---------------------------------------------------------------------- */
 
 /* With --memory, before the end: the Python objects of a process were searched, from outside, while it ran. */
@@ -706,6 +738,7 @@ GPT_RECORDS(GPT_CHECK)
 
 _Static_assert(sizeof(struct gpt_record) == 8, "log layout");
 _Static_assert(sizeof(struct gpt_pyframe) == 16, "log layout");
+_Static_assert(sizeof(struct gpt_stack_module) == sizeof(struct gpt_pyframe), "log layout");
 _Static_assert(sizeof(struct gpt_held_storage) == 16, "log layout");
 
 #endif

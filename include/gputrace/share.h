@@ -25,7 +25,7 @@
 #define GPUTRACE_SHARE "GPUTRACE_SHARE" /* environment: the socket's name, without the NUL that it begins with */
 
 /* Raised by each change of this header. */
-#define GPT_SHARE_ABI 5
+#define GPT_SHARE_ABI 6
 
 /* ---- connecting: messages of a SOCK_SEQPACKET socket ------------------------------------------------------------ */
 
@@ -120,6 +120,8 @@ struct gpt_share_reader {
 	__u32 python_state; /* enum gpt_stack_state */
 	__u32 several;	    /* as gpt_process_state */
 	__u32 pid;	    /* of the process, as the collector sees it */
+	__u32 module_generation, pad4;
+	__u64 module_code; /* both as gpt_process_state */
 	struct gpt_python python;
 };
 

@@ -27,9 +27,10 @@ REPORTS = {
 # Only the log has losses, gputrace's own cost, and where a process ran.  Times in a file count from the file's own start, and a Chrome trace
 # renumbers the calls of several processes.
 COLUMNS_OF_THE_LOG = {("receipt", "lost"), ("receipt", "complete_percent"), ("receipt", "clock_error_ns"),
-                      ("receipt", "gputrace_cpu_ns"), ("recording", "start_ns"), ("gpu_trace", "correlation")}
+                      ("receipt", "gputrace_cpu_ns"), ("receipt", "modules"), ("receipt", "modules_unnamed"),
+                      ("recording", "start_ns"), ("gpu_trace", "correlation")}
 COLUMNS_OF_THE_LOG |= {("processes", name) for name in ("uid", "cgroup", "container", "container_name", "pod", "pod_name")}
-TABLES_OF_THE_LOG = {"losses", "no_gpu_times", "start"}
+TABLES_OF_THE_LOG = {"losses", "no_gpu_times", "start", "layers"}
 NOTES_OF_THE_LOG = {"receipt", "why"}  # notes of `why` name options of gputrace
 # nsys has no table for these; without imports and collections `idle` and `why` differ in what the CPU did.
 NOT_IN_SQLITE = {"python", "ops", "steps", "step_idle", "breakdown_steps", "key_averages", "torch_memory", "torch_memory_peaks",

@@ -316,6 +316,26 @@ LOG_FN void log_stack_truncated(struct log_builder *log, uint32_t pid, uint64_t 
 	log_put(log, GPT_PYSTACK, &record, sizeof(record), frames, depth * sizeof(*frames));
 }
 
+/* Frames and modules innermost first; at most GPT_PYSTACK_MAX_FRAMES of both together. */
+LOG_FN void log_stack_of_modules(struct log_builder *log, uint32_t pid, uint64_t id, uint32_t depth,
+				 const struct gpt_pyframe *frames, uint32_t count,
+				 const struct gpt_stack_module *modules)
+{
+	struct gpt_pystack record = {.hdr.flags = GPT_PYSTACK_MODULES, .id = id, .pid = pid, .depth = depth};
+	uint8_t tail[GPT_PYSTACK_MAX_FRAMES * sizeof(*frames)];
+
+	memcpy(tail, frames, depth * sizeof(*frames));
+	memcpy(tail + depth * sizeof(*frames), modules, count * sizeof(*modules));
+	log_put(log, GPT_PYSTACK, &record, sizeof(record), tail, (depth + count) * sizeof(*frames));
+}
+
+/* text: name, class, class of the root, why it has no name, other names, each with a zero byte at its end */
+LOG_FN void log_module(struct log_builder *log, struct gpt_module record, const char *text, uint32_t bytes)
+{
+	record.bytes = bytes;
+	log_put(log, GPT_MODULE, &record, sizeof(record), text, bytes);
+}
+
 /* ---- native ------------------------------------------------------------------------------------------------ */
 
 LOG_FN void log_native_stack(struct log_builder *log, uint32_t pid, uint64_t id, uint32_t depth, const uint64_t *ips)

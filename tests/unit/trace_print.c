@@ -47,6 +47,12 @@ static void print_stack(FILE *out, const struct model *model, uint32_t index)
 
 		fprintf(out, ";%s:%s:%u", model->codes[frame->code].file, model->codes[frame->code].name, frame->line);
 	}
+	for (uint32_t i = 0; i < stack->module_count; i++) {
+		const struct model_module *module = model_stack_module(model, stack, i);
+
+		fprintf(out, " module %s:%s:%s:%s:%s:%u,%u,%u", module->name, module->class, module->root_class,
+			module->unnamed, module->other_names, module->process, module->root, module->names);
+	}
 }
 
 static void print_native(FILE *out, const struct model *model, uint32_t index)

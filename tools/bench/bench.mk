@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Benchmarks of the cost of tracing; included by the top Makefile.
 #
-#   bench            all of them but scale, counters, view, ops, foreign, merge, blame, default, newcomers, dump, gate and ways, one after the other; fails when one misses the project's numbers
+#   bench            all of them but scale, counters, view, ops, foreign, merge, blame, default, newcomers, dump, gate, modules and ways, one after the other; fails when one misses the project's numbers
 #   bench-probe      a launch probe with its Python stack against an empty uprobe (root)
 #   bench-calls      a Python call under --python-calls against a bare one (root)
 #   bench-rate       nothing lost at the highest rate; the collector's CPU; attach and detach (root)
@@ -21,6 +21,7 @@
 #   bench-scale      time, CPU and memory from a log of 50 million launches to report and files (root, minutes, 1 GB of disk);
 #                    SCALE_FLAGS="--launches 3000000 --only report" for less
 #   bench-view       time until `gputrace view` shows the first of 10 million slices, or answers a zoom (root, to record)
+#   bench-modules    a launch below calls of PyTorch's modules against one below the same frames without (root)
 #   bench-ways       a launch with 16 frames by BPF and by the agent alone, on each CPython that pyenv has (root)
 
 BENCH := $(BUILD)/tools/bench
@@ -41,11 +42,14 @@ $(BENCH)/hammer.so: tools/bench/hammer.c $(BUILD)/flags
 	$(say) LINK $@
 	$(Q)$(CC) $(BASE_CFLAGS) -O2 -g -shared -fPIC -o $@ $<
 
-.PHONY: bench-counters bench benches bench-probe bench-calls bench-rate bench-inject bench-model bench-log bench-export bench-scale bench-view bench-ops bench-foreign bench-merge bench-blame bench-default bench-newcomers bench-dump bench-gate bench-ways
+.PHONY: bench-counters bench benches bench-probe bench-calls bench-rate bench-inject bench-model bench-log bench-export bench-scale bench-view bench-ops bench-foreign bench-merge bench-blame bench-default bench-newcomers bench-dump bench-gate bench-modules bench-ways
 benches: $(BENCHES) $(BENCH)/hammer.so
 
 bench-counters: all simgpu
 	@tools/bench/counters.py $(BUILD)
+
+bench-modules: all simgpu
+	@tools/bench/modules.py $(BUILD) $$(ls "$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/3.*/bin/python3)
 
 bench-ways: all simgpu
 	@tools/bench/ways.py $(BUILD) $$(ls "$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/3.*/bin/python3)

@@ -20,6 +20,7 @@
 #include "analyze/sums/gpu_counters.h"
 #include "analyze/sums/groups.h"
 #include "analyze/sums/key_averages.h"
+#include "analyze/sums/layers.h"
 #include "analyze/costs/line_costs.h"
 #include "analyze/sums/line_sums.h"
 #include "analyze/events/lines.h"
@@ -56,6 +57,7 @@
 #define ANALYSIS_ROWS(X)                                                                                               \
 	X(ACTIVITY_SUMS, ASKED, ALWAYS)                                                                                \
 	X(GPU_LINES, REPORT, WITH_GPU)                                                                                 \
+	X(LAYERS, REPORT, WITH_GPU) /* with GPU_LINES */                                                               \
 	X(CALL_LINES, REPORT, WITHOUT_GPU)                                                                             \
 	X(UNTIMED, REPORT, WITH_GPU)                                                                                   \
 	X(KERNELS, REPORT, WITH_GPU)                                                                                   \
@@ -155,6 +157,7 @@ struct analyses {
 	struct callers callers;
 	struct lines lines;
 	struct line_sums gpu_lines;  /* GPU time by line */
+	struct layers layers;	     /* the same by module of PyTorch */
 	struct line_sums call_lines; /* launches by line: where there are no GPU times */
 	struct untimed untimed;
 	struct group kernels;

@@ -127,6 +127,7 @@ static void let_in(struct attach *attach, pid_t pid)
 	}
 	process->agent_joined = true;
 	process->has_python = false; /* its ring must get it */
+	process_modules_mark_again(process->modules);
 	if (processes_examine(&attach->processes, process) == -EACCES)
 		emit_note(attach->emit, attach->emit_context, (uint32_t)pid, "pid %d: no Python lines: %s", (int)pid,
 			  process_explain_refused(pid));
@@ -304,6 +305,7 @@ uint64_t by_agents_tick(struct attach *attach, uint64_t now_ns)
 		attach->agents_checked_ns = now_ns;
 	}
 	attach->agents_pending = agents_tick(&attach->agents, now_ns);
+	modules_tick(&attach->processes, now_ns, false);
 	remove_over(attach);
 	processes_report_silent(&attach->processes);
 	return processes_look_due(&attach->processes, look_at, attach);
@@ -356,6 +358,7 @@ void by_agents_stop(struct attach *attach, uint64_t end_ns, void (*drain)(void *
 		nanosleep(&pause, NULL);
 		drain(drain_context);
 	}
+	modules_tick(&attach->processes, monotonic_ns(), true);
 	halts_report_all(&attach->processes);
 	control->batch = 0;
 	/* Records that just ended processes left unfinished are not waited for. */

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/array.h"
+#include "base/monotonic.h"
 #include "target/container.h"
 #include "target/generated.h"
 #include "target/process.h"
@@ -156,6 +157,34 @@ void emit_source(attach_emit emit, void *context, uint32_t pid, const char *path
 	record->bytes = (uint32_t)(name + bytes);
 	memcpy(record->text, path, name);
 	memcpy(record->text + name, source, bytes);
+	emit(context, &record->hdr);
+	free(record);
+}
+
+void emit_module(attach_emit emit, void *context, uint32_t pid, const struct module_description *of)
+{
+	const char *texts[] = {of->name, of->class, of->root_class, of->unnamed};
+	size_t bytes = of->others_bytes;
+	struct gpt_module *record;
+	char *at;
+
+	for (size_t i = 0; i < 4; i++)
+		bytes += strlen(texts[i]) + 1;
+	record = record_new(GPT_MODULE, sizeof(*record), bytes);
+	record->hdr.flags = *of->unnamed ? GPT_MODULE_UNNAMED : 0;
+	record->time_ns = monotonic_ns();
+	record->module = of->module;
+	record->root = of->root;
+	record->pid = pid;
+	record->generation = of->generation;
+	record->root_number = of->root_number;
+	record->names = of->names;
+	record->bytes = (uint32_t)bytes;
+	at = record->text;
+	for (size_t i = 0; i < 4; i++)
+		at = stpcpy(at, texts[i]) + 1;
+	if (of->others_bytes)
+		memcpy(at, of->others, of->others_bytes);
 	emit(context, &record->hdr);
 	free(record);
 }

@@ -44,4 +44,17 @@ void emit_source(attach_emit emit, void *context, uint32_t pid, const char *path
 /* GPT_GENERATED; text that is longer than the log keeps is cut and ends in "...". */
 void emit_generated(attach_emit emit, void *context, uint32_t pid, const char *path, const struct generated_line *line);
 
+#define MODULE_OTHERS_MAX 8192u
+
+/* What GPT_MODULE says, in its terms; unnamed "": it has a name. */
+struct module_description {
+	uint64_t module, root;
+	uint32_t root_number, generation, names;
+	const char *name, *class, *root_class, *unnamed;
+	const char *others; /* each ends in a zero byte */
+	size_t others_bytes;
+};
+
+void emit_module(attach_emit emit, void *context, uint32_t pid, const struct module_description *of);
+
 #endif

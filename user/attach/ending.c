@@ -262,6 +262,7 @@ void attach_stop(struct attach *attach, unsigned timeout_ms, void (*drain)(void 
 		pause_ms(2);
 		drain(drain_context);
 	}
+	modules_tick(&attach->processes, monotonic_ns(), true);
 	halts_report_all(&attach->processes);
 	detach_all(attach);
 	/* Only now, when every agent has left: a falling counter must not be the last thing that an agent sees. */

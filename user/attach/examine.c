@@ -32,6 +32,7 @@ void processes_forget_program(struct processes *processes, struct followed *proc
 	(void)processes;
 	cupti_client_forget(&process->cupti_client);
 	foreign_buffers_forget(&process->foreign_buffers);
+	process_modules_forget(&process->modules);
 	links_detach(&process->restart_links);
 	links_detach(&process->calls_links);
 	process->files.count = 0;

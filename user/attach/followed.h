@@ -7,6 +7,7 @@
 #include "attach/clients/foreign_buffers.h"
 #include "attach/clients/kineto_session.h"
 #include "attach/emit.h"
+#include "attach/modules.h"
 #include "attach/stopper.h"
 #include "attach/inject/entering.h"
 #include "attach/probes/files.h"
@@ -119,6 +120,8 @@ struct followed {
 		unsigned hidden; /* files with a statically linked CUDA runtime seen so far */
 		ARRAY(struct probed_file *) seen; /* what `files` will be after the last of these looks */
 	} pass;
+	struct gpt_python python;	 /* if has_python: as the walker knows it */
+	struct process_modules *modules; /* modules.c; NULL: none so far */
 };
 
 struct processes {

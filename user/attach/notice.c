@@ -457,6 +457,8 @@ bool attach_wants(const struct gpt_record *record)
 		return batch_is_wanted((const struct gpt_agent_batch *)record);
 	if (record->type == GPT_CODE)
 		return generated_files_want((const struct gpt_code *)record);
+	if (record->type == GPT_PYSTACK)
+		return record->flags & GPT_PYSTACK_MODULES;
 	return record->type < sizeof(wanted) && wanted[record->type];
 }
 
@@ -488,6 +490,9 @@ void attach_notice(struct attach *attach, const struct gpt_record *record)
 		break;
 	case GPT_NATIVE_STACK:
 		symbols_add_stack(attach->symbols, body);
+		break;
+	case GPT_PYSTACK:
+		modules_note_stack(&attach->processes, body);
 		break;
 	case GPT_CODE:
 		generated_files_add(attach->generated, body);

@@ -172,6 +172,7 @@ void python_examine(struct processes *processes, struct followed *process, const
 			set_python(processes, process, GPT_STACK_OK, processes->shares ? &python.walk : NULL);
 		}
 		process->has_python = true;
+		process->python = python.walk;
 		if (file)
 			file_attach_python(processes->files, file, &python);
 		if (python.dealloc_offset || (processes->shares && python.walk.code_type))

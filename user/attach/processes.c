@@ -57,6 +57,7 @@ static void remove_at(struct processes *processes, size_t index)
 	cupti_client_forget(&process->cupti_client);
 	foreign_buffers_forget(&process->foreign_buffers);
 	entering_forget(&process->entry.entering);
+	process_modules_forget(&process->modules);
 	links_detach(&process->restart_links);
 	links_detach(&process->calls_links);
 	files_remove_process(processes->files, process->pid);

@@ -14,6 +14,7 @@
 #include "attach/attach_state.h"
 #include "attach/emit.h"
 #include "attach/halts.h"
+#include "attach/modules.h"
 #include "attach/probes/probes.h"
 #include "base/monotonic.h"
 #include "base/msg.h"
@@ -216,6 +217,7 @@ uint64_t attach_tick(struct attach *attach, uint64_t now_ns, uint64_t heard_ns)
 		due_ns = now_ns + STOP_CHECK_NS;
 	foreign_reader_tick(&attach->foreign_reader, now_ns);
 	awaits_tick(attach->awaits, &attach->processes, now_ns);
+	modules_tick(&attach->processes, now_ns, false);
 	attach->agents_pending = agents_tick(&attach->agents, now_ns);
 	activity_tick(attach, now_ns);
 	for (size_t i = 0; i < attach->files.list.count; i++)

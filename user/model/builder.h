@@ -138,6 +138,8 @@ bool builder_add_code_lines(struct builder *builder, uint32_t pid, uint64_t code
 /* Source text that is in no file, e.g. a notebook cell's; the last one for a file name counts. */
 void builder_add_cell(struct builder *builder, struct text file, struct text source);
 void builder_add_generated_line(struct builder *builder, const struct new_generated_line *line);
+/* Before or after stacks that refer to it; the last one of an address and generation counts. */
+void builder_add_module(struct builder *builder, uint32_t pid, const struct new_module *module);
 void builder_add_holder_search(struct builder *builder, uint32_t pid, const struct new_holder_search *search);
 /* Its storages follow, each by builder_add_held_storage. */
 void builder_add_holder(struct builder *builder, uint32_t pid, const struct new_holder *holder);

@@ -118,6 +118,19 @@ struct new_generated_line {
 	uint32_t line, kernel_line;
 };
 
+/* See struct model_module; other_names: each with a zero byte at its end. */
+struct new_module {
+	uint64_t time_ns, address;
+	uint32_t generation, root, names;
+	struct text name, class, root_class, unnamed, other_names;
+};
+
+/* Which module was called. */
+struct new_stack_module {
+	uint64_t address;
+	uint32_t generation;
+};
+
 struct new_holder_search {
 	uint64_t time_ns, objects, tensors;
 	uint8_t state; /* enum gpt_holders_state */
@@ -157,6 +170,9 @@ struct new_stack {
 	uint32_t depth;
 	uint32_t gap;	  /* frames are missing before this one (depth: outer ones), where `missing` is not 0 */
 	uint32_t missing; /* how many, MODEL_MISSING_UNKNOWN: some */
+	const struct new_stack_module *modules; /* innermost first */
+	uint32_t module_count;
+	bool module_missing; /* a more inner one may be among the frames that are missing */
 };
 
 /*

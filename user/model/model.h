@@ -171,6 +171,8 @@ struct model {
 	struct model_frame *frames;
 	struct model_stack *stacks;
 	uint32_t *stack_frames;
+	uint32_t *stack_modules;      /* indices of modules */
+	struct model_module *modules; /* of the whole trace's descriptions, those that this part's stacks refer to */
 	struct model_native *natives;
 	uint32_t *native_frames;
 	struct model_args *args;
@@ -204,7 +206,7 @@ struct model {
 	uint32_t process_count, thread_count, code_count, frame_count, stack_count, stack_frame_count, native_count,
 		native_frame_count, args_count, device_count, gap_count, string_count, probe_count, note_count,
 		pyspan_count, pycall_count, range_count, op_count, collective_count, nccl_call_count,
-		torch_memory_count, reported_step_count, generated_line_count;
+		torch_memory_count, reported_step_count, generated_line_count, stack_module_count, module_count;
 
 	struct model_crossing *crossings; /* of a slice: found in this part; later ones may start earlier */
 	uint32_t crossing_count;
@@ -229,6 +231,13 @@ void model_free(struct model *model);
 static inline struct model_source *model_source(const struct model *model)
 {
 	return &model->sources[0];
+}
+
+/* The i-th module call of a stack, 0: the outermost. */
+static inline const struct model_module *model_stack_module(const struct model *model, const struct model_stack *stack,
+							    uint32_t i)
+{
+	return &model->modules[model->stack_modules[stack->first_module + i]];
 }
 
 /* Whether another tool recorded it. */

@@ -73,6 +73,18 @@ struct model_held_storage {
 	uint32_t holder; /* model.holders */
 };
 
+/* A torch.nn.Module that was called on some stack, or was named. */
+struct model_module {
+	const char *name;	 /* in its root: "layers.17.mlp.down_proj"; "": the root itself, or not known */
+	const char *class;	 /* "LlamaMLP"; "": not known */
+	const char *root_class;	 /* of the root, "" not known */
+	const char *unnamed;	 /* why it has no name; "": it has one */
+	const char *other_names; /* of a shared module: some of its other names, ", " between; "" none */
+	uint32_t process;
+	uint32_t root;	/* number of its root in the process, from 1 on; 0: not known */
+	uint32_t names; /* more than 1: it is shared */
+};
+
 #define MODEL_MISSING_UNKNOWN UINT32_MAX
 
 /* Equal stacks are stored once, even across processes: indices can be compared. */
@@ -81,6 +93,8 @@ struct model_stack {
 	uint32_t depth;	  /* at least 1 */
 	uint32_t gap;	  /* frames are missing before this one (depth: outer ones); valid when `missing` is not 0 */
 	uint32_t missing; /* how many, MODEL_MISSING_UNKNOWN: some */
+	uint32_t first_module, module_count; /* in model.stack_modules, outermost first */
+	bool module_missing;		     /* the innermost one may be among the missing frames */
 };
 
 struct model_native {

@@ -83,6 +83,7 @@ static void put_parts(struct report *report, void *none __attribute__((unused)))
 		report_gpu_by_line(report);
 		report_calls_by_line(report);
 		report_untimed_launches(report);
+		report_gpu_by_layer(report);
 		report_gpu_by_kernel(report);
 		report_ops(report);
 		report_collectives(report);

@@ -171,6 +171,21 @@ int process_open_file(pid_t pid, const char *path);
  * mapped, -ETIMEDOUT). */
 int process_read_memory(pid_t pid, uint64_t address, void *buffer, size_t bytes);
 
+/* A piece of memory: bytes, 0 when it cannot be read. */
+struct process_piece {
+	uint64_t address;
+	uint32_t bytes; /* PROCESS_PIECE_MAX at most */
+};
+
+#define PROCESS_PIECE_MAX 65536u
+
+/*
+ * Copies many pieces with few system calls, one behind the other into the buffer, which has room for all their bytes.
+ * 0, and a piece that cannot be read has 0 bytes then, and its place in the buffer is undefined; or -errno as of
+ * process_read_memory.
+ */
+int process_read_pieces(pid_t pid, struct process_piece *pieces, size_t count, void *buffer);
+
 /*
  * From now on the calling thread reads this process's memory by `read` (0 or -errno), e.g. when the process itself
  * sends its memory to gputrace.  pid 0: back to reading all memory directly.

@@ -245,6 +245,105 @@ int process_read_memory(pid_t pid, uint64_t address, void *buffer, size_t bytes)
 	return error == -ESRCH ? read_by_thread(process_thread(pid), address, buffer, bytes) : error;
 }
 
+#define PIECES_MOST 1024u /* of a system call: IOV_MAX */
+#define PIECES_BYTES (READER_DATA - PIECES_MOST * sizeof(struct process_piece))
+
+/* The pieces stand at the start of the data, what is read behind them; a piece that cannot be read gets 0 bytes. */
+static void read_pieces(struct reader_area *area)
+{
+	struct process_piece *pieces = (struct process_piece *)(void *)area->data;
+	unsigned char *to = area->data + PIECES_MOST * sizeof(*pieces);
+	struct iovec there[PIECES_MOST], here;
+	size_t count = area->bytes, done = 0, left;
+	ssize_t got;
+
+	area->error = 0;
+	while (done < count) {
+		here = (struct iovec){to, 0};
+		for (size_t i = done; i < count; i++) {
+			there[i - done] = (struct iovec){(void *)(uintptr_t)pieces[i].address, pieces[i].bytes};
+			here.iov_len += pieces[i].bytes;
+		}
+		got = process_vm_readv(area->pid, &here, 1, there, count - done, 0);
+		area->steps++;
+		if (got < 0 && errno != EFAULT) {
+			area->error = -errno;
+			return;
+		}
+		left = got < 0 ? 0 : (size_t)got;
+		while (done < count && left >= pieces[done].bytes) {
+			left -= pieces[done].bytes;
+			to += pieces[done++].bytes;
+		}
+		if (done < count) {
+			to += pieces[done].bytes;
+			pieces[done++].bytes = 0;
+		}
+	}
+}
+
+static int run_pieces(pid_t pid, struct process_piece *pieces, size_t count, unsigned char *buffer, size_t bytes)
+{
+	struct reader_area *area;
+	struct reader *reader;
+	int error = reader_share(pid, &reader);
+
+	if (error)
+		return error;
+	area = reader_area(reader);
+	area->pid = pid;
+	area->bytes = count;
+	memcpy(area->data, pieces, count * sizeof(*pieces));
+	error = reader_run(reader, read_pieces);
+	if (!error)
+		error = area->error;
+	if (!error) {
+		memcpy(pieces, area->data, count * sizeof(*pieces));
+		memcpy(buffer, area->data + PIECES_MOST * sizeof(*pieces), bytes);
+	}
+	reader_return(reader);
+	return error;
+}
+
+/* The process sends its own memory: one piece at a time. */
+static void read_each_piece(struct process_piece *pieces, size_t count, unsigned char *buffer)
+{
+	for (size_t i = 0; i < count; i++) {
+		uint32_t bytes = pieces[i].bytes;
+
+		if (by_itself.read(by_itself.context, pieces[i].address, buffer, bytes))
+			pieces[i].bytes = 0;
+		buffer += bytes;
+	}
+}
+
+int process_read_pieces(pid_t pid, struct process_piece *pieces, size_t count, void *buffer)
+{
+	unsigned char *to = buffer;
+	int error = 0;
+
+	if (by_itself.pid && pid == by_itself.pid) {
+		read_each_piece(pieces, count, to);
+		return 0;
+	}
+	for (size_t done = 0, some; done < count && !error; done += some) {
+		size_t bytes = 0;
+
+		for (some = 0; some < PIECES_MOST && done + some < count; some++) {
+			if (bytes + pieces[done + some].bytes > PIECES_BYTES)
+				break;
+			bytes += pieces[done + some].bytes;
+		}
+		if (!some)
+			return -E2BIG;
+		error = run_pieces(pid, pieces + done, some, to, bytes);
+		if (error == -ESRCH)
+			error = run_pieces(process_thread(pid), pieces + done, some, to, bytes);
+		to += bytes;
+	}
+	return error;
+}
+
 int process_write_memory(pid_t pid, uint64_t address, const void *data, size_t bytes)
 {
 	struct reader_area *area;

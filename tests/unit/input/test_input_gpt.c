@@ -106,8 +106,8 @@ static void records_shorter_than_their_type_are_counted_as_bad(void **state)
 		log_put(&log, type, &bare, sizeof(bare), NULL, 0);
 		known += (type <= GPT_CUPTI_USE && type != GPT_MAPPED) || type == GPT_STACK_AT || type == GPT_NCCL ||
 			 type == GPT_SAMPLE || type == GPT_WAIT || type == GPT_AWAIT || type == GPT_GENERATED ||
-			 type == GPT_PYTHON_SOURCE || (type >= GPT_SESSION && type <= GPT_START) ||
-			 (type >= GPT_COST && type <= GPT_NVML);
+			 type == GPT_PYTHON_SOURCE || type == GPT_MODULE ||
+			 (type >= GPT_SESSION && type <= GPT_START) || (type >= GPT_COST && type <= GPT_NVML);
 	}
 	model = model_of(&log);
 	assert_int_equal(model_source(model)->receipt.bad_records, known);
@@ -131,6 +131,7 @@ static void lengths_that_leave_their_record_are_bad(void **state)
 	struct gpt_python_source source = {.pid = PID, .bytes = 9};
 	struct gpt_holders search = {.pid = PID, .state = GPT_HOLDERS_COMPLETE, .bytes = 9}, odd = {.pid = PID};
 	struct gpt_holder holder = {.pid = PID, .bytes = 9}, many = {.pid = PID, .storages = 1};
+	struct gpt_module module = {.pid = PID, .module = 1, .bytes = 9}, nowhere = {.pid = PID};
 	struct gpt_pyframe frame = {.code = 1};
 	struct log_builder log;
 	struct model *model;
@@ -153,11 +154,14 @@ static void lengths_that_leave_their_record_are_bad(void **state)
 	log_put(&log, GPT_HOLDERS, &odd, sizeof(odd), &eight, 8);
 	log_put(&log, GPT_HOLDER, &holder, sizeof(holder), &eight, 8);
 	log_put(&log, GPT_HOLDER, &many, sizeof(many), &eight, 8);
+	log_put(&log, GPT_MODULE, &module, sizeof(module), &eight, 8);
+	log_put(&log, GPT_MODULE, &nowhere, sizeof(nowhere), &eight, 8);
 	log_put(&log, GPT_END, &end, sizeof(end), &eight, 8);
 	model = model_of(&log);
+	assert_int_equal(model->module_count, 0);
 	assert_int_equal(model->generated_line_count + model->cell_line_count, 0);
 	assert_int_equal(model->holder_search_count + model->holder_count + model->held_storage_count, 0);
-	assert_int_equal(model_source(model)->receipt.bad_records, 17);
+	assert_int_equal(model_source(model)->receipt.bad_records, 19);
 	assert_int_equal(model->stack_count + model->native_count + model->code_count + model->note_count, 0);
 	model_free(model);
 }

@@ -571,6 +571,116 @@ static void native_stacks_are_named_and_demangled(void **state)
 	model_free(model);
 }
 
+/* ---- modules of PyTorch -------------------------------------------------------------------------------------- */
+
+#define ROOT 0x7f0000010000ull
+#define LAYER 0x7f0000020000ull
+
+static void add_stack_of_modules(struct log_builder *log, uint64_t id, uint64_t innermost, uint32_t generation)
+{
+	log_stack_of_modules(log, PID, id, 2, (struct gpt_pyframe[]){{.code = B, .lasti = 4}, {.code = A}}, 2,
+			     (struct gpt_stack_module[]){{.module = innermost, .generation = generation},
+							 {.module = ROOT, .frame = 1, .generation = 1}});
+}
+
+static void begin_with_functions(struct log_builder *log)
+{
+	log_begin(log, 0, 0);
+	log_function(log, PID, A, "main", "/src/train.py", 10);
+	log_function(log, PID, B, "Block.forward", "/src/model.py", 40);
+}
+
+#define TEXT_OF_LAYER "layers.1\0Block\0Net\0\0layers.7\0head;\x1b[1m"
+#define TEXT_OF_ROOT "\0Net\0Net\0"
+
+static void a_stack_has_the_modules_that_were_called_outermost_first(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+	const struct model_module *module;
+	const struct model_stack *stack;
+
+	begin_with_functions(&log);
+	log_module(&log,
+		   (struct gpt_module){
+			   .module = ROOT, .root = ROOT, .pid = PID, .generation = 1, .root_number = 2, .names = 1},
+		   TEXT_OF_ROOT, sizeof(TEXT_OF_ROOT));
+	add_stack_of_modules(&log, 5, LAYER, 3);
+	log_launch(&log, PID, TID, 100, 5, 1);
+	log_module(&log,
+		   (struct gpt_module){
+			   .module = LAYER, .root = ROOT, .pid = PID, .generation = 3, .root_number = 2, .names = 3},
+		   TEXT_OF_LAYER, sizeof(TEXT_OF_LAYER)); /* a name may come after the first stack */
+	model = model_of(&log);
+	stack = &model->stacks[model->calls[0].stack];
+	assert_int_equal(stack->depth, 2);
+	assert_string_equal(frame_text(model, model->calls[0].stack, 0), "Block.forward (/src/model.py:42)");
+	assert_int_equal(stack->module_count, 2);
+	module = model_stack_module(model, stack, 0);
+	assert_string_equal(module->name, "");
+	assert_string_equal(module->class, "Net");
+	assert_string_equal(module->unnamed, "");
+	assert_int_equal(module->root, 2);
+	module = model_stack_module(model, stack, 1);
+	assert_string_equal(module->name, "layers.1");
+	assert_string_equal(module->class, "Block");
+	assert_string_equal(module->root_class, "Net");
+	assert_null(strchr(module->other_names, 0x1b));
+	assert_memory_equal(module->other_names, "layers.7, head;", 15);
+	assert_int_equal(module->names, 3);
+	assert_int_equal(module->process, 0);
+	assert_int_equal(model_source(model)->receipt.bad_records, 0);
+	model_free(model);
+}
+
+static void the_same_lines_in_other_modules_are_another_stack(void **state)
+{
+	static const uint64_t addresses[] = {LAYER, LAYER + 64, LAYER, LAYER};
+	static const uint32_t generations[] = {1, 1, 2, 1}; /* 2: the address was freed and used again */
+	struct log_builder log;
+	struct model *model;
+
+	begin_with_functions(&log);
+	for (uint64_t i = 0; i < 4; i++) {
+		add_stack_of_modules(&log, 5 + i, addresses[i], generations[i]);
+		log_launch(&log, PID, TID, 100 + i, 5 + i, 1 + (uint32_t)i);
+	}
+	log_stack(&log, PID, 9, 2, (struct gpt_pyframe[]){{.code = B, .lasti = 4}, {.code = A}});
+	log_launch(&log, PID, TID, 104, 9, 5);
+	log_module(&log, (struct gpt_module){.module = LAYER, .pid = PID, .generation = 2, .names = 1}, TEXT_OF_LAYER,
+		   sizeof(TEXT_OF_LAYER));
+	model = model_of(&log);
+	assert_int_equal(model->stack_count, 4);
+	assert_int_equal(model->module_count, 4);
+	assert_int_equal(model->calls[0].stack, model->calls[3].stack);
+	assert_int_equal(model->stacks[model->calls[4].stack].module_count, 0);
+	for (int i = 0; i < 4; i++) {
+		const struct model_stack *stack = &model->stacks[model->calls[i].stack];
+		const struct model_module *module = model_stack_module(model, stack, 1);
+
+		assert_string_equal(module->name, i == 2 ? "layers.1" : "");
+		assert_string_equal(module->unnamed, i == 2 ? "" : "it was not read");
+	}
+	model_free(model);
+}
+
+static void impossible_modules_are_bad(void **state)
+{
+	static const struct gpt_stack_module bad[] = {
+		{.module = 0}, {.module = LAYER, .frame = 1}, {.module = LAYER, .frame = -1}};
+	struct log_builder log;
+	struct model *model;
+
+	begin_with_functions(&log);
+	for (uint64_t i = 0; i < 3; i++)
+		log_stack_of_modules(&log, PID, 5 + i, 1, (struct gpt_pyframe[]){{.code = A}}, 1, &bad[i]);
+	log_end(&log, 200);
+	model = model_of(&log);
+	assert_int_equal(model_source(model)->receipt.bad_records, 3);
+	assert_int_equal(model->stack_count + model->module_count, 0);
+	model_free(model);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -599,6 +709,9 @@ int main(void)
 		cmocka_unit_test(a_line_table_larger_than_one_record_is_put_together),
 		cmocka_unit_test(lines_after_a_lost_chunk_are_unknown_and_not_wrong),
 		cmocka_unit_test(native_stacks_are_named_and_demangled),
+		cmocka_unit_test(a_stack_has_the_modules_that_were_called_outermost_first),
+		cmocka_unit_test(the_same_lines_in_other_modules_are_another_stack),
+		cmocka_unit_test(impossible_modules_are_bad),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

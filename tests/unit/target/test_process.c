@@ -506,6 +506,37 @@ static void memory_is_read_whole_or_not_at_all(void **state)
 	assert_int_equal(mappings_read(child, &(struct mappings){0}), -ESRCH);
 }
 
+/* More pieces than one system call takes; each third one cannot be read, also because its end is not mapped. */
+static void pieces_that_cannot_be_read_spoil_no_other(void **state)
+{
+	enum { COUNT = 3000, BYTES = sizeof(in_memory) };
+	struct process_piece *pieces = xcalloc(COUNT, sizeof(*pieces));
+	char *copies = xcalloc(COUNT, BYTES);
+	char *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pid_t child;
+
+	(void)state;
+	munmap(page + 4096, 4096);
+	child = start_child(NULL, NULL);
+	for (int i = 0; i < COUNT; i++)
+		pieces[i] = (struct process_piece){i % 3   ? (uintptr_t)in_memory
+						   : i % 2 ? 0
+							   : (uintptr_t)page + 4096 - BYTES / 2,
+						   BYTES};
+	assert_int_equal(process_read_pieces(child, pieces, COUNT, copies), 0);
+	for (int i = 0; i < COUNT; i++) {
+		assert_int_equal(pieces[i].bytes, i % 3 ? BYTES : 0);
+		if (i % 3)
+			assert_string_equal(copies + (size_t)i * BYTES, in_memory);
+	}
+	end_child(child);
+	pieces[0] = (struct process_piece){(uintptr_t)in_memory, BYTES};
+	assert_int_equal(process_read_pieces(child, pieces, 1, copies), -ESRCH);
+	munmap(page, 4096);
+	free(copies);
+	free(pieces);
+}
+
 /* The first and the last byte of each mapping belong to it, and what lies between two of them to none. */
 static void the_mapping_at_an_address_is_found_and_none_in_a_gap(void **state)
 {
@@ -576,6 +607,7 @@ int main(void)
 		cmocka_unit_test(a_file_of_another_mount_namespace_is_opened),
 		cmocka_unit_test(a_file_is_opened_by_its_name_within_the_root_of_its_process),
 		cmocka_unit_test(memory_is_read_whole_or_not_at_all),
+		cmocka_unit_test(pieces_that_cannot_be_read_spoil_no_other),
 		cmocka_unit_test(the_mapping_at_an_address_is_found_and_none_in_a_gap),
 		cmocka_unit_test(a_process_has_a_library_only_where_it_can_execute_it),
 	};

@@ -209,6 +209,8 @@ static void code_dealloc(void *object)
 	struct code_key key = {.code = (uint64_t)object, .pid = python.pid, .age = code_age};
 	struct gpt_code_dead *record;
 
+	if (own_process.module_code == key.code)
+		own_process.module_code = 0;
 	if (share_listener() && ring_reader() && code_was_marked(key.code, own_process.program)) {
 		key.program = own_process.program;
 		code_forget(&key);
@@ -254,6 +256,8 @@ static bool copy_update(const volatile struct gpt_share_reader *reader, uint32_t
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	copy->python_state = reader->python_state;
 	copy->several = reader->several;
+	copy->module_code = reader->module_code;
+	copy->module_generation = reader->module_generation;
 	memcpy(&copy->python, (const void *)&reader->python, sizeof(copy->python));
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	return reader->updates == updates;
@@ -271,6 +275,8 @@ static void take_update(const volatile struct gpt_share_reader *reader)
 		unsure = !watch_deaths(copy.python.code_type);
 		own_process.python = copy.python;
 		own_process.several |= copy.several;
+		own_process.module_generation = copy.module_generation;
+		own_process.module_code = unsure ? 0 : copy.module_code;
 		if (own_process.unsure && !unsure)
 			forget_descriptions();
 		own_process.unsure = unsure;

@@ -24,7 +24,10 @@ struct line_row {
 
 struct line_sums {
 	const struct model *model;
-	/* key: stack, or the caller of a call without one; process; stack of the graph's launch, NONE */
+	/*
+	 * key: stack, or the caller of a call without one; process; stack of the graph's launch, NONE; of GPU time
+	 * whether it is BACKWARD_ON_CALLER
+	 */
 	struct gpu_tally stacks;
 	uint64_t sum;
 	uint64_t backward[BACKWARD_PLACES]; /* parts of sum */

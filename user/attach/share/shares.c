@@ -386,6 +386,17 @@ bool shares_has_left(struct shares *shares, pid_t pid)
 	return left;
 }
 
+/* What stores between these two change is seen whole by the agent. */
+static void begin_update(struct gpt_share_reader *reader)
+{
+	(void)__atomic_exchange_n(&reader->updates, (reader->updates & ~1u) + 1, __ATOMIC_ACQ_REL);
+}
+
+static void end_update(struct gpt_share_reader *reader)
+{
+	__atomic_store_n(&reader->updates, reader->updates + 1, __ATOMIC_RELEASE);
+}
+
 void shares_set_python(struct shares *shares, pid_t pid, uint32_t python_state, const struct gpt_python *python,
 		       bool several)
 {
@@ -394,13 +405,25 @@ void shares_set_python(struct shares *shares, pid_t pid, uint32_t python_state, 
 
 	if (!reader)
 		return;
-	/* the stores below stay after this */
-	(void)__atomic_exchange_n(&reader->updates, (reader->updates & ~1u) + 1, __ATOMIC_ACQ_REL);
+	begin_update(reader);
 	reader->python_state = python_state;
 	reader->several |= several;
 	if (python)
 		reader->python = *python;
-	__atomic_store_n(&reader->updates, reader->updates + 1, __ATOMIC_RELEASE);
+	end_update(reader);
+}
+
+void shares_set_modules(struct shares *shares, pid_t pid, uint64_t code, uint32_t generation)
+{
+	struct share *share = find_share(shares, pid);
+	struct gpt_share_reader *reader = share ? &share->ring.shared->reader : NULL;
+
+	if (!reader)
+		return;
+	begin_update(reader);
+	reader->module_code = code;
+	reader->module_generation = generation;
+	end_update(reader);
 }
 
 static void add_counters(const struct share *share, uint64_t counters[GPT_COUNTER_COUNT])

@@ -64,6 +64,9 @@ bool shares_has_left(struct shares *shares, pid_t pid);
 void shares_set_python(struct shares *shares, pid_t pid, uint32_t python_state, const struct gpt_python *python,
 		       bool several);
 
+/* What the walker recognises calls of modules by (modules.c). */
+void shares_set_modules(struct shares *shares, pid_t pid, uint64_t code, uint32_t generation);
+
 /* The process, or its program, has ended. True when all its remaining records were taken, and it is forgotten. */
 bool shares_end(struct shares *shares, pid_t pid);
 

@@ -73,14 +73,40 @@ static bool is_gap(const struct gpt_pystack *stack, uint32_t index)
 	       index == GPT_PYSTACK_MAX_FRAMES - GPT_PYSTACK_OUTER_FRAMES - 1;
 }
 
+static const struct gpt_stack_module *innermost_module(const struct gpt_pystack *event)
+{
+	return (const struct gpt_stack_module *)&event->frames[event->depth];
+}
+
+/* Reads the modules after the frames.  False: one of them makes no sense. */
+static bool read_modules(const struct gpt_pystack *event, struct new_stack_module *modules, uint32_t *count)
+{
+	const struct gpt_stack_module *from = innermost_module(event);
+	size_t room = (event->hdr.size - sizeof(*event)) / sizeof(event->frames[0]) - event->depth;
+
+	if (!(event->hdr.flags & GPT_PYSTACK_MODULES))
+		return true;
+	if (room > GPT_PYSTACK_MAX_MODULES)
+		return false;
+	for (size_t i = 0; i < room; i++) {
+		if (!from[i].module || from[i].frame < 0 || (uint32_t)from[i].frame >= event->depth)
+			return false;
+		modules[i] = (struct new_stack_module){.address = from[i].module, .generation = from[i].generation};
+	}
+	*count = (uint32_t)room;
+	return true;
+}
+
 bool gpt_add_pystack(struct builder *builder, const struct sender *none, const struct gpt_record *record)
 {
 	const struct gpt_pystack *event = (const struct gpt_pystack *)record;
 	struct new_frame frames[GPT_PYSTACK_MAX_FRAMES];
-	struct new_stack stack = {.key = event->id, .frames = frames};
+	struct new_stack_module modules[GPT_PYSTACK_MAX_MODULES];
+	struct new_stack stack = {.key = event->id, .frames = frames, .modules = modules};
 
 	if (!event->id || !event->depth || event->depth > GPT_PYSTACK_MAX_FRAMES ||
-	    event->depth > (record->size - sizeof(*event)) / sizeof(event->frames[0]))
+	    event->depth > (record->size - sizeof(*event)) / sizeof(event->frames[0]) ||
+	    !read_modules(event, modules, &stack.module_count))
 		return false;
 	for (uint32_t i = 0; i < event->depth; i++) {
 		const struct gpt_pyframe *frame = &event->frames[i];
@@ -96,6 +122,8 @@ bool gpt_add_pystack(struct builder *builder, const struct sender *none, const s
 		stack.gap = stack.depth;
 		stack.missing = MODEL_MISSING_UNKNOWN;
 	}
+	stack.module_missing =
+		stack.missing && (!stack.module_count || (uint32_t)innermost_module(event)->frame >= stack.gap);
 	builder_add_stack(builder, event->pid, &stack);
 	return true;
 }

@@ -74,6 +74,27 @@ bool gpt_add_generated(struct builder *builder, const struct sender *none, const
 	return true;
 }
 
+bool gpt_add_module(struct builder *builder, const struct sender *none, const struct gpt_record *record)
+{
+	const struct gpt_module *event = (const struct gpt_module *)record;
+	struct new_module module = {.time_ns = event->time_ns,
+				    .address = event->module,
+				    .generation = event->generation,
+				    .root = event->root_number,
+				    .names = event->names};
+	size_t at = 0;
+
+	if (!event->module || event->bytes > record->size - sizeof(*event))
+		return false;
+	module.name = gpt_field(event->text, event->bytes, &at);
+	module.class = gpt_field(event->text, event->bytes, &at);
+	module.root_class = gpt_field(event->text, event->bytes, &at);
+	module.unnamed = gpt_field(event->text, event->bytes, &at);
+	module.other_names = (struct text){event->text + at, event->bytes - (uint32_t)at};
+	builder_add_module(builder, event->pid, &module);
+	return true;
+}
+
 bool gpt_add_source(struct builder *builder, const struct sender *none, const struct gpt_record *record)
 {
 	const struct gpt_python_source *event = (const struct gpt_python_source *)record;

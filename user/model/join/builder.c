@@ -21,6 +21,8 @@ struct builder *builder_new(void)
 	builder->codes.unknown = NONE;
 	builder->stacks.codes = &builder->codes;
 	builder->stacks.strings = strings;
+	builder->stacks.modules = &builder->modules;
+	builder->modules.strings = strings;
 	builder->calls.strings = strings;
 	builder->calls.processes = &builder->processes;
 	builder->calls.stacks = &builder->stacks;
@@ -48,6 +50,8 @@ void show_tables(struct builder *builder)
 	SHOW(model, frame, builder->codes.frames);
 	SHOW(model, stack, builder->stacks.list);
 	SHOW(model, stack_frame, builder->stacks.frames);
+	SHOW(model, stack_module, builder->stacks.stack_modules);
+	SHOW(model, module, builder->modules.list);
 	SHOW(model, native, builder->stacks.natives);
 	SHOW(model, native_frame, builder->stacks.native_frames);
 	SHOW(model, call, builder->calls.list);
@@ -103,6 +107,7 @@ static void free_builder(struct builder *builder)
 	process_table_free(&builder->processes);
 	codes_free(&builder->codes);
 	stacks_free(&builder->stacks);
+	modules_free(&builder->modules);
 	sampled_stacks_free(&builder->sampled);
 	calls_free(&builder->calls);
 	api_activities_free(&builder->api_activities);
@@ -270,6 +275,8 @@ void model_free(struct model *model)
 	free(model->frames);
 	free(model->stacks);
 	free(model->stack_frames);
+	free(model->stack_modules);
+	free(model->modules);
 	free(model->natives);
 	free(model->native_frames);
 	free(model->args);

@@ -40,6 +40,14 @@ void builder_add_generated_line(struct builder *builder, const struct new_genera
 						  .kernel_line = line->kernel_line}));
 }
 
+void builder_add_module(struct builder *builder, uint32_t pid, const struct new_module *module)
+{
+	struct process_image program = builder_process_image_at(builder, pid, module->time_ns);
+
+	if (!builder->first) /* else taken from pass 1, as a slice may end before it arrives */
+		modules_describe(&builder->modules, program, module);
+}
+
 void builder_add_cell(struct builder *builder, struct text file, struct text source)
 {
 	const char *at = source.bytes, *end = at + source.size;
@@ -108,7 +116,7 @@ void builder_add_stack(struct builder *builder, uint32_t pid, const struct new_s
 	struct process_image program = builder_process_image(builder, pid);
 
 	if (builder->pass != PASS_FIRST)
-		stacks_add_python(&builder->stacks, program.epoch, stack);
+		stacks_add_python(&builder->stacks, program, stack);
 }
 
 void builder_add_sampled_stack(struct builder *builder, uint32_t pid, const struct new_sampled_stack *sampled)

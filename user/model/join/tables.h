@@ -117,6 +117,7 @@ struct builder {
 	struct spans pyevents;	/* garbage collections and imports; a thread is a track */
 	struct spans functions; /* Python functions; likewise */
 	struct ranges ranges;
+	struct modules modules; /* of PyTorch */
 	struct nccl_calls nccl_calls;
 	struct ops ops;
 	struct torch_memory torch_memory;

@@ -99,6 +99,7 @@ struct builder *builder_new_second(struct builder *first)
 
 	builder->pass = PASS_SECOND;
 	builder->first = first;
+	builder->modules.first = &first->modules;
 	copy_whole_tables(builder);
 	read_spans_again(builder);
 	return builder;

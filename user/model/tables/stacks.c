@@ -17,9 +17,14 @@ void stacks_free(struct stacks *stacks)
 
 static bool is_same(const struct stacks *stacks, const struct model_stack *a, const struct model_stack *b)
 {
-	const uint32_t *frames = stacks->frames.items;
+	const uint32_t *frames = stacks->frames.items, *modules = stacks->stack_modules.items;
 
+	if (a->module_count != b->module_count ||
+	    (a->module_count &&
+	     memcmp(modules + a->first_module, modules + b->first_module, a->module_count * sizeof(*modules)) != 0))
+		return false;
 	return a->depth == b->depth && a->gap == b->gap && a->missing == b->missing &&
+	       a->module_missing == b->module_missing &&
 	       !memcmp(frames + a->first, frames + b->first, a->depth * sizeof(*frames));
 }
 
@@ -28,11 +33,17 @@ static uint32_t intern_stack(struct stacks *stacks, const struct model_stack mad
 {
 	uint64_t hash = hash_bytes(hash_seed() ^ made.missing, stacks->frames.items + made.first,
 				   made.depth * sizeof(*stacks->frames.items));
-	uint32_t *found = lookup_put(&stacks->by_content, made.depth, hash, NONE);
+	uint32_t *found;
+
+	if (made.module_count)
+		hash = hash_bytes(hash, stacks->stack_modules.items + made.first_module,
+				  made.module_count * sizeof(*stacks->stack_modules.items));
+	found = lookup_put(&stacks->by_content, made.depth, hash, NONE);
 
 	/* two stacks with equal hashes: both are kept, and one of them is not shared */
 	if (*found != NONE && is_same(stacks, &stacks->list.items[*found], &made)) {
 		stacks->frames.count -= made.depth;
+		stacks->stack_modules.count -= made.module_count;
 		return *found;
 	}
 	*found = (uint32_t)stacks->list.count;
@@ -40,10 +51,14 @@ static uint32_t intern_stack(struct stacks *stacks, const struct model_stack mad
 	return *found;
 }
 
-void stacks_add_python(struct stacks *stacks, uint32_t epoch, const struct new_stack *from)
+void stacks_add_python(struct stacks *stacks, struct process_image program, const struct new_stack *from)
 {
-	struct model_stack made = {.first = (uint32_t)stacks->frames.count, .missing = from->missing};
-	uint32_t stack;
+	struct model_stack made = {.first = (uint32_t)stacks->frames.count,
+				   .missing = from->missing,
+				   .first_module = (uint32_t)stacks->stack_modules.count,
+				   .module_count = from->module_count,
+				   .module_missing = from->module_missing};
+	uint32_t stack, epoch = program.epoch;
 
 	stacks->latest = (struct lookup_latest){0};
 	for (uint32_t i = 0; i < from->depth; i++) {
@@ -65,6 +80,9 @@ void stacks_add_python(struct stacks *stacks, uint32_t epoch, const struct new_s
 		return;
 	if (from->missing && from->gap >= from->depth)
 		made.gap = made.depth;
+	for (uint32_t i = from->module_count; i--;)
+		array_push(&stacks->stack_modules, modules_index(stacks->modules, program, from->modules[i].address,
+								 from->modules[i].generation));
 	stack = intern_stack(stacks, made);
 	*lookup_put(&stacks->by_id, epoch, from->key, stack) = stack;
 }

@@ -11,6 +11,7 @@
 #include "model/events.h"
 #include "model/model.h"
 #include "model/tables/codes.h"
+#include "model/tables/modules.h"
 
 struct native_ip {
 	uint64_t ip;
@@ -19,9 +20,11 @@ struct native_ip {
 
 struct stacks {
 	struct codes *codes;
+	struct modules *modules;
 	struct string_pool *strings;
 	ARRAY(struct model_stack) list;
 	ARRAY(uint32_t) frames;
+	ARRAY(uint32_t) stack_modules;
 	struct lookup by_id;	     /* (epoch, id) to stack */
 	struct lookup_latest latest; /* caches look-ups in by_id */
 	struct lookup by_content;    /* (depth and whether truncated, hash) to stack */
@@ -33,9 +36,10 @@ struct stacks {
 	struct lookup symbols;	    /* (epoch, ip) to string */
 };
 
-void stacks_free(struct stacks *stacks); /* all but list, frames, natives, native_frames, which are the model's */
+/* all but list, frames, stack_modules, natives, native_frames, which are the model's */
+void stacks_free(struct stacks *stacks);
 
-void stacks_add_python(struct stacks *stacks, uint32_t epoch, const struct new_stack *stack);
+void stacks_add_python(struct stacks *stacks, struct process_image program, const struct new_stack *stack);
 
 /* A stack of addresses; and the name of one address: symbol (mangled, empty: not known) and module. */
 void stacks_add_native(struct stacks *stacks, uint32_t epoch, uint64_t key, const uint64_t *ips, uint32_t depth);

@@ -18,6 +18,7 @@ void report_devices(struct report *report);		     /* devices.c */
 void report_overlap(struct report *report, uint64_t gpu_ns); /* why GPU time exceeds GPU busy time */
 uint64_t report_timed_ns(const struct report *report);	     /* the part of the recording with GPU times */
 void report_gpu_by_line(struct report *report);		     /* gpu_lines.c */
+void report_gpu_by_layer(struct report *report);	     /* layers.c */
 void report_gpu_by_kernel(struct report *report);
 void report_ranges(struct report *report);	/* nvtx.c */
 void report_ops(struct report *report);		/* ops.c */

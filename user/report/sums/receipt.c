@@ -70,9 +70,12 @@ void report_receipt(struct report *report)
 		COLUMN_NUMBER("times good to", "clock_error_ns", UNIT_NS),
 		COLUMN_DATA("end", UNIT_TEXT),
 		COLUMN_DATA("gputrace_cpu_ns", UNIT_NS),
+		COLUMN_DATA("modules", UNIT_COUNT),
+		COLUMN_DATA("modules_unnamed", UNIT_COUNT),
 		COLUMN_END,
 	};
 	const struct complete *complete = &report->all->complete;
+	const struct layers *layers = &report->all->layers;
 	uint64_t cpu_ns = model_source(report->model)->receipt.cpu_ns;
 	struct table table;
 
@@ -87,5 +90,7 @@ void report_receipt(struct report *report)
 	add_gpu_times(&table, complete);
 	table_add(&table, end_name(complete->end));
 	add_if(&table, !complete->tool, number_time(cpu_ns), cpu_ns);
+	add_if(&table, layers->modules, number_count(layers->modules), layers->modules);
+	add_if(&table, layers->modules, number_count(layers->unnamed), layers->unnamed);
 	report_table(report, &table);
 }

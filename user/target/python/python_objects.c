@@ -1,33 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "target/python/python_objects.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/array.h"
+#include "target/python/python_parts.h"
 
 #define ENTRIES_MAX 16384u   /* read of a dict, if the reader says nothing else */
 #define SLOTS_MAX (1u << 20) /* read of a set */
 #define NAME_MAX_BYTES 256u
 #define WINDOW 128u /* entries per read */
-#define STR_HEAD_MAX 128u
 #define BASES_MAX 16
 
 /* PyModuleObject.md_dict: the first member (Objects/moduleobject.c, pycore_moduleobject.h) */
 #define MODULE_DICT 16u
-/* PyTypeObject (cpython/object.h), the same from 3.6 to 3.15 */
-#define TYPE_BASICSIZE 32u
-#define TYPE_FLAGS 168u
-#define TYPE_BASE 256u
-#define TYPE_DICTOFFSET 288u
-/* object.h */
-#define FLAG_INLINE_VALUES (1u << 2) /* 3.13 and later */
-#define FLAG_MANAGED_DICT (1u << 4)  /* 3.11 and later */
-/* MANAGED_DICT_OFFSET and _PyObject_ValuesPointer (pycore_object.h): words before the object */
-#define MANAGED_DICT_BEFORE 24u
-#define VALUES_BEFORE_311 32u
-/* struct _dictvalues (pycore_dict.h), 3.13 and later: whether the values are valid; their offset */
-#define VALUES_VALID 3u
-#define VALUES_FIRST_313 8u
-/* PyDictObject: ma_values comes after ma_keys (cpython/dictobject.h) */
-#define DICT_VALUES_AFTER_KEYS 8u
 /* PySetObject: mask, table (cpython/setobject.h); an entry is a key and its hash */
 #define SET_MASK 32u
 #define SET_TABLE 40u
@@ -35,8 +22,6 @@
 /* PyLongObject: ob_size, or lv_tag since 3.12, then digits of 30 bits (cpython/longintrepr.h) */
 #define INT_SIZE 16u
 #define INT_DIGITS 24u
-
-#define SINCE(minor) (3u << 8 | (minor))
 
 bool python_read(const struct python_reader *reader, uint64_t address, void *buffer, size_t bytes)
 {
@@ -52,14 +37,10 @@ uint64_t python_read_word(const struct python_reader *reader, uint64_t address)
 
 /* ---- str --------------------------------------------------------------------------------------------------------- */
 
-bool python_read_str(const struct python_reader *reader, uint64_t object, struct python_str *out)
+bool python_parse_str(const struct gpt_pylayout *layout, uint64_t object, const uint8_t *head, struct python_str *out)
 {
-	const struct gpt_pylayout *layout = reader->layout;
-	uint8_t head[STR_HEAD_MAX];
 	uint32_t state;
 
-	if (layout->str_ascii_data > sizeof(head) || !python_read(reader, object, head, layout->str_ascii_data))
-		return false;
 	memcpy(&state, head + layout->str_state, sizeof(state));
 	memcpy(&out->length, head + layout->str_length, sizeof(out->length));
 	out->kind = state >> layout->str_kind_shift & layout->str_kind_mask;
@@ -67,6 +48,15 @@ bool python_read_str(const struct python_reader *reader, uint64_t object, struct
 		return false;
 	out->data = object + (state >> layout->str_ascii_shift & 1 ? layout->str_ascii_data : layout->str_compact_data);
 	return true;
+}
+
+bool python_read_str(const struct python_reader *reader, uint64_t object, struct python_str *out)
+{
+	const struct gpt_pylayout *layout = reader->layout;
+	uint8_t head[PYTHON_STR_HEAD_MAX];
+
+	return layout->str_ascii_data <= sizeof(head) && python_read(reader, object, head, layout->str_ascii_data) &&
+	       python_parse_str(layout, object, head, out);
 }
 
 bool python_is_str(const struct python_reader *reader, uint64_t object, const char *wanted)
@@ -81,39 +71,40 @@ bool python_is_str(const struct python_reader *reader, uint64_t object, const ch
 
 /* ---- dict -------------------------------------------------------------------------------------------------------- */
 
-/* The entries of a dict, in the order of insertion. */
-struct entries {
-	uint64_t address, count;
-	uint32_t bytes, key, value; /* an entry's size, and the offsets of its key and its value */
-};
-
 /* Objects/dict-common.h: reference count, size, look-up function, usable, entries, then the indices */
-static bool find_entries_310(const struct python_reader *reader, uint64_t keys, struct entries *out)
+static void parse_keys_310(uint64_t keys, const uint64_t *head, struct python_entries *out)
 {
-	uint64_t head[5], size, index;
+	uint64_t size = head[1], index = size <= 0xff ? 1 : size <= 0xffff ? 2 : size <= 0xffffffff ? 4 : 8;
 
-	if (!python_read(reader, keys, head, sizeof(head)))
-		return false;
-	size = head[1];
-	index = size <= 0xff ? 1 : size <= 0xffff ? 2 : size <= 0xffffffff ? 4 : 8;
-	*out = (struct entries){
-		.address = keys + sizeof(head) + size * index, .count = head[4], .bytes = 24, .key = 8, .value = 16};
-	return true;
+	*out = (struct python_entries){.address = keys + PYTHON_KEYS_HEAD + size * index,
+				       .count = head[4],
+				       .bytes = 24,
+				       .key = 8,
+				       .value = 16};
 }
 
 /* pycore_dict.h, struct _dictkeysobject; kind 0 has a hash in each entry (DICT_KEYS_GENERAL), the others none */
-static bool find_entries_311(const struct python_reader *reader, uint64_t keys, struct entries *out)
+static bool parse_keys_311(uint64_t keys, const uint8_t *head, struct python_entries *out)
 {
-	uint8_t head[32];
-	uint64_t count;
-
-	if (!python_read(reader, keys, head, sizeof(head)) || head[9] > 40)
+	if (head[9] > 40)
 		return false;
-	memcpy(&count, head + 24, sizeof(count));
-	*out = (struct entries){.address = keys + sizeof(head) + (1ull << head[9]), .count = count};
+	*out = (struct python_entries){.address = keys + 32 + (1ull << head[9])};
+	memcpy(&out->count, head + 24, sizeof(out->count));
 	out->bytes = head[10] ? 16 : 24;
 	out->key = head[10] ? 0 : 8;
 	out->value = out->key + 8;
+	return true;
+}
+
+bool python_parse_keys(const struct gpt_pylayout *layout, uint64_t keys, const uint8_t *head,
+		       struct python_entries *out)
+{
+	uint64_t words[PYTHON_KEYS_HEAD / 8];
+
+	if (layout->version >= PYTHON_SINCE(11))
+		return parse_keys_311(keys, head, out);
+	memcpy(words, head, sizeof(words));
+	parse_keys_310(keys, words, out);
 	return true;
 }
 
@@ -123,10 +114,10 @@ static void each_entry(const struct python_reader *reader, uint64_t keys, uint64
 {
 	uint64_t most = reader->entries_most ? reader->entries_most : ENTRIES_MAX, key, value;
 	uint8_t window[WINDOW * 24];
-	struct entries entries;
+	struct python_entries entries;
+	uint8_t head[PYTHON_KEYS_HEAD];
 
-	if (!keys || !(reader->layout->version >= SINCE(11) ? find_entries_311(reader, keys, &entries)
-							    : find_entries_310(reader, keys, &entries)))
+	if (!python_read(reader, keys, head, sizeof(head)) || !python_parse_keys(reader->layout, keys, head, &entries))
 		return;
 	for (uint64_t i = 0; i < entries.count && i < most; i += WINDOW) {
 		uint64_t count = entries.count - i < WINDOW ? entries.count - i : WINDOW;
@@ -144,6 +135,11 @@ static void each_entry(const struct python_reader *reader, uint64_t keys, uint64
 	}
 }
 
+uint64_t python_dict_values(const struct gpt_pylayout *layout, uint64_t word)
+{
+	return word && layout->version >= PYTHON_SINCE(13) ? word + VALUES_FIRST_313 : word;
+}
+
 void python_dict_each(const struct python_reader *reader, uint64_t dict, python_visit visit, void *context)
 {
 	uint64_t at = dict + reader->layout->dict_keys;
@@ -151,9 +147,7 @@ void python_dict_each(const struct python_reader *reader, uint64_t dict, python_
 
 	if (!dict)
 		return;
-	if (values && reader->layout->version >= SINCE(13))
-		values += VALUES_FIRST_313;
-	each_entry(reader, python_read_word(reader, at), values, visit, context);
+	each_entry(reader, python_read_word(reader, at), python_dict_values(reader->layout, values), visit, context);
 }
 
 struct wanted {
@@ -172,12 +166,48 @@ static bool visit_wanted(void *context, uint64_t key, uint64_t value)
 	return false;
 }
 
+struct found_entries {
+	ARRAY(struct process_piece) keys;
+	ARRAY(uint64_t) values;
+	uint32_t bytes; /* of a key that may be the wanted one */
+};
+
+static bool visit_found(void *context, uint64_t key, uint64_t value)
+{
+	struct found_entries *found = context;
+
+	array_push(&found->keys, ((struct process_piece){key, found->bytes}));
+	array_push(&found->values, value);
+	return true;
+}
+
+/* All keys are read at once: sys.modules has thousands. */
 uint64_t python_dict_get(const struct python_reader *reader, uint64_t dict, const char *name)
 {
-	struct wanted wanted = {reader, name, 0};
+	const struct gpt_pylayout *layout = reader->layout;
+	size_t length = strlen(name);
+	struct found_entries found = {.bytes = (uint32_t)(layout->str_ascii_data + length)};
+	uint64_t value = 0, key;
+	struct python_str str;
+	uint8_t *bytes, *at;
 
-	python_dict_each(reader, dict, visit_wanted, &wanted);
-	return wanted.value;
+	python_dict_each(reader, dict, visit_found, &found);
+	bytes = at = xmalloc(found.keys.count * found.bytes + 1);
+	if (process_read_pieces(reader->pid, found.keys.items, found.keys.count, bytes))
+		found.keys.count = 0;
+	for (size_t i = 0; i < found.keys.count && !value; i++, at += found.bytes) {
+		key = found.keys.items[i].address;
+		if (found.keys.items[i].bytes
+			    ? python_parse_str(layout, key, at, &str) && str.kind == 1 && str.length == length &&
+				      str.data - key == found.bytes - length &&
+				      !memcmp(at + (str.data - key), name, length)
+			    : python_is_str(reader, key, name))
+			value = found.values.items[i];
+	}
+	free(bytes);
+	array_free(&found.keys);
+	array_free(&found.values);
+	return value;
 }
 
 uint64_t python_module_dict(const struct python_reader *reader, uint64_t module)
@@ -234,19 +264,24 @@ uint64_t python_basicsize(const struct python_reader *reader, uint64_t type)
 	return type ? python_read_word(reader, type + TYPE_BASICSIZE) : 0;
 }
 
-/* The address of an object's values, if it shares its keys with others of its class (3.11 and later); 0: in *dict. */
-static uint64_t managed_values(const struct python_reader *reader, uint64_t object, uint64_t type, uint64_t flags,
-			       uint64_t *dict)
+bool python_has_managed_dict(const struct python_reader *reader, uint64_t flags)
 {
-	uint64_t word = python_read_word(reader, object - MANAGED_DICT_BEFORE), values;
+	return reader->layout->version >= PYTHON_SINCE(11) && flags & FLAG_MANAGED_DICT;
+}
+
+uint64_t python_managed_values(const struct python_reader *reader, uint64_t object, uint64_t basicsize, uint64_t flags,
+			       const uint64_t before[2], uint64_t *dict)
+{
+	uint64_t word = before[1], values;
 	uint8_t valid = 0;
 
 	*dict = word;
-	if (reader->layout->version < SINCE(12))
-		return word ? 0 : python_read_word(reader, object - VALUES_BEFORE_311);
-	if (reader->layout->version < SINCE(13)) /* PyDictOrValues: an odd word is one less than where they are */
+	if (reader->layout->version < PYTHON_SINCE(12))
+		return word ? 0 : before[0];
+	if (reader->layout->version <
+	    PYTHON_SINCE(13)) /* PyDictOrValues: an odd word is one less than where they are */
 		return word & 1 ? word + 1 : 0;
-	values = object + python_basicsize(reader, type);
+	values = object + basicsize;
 	if (word || !(flags & FLAG_INLINE_VALUES) || !python_read(reader, values + VALUES_VALID, &valid, 1) || !valid)
 		return 0;
 	return values + VALUES_FIRST_313;
@@ -255,13 +290,16 @@ static uint64_t managed_values(const struct python_reader *reader, uint64_t obje
 void python_each_attribute(const struct python_reader *reader, uint64_t object, python_visit visit, void *context)
 {
 	uint64_t type = python_type(reader, object), flags = type ? python_read_word(reader, type + TYPE_FLAGS) : 0;
-	uint64_t dict = 0, values = 0;
+	uint64_t dict = 0, values = 0, before[2];
 	int64_t offset = type ? (int64_t)python_read_word(reader, type + TYPE_DICTOFFSET) : 0;
 
-	if (reader->layout->version >= SINCE(11) && flags & FLAG_MANAGED_DICT)
-		values = managed_values(reader, object, type, flags, &dict);
-	else if (offset > 0)
+	if (python_has_managed_dict(reader, flags)) {
+		if (python_read(reader, object - PYTHON_DICT_BEFORE, before, sizeof(before)))
+			values = python_managed_values(reader, object, python_basicsize(reader, type), flags, before,
+						       &dict);
+	} else if (offset > 0) {
 		dict = python_read_word(reader, object + (uint64_t)offset);
+	}
 	if (values)
 		each_entry(reader, python_read_word(reader, type + reader->layout->type_cached_keys), values, visit,
 			   context);
@@ -280,7 +318,7 @@ uint64_t python_attribute(const struct python_reader *reader, uint64_t object, c
 bool python_int(const struct python_reader *reader, uint64_t object, uint64_t *out)
 {
 	int64_t word = object ? (int64_t)python_read_word(reader, object + INT_SIZE) : -1;
-	bool tagged = reader->layout->version >= SINCE(12); /* count << 3 | sign, 2: negative */
+	bool tagged = reader->layout->version >= PYTHON_SINCE(12); /* count << 3 | sign, 2: negative */
 	uint32_t digits[3] = {0};
 	uint64_t count = tagged ? (uint64_t)word >> 3 : (uint64_t)word;
 

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""GPU time by module of PyTorch, on every CPython, by BPF and by the agent: a small PyTorch of the same shape
+(programs/torch_shaped) whose hooks record which modules were called when each work was submitted."""
+
+import collections
+import json
+import re
+
+import logfile
+import machine
+import pytest
+import tracing
+from reading import simulated
+from test_hostile_names import steers
+
+PROGRAM = machine.PROGRAMS / "modules.py"
+WAYS = ("bpf", "agent")
+MODULE = 28
+LONG, LONG_SHOWN = "n" * 10000, "n" * 256 + "..."
+ODD, ODD_SHOWN = "a;b\x1b[31m\n\u202e", "a;b\ufffd[31m \ufffd"
+MISSING = "[frames left out]"
+
+
+def modules(log):
+    """[(name, class, class of the root, generation)] of modules that the log describes."""
+    found = []
+    for record in logfile.records(log, MODULE):
+        name, kind, root = record.tail.split(b"\0")[:3]
+        found.append((name.decode(), kind.decode(), root.decode(), record.values["generation"]))
+    return found
+
+
+def has_module(log, kind, name=None):
+    return any(found[1] == kind and name in (None, found[0]) for found in modules(log))
+
+
+def key(name, kind):
+    """How the table names a module of the truth."""
+    name = name.replace(LONG, LONG_SHOWN).replace(ODD, ODD_SHOWN)
+    return name, None if name == MISSING else kind
+
+
+class Truth:
+    """{(layer, class): ns} and launches by the program's own hooks and the simulated GPU."""
+
+    def __init__(self, folder):
+        chains = json.loads((folder / "chains.json").read_text())
+        self.own, self.total, self.launches, self.ns = (collections.Counter() for _ in range(4))
+        for op in simulated.work(simulated.load(folder / "gpu.json")):
+            chain = [key(*link) for link in chains[int(op["label"])]] if op["label"] else []
+            ns = op["end"] - op["start"]
+            self.own[chain[-1] if chain else None] += ns
+            self.launches[chain[-1] if chain else None] += 1
+            for link in set(chain):
+                self.total[link] += ns
+
+
+class Run:
+    """One trace of the program, the truth and the rows of the table."""
+
+    def __init__(self, folder, python, way, *what, program=PROGRAM):
+        self.folder, self.way, self.log = folder, way, folder / "trace.gpt"
+        program = tracing.on_simgpu(folder / "gpu.json", python, program, folder, *what)
+        self.tracer = tracing.Tracer(folder, "--way", way, "--", *program, names=())
+
+    def go(self, file, *known):
+        """Once the log describes that module, lets the program go on."""
+        self.tracer.wait_logged(has_module, *known)
+        (self.folder / file).touch()
+
+    def end(self):
+        self.done = self.tracer.end()
+        self.done.must_be(0)
+        self.truth = Truth(self.folder)
+        self.rows = {(row["layer"], row["class"]): row for row in self.table("layers")}
+        return self
+
+    def table(self, name, *options):
+        text = tracing.gputrace(self.folder, "report", self.log, *options, "--format", "json").must_be(0).stdout
+        return [row for table in json.loads(text)["tables"] if table["id"] == name for row in table["rows"]]
+
+
+def of_modules(rows, column):
+    """Without what may have been launched before the tracer knew what a module is."""
+    return {name: row[column] for name, row in rows.items() if row[column] and not is_early(name)}
+
+
+def is_early(name):
+    return name is None or name[0] in ("WarmUp", "[no module]")
+
+
+@pytest.fixture(scope="session", params=WAYS)
+def shapes(request, every_python, tmp_path_factory):
+    run = Run(tmp_path_factory.mktemp(f"modules-{request.param}"), every_python, request.param)
+    with run.tracer:
+        run.go("go", "WarmUp")
+        run.go("end", "Last")
+        return run.end()
+
+
+def test_each_launch_is_of_the_innermost_module_that_was_called(shapes):
+    expected = {name: ns for name, ns in shapes.truth.own.items() if not is_early(name)}
+    assert len(expected) > 50
+    assert of_modules(shapes.rows, "self_ns") == expected
+    launches = {name: count for name, count in shapes.truth.launches.items() if not is_early(name)}
+    assert {name: shapes.rows[name]["launches"] for name in launches} == launches
+
+
+def test_the_total_of_a_module_has_what_was_launched_while_it_was_called(shapes):
+    assert of_modules(shapes.rows, "total_ns") == {name: ns for name, ns in shapes.truth.total.items() if not is_early(name)}
+
+
+def test_what_belongs_to_no_module_has_its_own_row_and_rows_add_up(shapes):
+    early = sum(ns for name, ns in shapes.truth.own.items() if is_early(name))
+    assert sum(row["self_ns"] for name, row in shapes.rows.items() if is_early(name)) == early
+    assert shapes.rows["[no module]", None]["self_ns"] >= shapes.truth.own[None] > 0
+    (receipt,) = shapes.table("receipt")
+    assert sum(row["self_ns"] for row in shapes.rows.values()) == receipt["gpu_ns"] == sum(shapes.truth.own.values())
+
+
+def test_a_shared_module_has_one_row_with_its_other_names(shapes):
+    row = shapes.rows["Net#2.tied", "Linear"]
+    assert row["other_names"] == "heads.left" and ("Net#2.heads.left", "Linear") not in shapes.rows
+    assert shapes.rows["Net#2.layers.0.mlp.up", "Linear"]["other_names"] == ""
+
+
+def test_a_module_that_is_in_no_other_s_modules_has_its_class_and_is_counted(shapes):
+    row = shapes.rows["[no name]", "Hidden"]
+    assert "`_modules`" in row["unnamed"] and row["name"] is None
+    (receipt,) = shapes.table("receipt")
+    assert receipt["modules_unnamed"] == 1 and receipt["modules"] > 50
+
+
+def test_modules_made_anew_in_each_step_are_one_row(shapes):
+    row = shapes.rows["Loss", "Loss"]
+    assert row["roots"] > 8 and row["root"] is None
+    assert {shapes.rows[f"Net#{root}", "Net"]["root"] for root in (2, 3)} == {2, 3}
+
+
+def test_names_reach_no_terminal_as_they_are(shapes):
+    text = tracing.gputrace(shapes.folder, "report", shapes.log, "--table", "layers").must_be(0).stdout
+    assert steers(text.encode()) == set()
+    assert f"Net#2.{ODD_SHOWN}" in text and "\u540d\U0001f600" in text and f"Net#2.{LONG_SHOWN}" in text
+
+
+def test_slices_add_up_to_the_whole(shapes):
+    sums, middle = collections.Counter(), "1"
+    for slice_of in (("--to", middle), ("--from", middle)):
+        for row in shapes.table("layers", *slice_of):
+            sums[re.sub(r"^Loss#\d+", "Loss", row["layer"]), row["class"]] += row["self_ns"]  # apart where a slice has few
+    assert +sums == {name: row["self_ns"] for name, row in shapes.rows.items() if row["self_ns"]}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_address_that_becomes_another_module_s_is_told_apart(tmp_path, kind_of_python, way):
+    run = Run(tmp_path, kind_of_python, way, "reused")
+    with run.tracer:
+        run.go("go", "WarmUp")
+        run.go("again", "Linear", "before")
+        run.go("known", "Other", "after")
+        run.go("end", "Last")
+        run.end()
+    before, after = ("Container.before", "Linear"), ("Container.after", "Other")
+    assert run.rows[after]["self_ns"] > 0
+    # until it was noticed that another module is there, its work had the name of the one before
+    assert sum(run.rows[name]["self_ns"] for name in (before, after)) == run.truth.own[before] + run.truth.own[after]
+    assert run.rows[before]["self_ns"] >= run.truth.own[before]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_modules_are_known_where_call_is_replaced(tmp_path, kind_of_python, way):
+    run = Run(tmp_path, kind_of_python, way, "replaced")
+    with run.tracer:
+        run.go("go", "WarmUp")
+        run.go("again", "Linear", "down")
+        run.go("end", "Last")
+        run.end()
+    assert of_modules(run.rows, "self_ns") == {name: ns for name, ns in run.truth.own.items() if not is_early(name)}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_gets_no_modules_as_self_is_noted_and_left(tmp_path, way):
+    run = Run(tmp_path, machine.any_python(), way, "wrong")
+    note = "no layers of its PyTorch model: what torch.nn.Module's __call__ has as `self` is no module"
+    with run.tracer:
+        run.tracer.wait_logged(logfile.has_note, note)
+        (tmp_path / "again").touch()
+        done = run.tracer.end().must_be(0)
+    assert note in " ".join(done.stdout.split())

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""GPU time by module of real PyTorch, by BPF and by the agent, compared with forward hooks of the program itself
+(programs/torch_modules.py)."""
+
+import re
+
+import machine
+import pytest
+import test_modules
+import tracing
+from test_modules import WAYS, is_early, of_modules
+from test_running_without_root import no_ptrace
+
+pytestmark = pytest.mark.torch
+
+PROGRAM = machine.PROGRAMS / "torch_modules.py"
+
+REST = ("[backward]", "[no module]", "[no Python stack]")
+
+
+@pytest.fixture(scope="module", params=WAYS)
+def run(request, tmp_path_factory):
+    run = test_modules.Run(tmp_path_factory.mktemp(f"torch-modules-{request.param}"), machine.tool("get-torch"), request.param,
+                           program=PROGRAM)
+    with run.tracer:
+        run.go("go", "WarmUp")
+        run.go("end", "Last")
+        return run.end()
+
+
+def with_name(names):
+    return {name: value for name, value in names.items() if not is_early(name) and name[0] not in REST}
+
+
+def test_each_kernel_is_of_the_innermost_module_that_was_called(run):
+    expected = with_name(run.truth.own)
+    assert len(expected) > 30 and {name.split(".")[0] for name, _ in expected} == {
+        "Tied", "Images", "Sequence", "DataParallel", "CrossEntropyLoss", "Last"}
+    assert with_name(of_modules(run.rows, "self_ns")) == expected
+
+
+def test_totals_have_what_was_launched_while_a_module_was_called(run):
+    assert with_name(of_modules(run.rows, "total_ns")) == with_name(run.truth.total)
+
+
+def test_backward_passes_and_the_optimizer_are_no_module_s_and_rows_add_up(run):
+    assert all(run.rows[name, None]["self_ns"] for name in REST[:2])
+    rest = sum(row["self_ns"] for (name, _), row in run.rows.items() if name in REST or is_early((name, None)))
+    assert rest == sum(ns for name, ns in run.truth.own.items() if is_early(name))
+
+
+def test_shared_modules_have_one_row(run):
+    assert run.rows["Tied.again", "Sequential"]["other_names"] == "blocks.1"
+
+
+def test_where_its_memory_may_not_be_read_a_note_says_that_layers_are_missing(tmp_path):
+    for name in ("go", "end"):
+        (tmp_path / name).touch()
+    program = tracing.on_simgpu(tmp_path / "gpu.json", machine.tool("get-torch"), PROGRAM, tmp_path)
+    done = tracing.command(tmp_path, machine.GPUTRACE, "--way", "agent", "--no-keep", "--", *program, preexec_fn=no_ptrace)
+    assert re.search(r"Note: pid \d+: no layers of its PyTorch model: a security module", " ".join(done.must_be(0).stdout.split()))

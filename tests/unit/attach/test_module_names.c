@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Names of modules of PyTorch, from stacks that a process could have: a script makes modules and says where they are.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "attach/module_names.h"
+#include "built_library.h"
+#include "every_python.h"
+#include "python_child.h"
+
+#define KEPT 128
+
+/* Executes each line that it gets, and answers with the address of `it`. */
+static const char source[] = "import os, sys, types\n"
+			     "class Module:\n"
+			     "    def __init__(self, **children):\n"
+			     "        self.training = True\n"
+			     "        self._modules = children\n"
+			     "    def __call__(self): pass\n"
+			     "for name in ('torch', 'torch.nn', 'torch.nn.modules', 'torch.nn.modules.module'):\n"
+			     "    sys.modules[name] = types.ModuleType(name)\n"
+			     "sys.modules['torch.nn.modules.module'].Module = Module\n"
+			     "class Leaf(Module): pass\n"
+			     "class Other(Module): pass\n"
+			     "class Net(Module): pass\n"
+			     /* The allocator gives freed memory to the next objects of the same size. */
+			     "def replace(holder, key, kind=Other):\n"
+			     "    made, address, kept = kind.__new__, id(holder[key]), [None] * 10000\n"
+			     "    places = iter(range(len(kept)))\n" /* nothing else may get that memory */
+			     "    del holder[key]\n"
+			     "    for i in places: kept[i] = made(kind)\n"
+			     "    found = [module for module in kept if id(module) == address]\n"
+			     "    for module in found: module.__init__()\n"
+			     "    return found[0] if found else None\n"
+			     "it = None\n"
+			     "print('ready', flush=True)\n"
+			     "for line in sys.stdin:\n"
+			     "    exec(line)\n"
+			     "    print(id(it), flush=True)\n";
+
+static char *folder, *script_path;
+static struct child child;
+static struct python_info info;
+static struct python_reader reader;
+static struct python_module_class class;
+static struct module_names *names;
+
+/* ---- what was described ------------------------------------------------------------------------------------------ */
+
+static struct described {
+	uint64_t module;
+	uint32_t generation, names, root_number;
+	bool unnamed;
+	char name[64], class[64], root_class[64], why[64], other[64];
+} described[KEPT];
+static unsigned described_count;
+
+static void keep(char to[64], const char **at)
+{
+	snprintf(to, 64, "%s", *at);
+	*at += strlen(*at) + 1;
+}
+
+static void take_record(void *context, const struct gpt_record *record)
+{
+	const struct gpt_module *module = (const void *)record;
+	const char *at = module->text, *end = at + module->bytes;
+	struct described *of = NULL;
+
+	(void)context;
+	assert_int_equal(record->type, GPT_MODULE);
+	for (unsigned i = 0; i < described_count; i++)
+		if (described[i].module == module->module && described[i].generation == module->generation)
+			of = &described[i];
+	if (!of) {
+		assert_true(described_count < KEPT);
+		of = &described[described_count++];
+	}
+	*of = (struct described){.module = module->module,
+				 .generation = module->generation,
+				 .names = module->names,
+				 .root_number = module->root_number,
+				 .unnamed = module->hdr.flags & GPT_MODULE_UNNAMED};
+	keep(of->name, &at);
+	keep(of->class, &at);
+	keep(of->root_class, &at);
+	keep(of->why, &at);
+	assert_int_equal(of->unnamed, of->why[0] != '\0');
+	if (at < end)
+		keep(of->other, &at);
+}
+
+static const struct described *last_of(uint64_t module)
+{
+	for (unsigned i = described_count; i-- > 0;)
+		if (described[i].module == module)
+			return &described[i];
+	fail_msg("0x%llx was not described", (unsigned long long)module);
+	return NULL;
+}
+
+static void assert_named(uint64_t module, const char *name, const char *of_class, const char *root_class)
+{
+	const struct described *of = last_of(module);
+
+	assert_false(of->unnamed);
+	assert_string_equal(of->name, name);
+	assert_string_equal(of->class, of_class);
+	assert_string_equal(of->root_class, root_class);
+}
+
+/* ---- the process ------------------------------------------------------------------------------------------------- */
+
+static uint64_t ask(const char *code)
+{
+	unsigned long long address;
+	char line[64];
+
+	fprintf(child.to, "%s\n", code);
+	fflush(child.to);
+	assert_non_null(fgets(line, sizeof(line), child.from));
+	assert_int_equal(sscanf(line, "%llu", &address), 1);
+	return address;
+}
+
+/* A stack of one frame with these modules, innermost first; 0 ends them. */
+static void note(uint64_t first, uint64_t second, uint64_t third)
+{
+	const uint64_t given[] = {first, second, third};
+	struct {
+		struct gpt_pystack stack;
+		struct gpt_pyframe frame;
+		struct gpt_stack_module modules[3];
+	} made = {.stack = {.hdr = {.type = GPT_PYSTACK, .flags = GPT_PYSTACK_MODULES}, .id = 1, .depth = 1}};
+	unsigned count = 0;
+
+	for (; count < 3 && given[count]; count++)
+		made.modules[count] = (struct gpt_stack_module){given[count], 0, module_names_generation(names)};
+	made.stack.pid = (uint32_t)child.pid;
+	made.stack.hdr.size = (uint32_t)(offsetof(__typeof__(made), modules) + count * sizeof(*made.modules));
+	module_names_note(names, &made.stack);
+}
+
+static void work(void)
+{
+	assert_true(module_names_work(names, &reader, &class, true));
+}
+
+/* test_python_modules.c shows what each version's memory says. */
+static const char *some_python(void)
+{
+	for (unsigned i = 0; i < python_count; i++)
+		if (pythons[i].major == 3)
+			return pythons[i].path;
+	fail_msg("there is no CPython 3 on this machine");
+	return NULL;
+}
+
+static int start_process(void **state)
+{
+	const char *const argv[] = {some_python(), script_path, NULL};
+	char why[256], line[64];
+
+	(void)state;
+	start_child(&child, argv, NULL, NULL);
+	assert_non_null(fgets(line, sizeof(line), child.from));
+	if (find_python(child.pid, &info, why, sizeof(why)))
+		fail_msg("%s", why);
+	reader = (struct python_reader){.pid = child.pid, .layout = &info.walk.layout};
+	assert_true(python_module_class_find(&reader, &info.walk, &class));
+	names = module_names_new(take_record, NULL);
+	described_count = 0;
+	return 0;
+}
+
+static int end_process(void **state)
+{
+	(void)state;
+	module_names_free(names);
+	python_info_free(&info);
+	end_child(&child);
+	return 0;
+}
+
+/* ---- tests ------------------------------------------------------------------------------------------------------- */
+
+static void test_a_name_is_of_the_outermost_root_seen(void **state)
+{
+	uint64_t leaf = ask("leaf = it = Leaf()"), encoder = ask("encoder = it = Net(first=leaf)");
+	uint64_t net = ask("net = it = Net(encoder=encoder)");
+
+	(void)state;
+	note(leaf, encoder, 0);
+	work();
+	assert_named(leaf, "first", "Leaf", "Net");
+	assert_named(encoder, "", "Net", "Net");
+	note(leaf, encoder, net);
+	work();
+	assert_named(leaf, "encoder.first", "Leaf", "Net");
+	assert_named(encoder, "encoder", "Net", "Net");
+	assert_named(net, "", "Net", "Net");
+	assert_int_equal(last_of(leaf)->root_number, last_of(net)->root_number);
+}
+
+static void test_a_shared_module_has_one_name_and_its_others(void **state)
+{
+	uint64_t leaf = ask("leaf = it = Leaf()"), net = ask("net = it = Net(tied=leaf, head=leaf)");
+
+	(void)state;
+	note(leaf, net, 0);
+	work();
+	assert_named(leaf, "tied", "Leaf", "Net");
+	assert_int_equal(last_of(leaf)->names, 2);
+	assert_string_equal(last_of(leaf)->other, "head");
+}
+
+static void test_two_models_have_two_roots(void **state)
+{
+	uint64_t one = ask("one = it = Net(a=Leaf())"), other = ask("other = it = Net(a=Leaf())");
+
+	(void)state;
+	note(ask("it = one._modules['a']"), one, 0);
+	note(ask("it = other._modules['a']"), other, 0);
+	work();
+	assert_int_not_equal(last_of(one)->root_number, last_of(other)->root_number);
+}
+
+static void test_a_module_that_is_in_no_tree_has_its_class(void **state)
+{
+	uint64_t loose = ask("loose = it = Leaf()"), net = ask("net = it = Net()");
+
+	(void)state;
+	note(loose, net, 0);
+	work();
+	assert_true(last_of(loose)->unnamed);
+	assert_string_equal(last_of(loose)->class, "Leaf");
+}
+
+/* A tree is read again where a module is not in it. */
+static void test_a_module_that_is_added_later_is_named(void **state)
+{
+	uint64_t net = ask("net = it = Net()");
+
+	(void)state;
+	note(net, 0, 0);
+	work();
+	note(ask("it = net._modules['late'] = Leaf()"), net, 0);
+	work();
+	assert_named(ask("it = net._modules['late']"), "late", "Leaf", "Net");
+}
+
+static void test_another_module_at_an_address_is_another_generation(void **state)
+{
+	uint64_t net = ask("net = it = Net(a=Leaf())"), leaf = ask("it = net._modules['a']");
+
+	(void)state;
+	note(leaf, net, 0);
+	note(ask("it = net._modules['m0'] = Leaf()"), net, 0);
+	work();
+	assert_false(module_names_check(names, &reader, &class));
+	/* its attributes and its dict of modules move */
+	ask("for i in range(200): setattr(net, 'a%d' % i, i); net._modules['n%d' % i] = Leaf()");
+	assert_false(module_names_check(names, &reader, &class));
+	ask("del net._modules['m0']; it = None");
+	assert_false(module_names_check(names, &reader, &class));
+	assert_int_equal(ask("it = replace(net._modules, 'a')"), leaf);
+	assert_true(module_names_check(names, &reader, &class));
+	assert_int_equal(module_names_generation(names), 1);
+	ask("net._modules['b'] = it");
+	note(leaf, net, 0);
+	work();
+	assert_int_equal(last_of(leaf)->generation, 1);
+	assert_named(leaf, "b", "Other", "Net");
+	assert_false(module_names_check(names, &reader, &class));
+}
+
+/* A program makes its loss anew in each step. */
+static void test_a_module_that_is_made_anew_with_the_same_name_is_the_same(void **state)
+{
+	uint64_t loss = ask("loss = it = Leaf()"), children = ask("it = loss._modules");
+
+	(void)state;
+	note(loss, 0, 0);
+	work();
+	assert_int_equal(ask("kept = loss._modules; it = loss = replace(globals(), 'loss', Leaf)"), loss);
+	assert_int_not_equal(ask("it = loss._modules"), children);
+	assert_false(module_names_check(names, &reader, &class));
+	assert_int_equal(module_names_generation(names), 0);
+	assert_false(module_names_check(names, &reader, &class));
+}
+
+static void test_a_root_keeps_its_number_when_another_module_changes(void **state)
+{
+	uint64_t net = ask("net = it = Net(a=Leaf())"), loss = ask("loss = it = Leaf()");
+	uint32_t number;
+
+	(void)state;
+	note(loss, 0, 0);
+	note(net, 0, 0);
+	work();
+	number = last_of(net)->root_number;
+	ask("it = None");
+	assert_int_equal(ask("it = loss = replace(globals(), 'loss')"), loss);
+	assert_true(module_names_check(names, &reader, &class));
+	note(net, 0, 0);
+	note(loss, 0, 0);
+	work();
+	assert_int_equal(last_of(net)->generation, 1);
+	assert_int_equal(last_of(net)->root_number, number);
+	assert_named(loss, "", "Other", "Other");
+}
+
+static void test_code_that_gets_no_modules_is_noticed(void **state)
+{
+	uint64_t list = ask("kept = it = [object() for _ in range(100)]");
+	bool fits = true;
+
+	(void)state;
+	assert_int_not_equal(list, 0);
+	for (unsigned i = 0; i < 100 && fits; i++) {
+		char code[32];
+
+		snprintf(code, sizeof(code), "it = kept[%u]", i);
+		note(ask(code), 0, 0);
+		fits = module_names_work(names, &reader, &class, true);
+	}
+	assert_false(fits);
+	assert_string_equal(described[0].why, "no module was there when it was read");
+}
+
+static int prepare_fixture(void **state)
+{
+	(void)state;
+	folder = make_folder();
+	script_path = xasprintf("%s/modules.py", folder);
+	write_text(script_path, source);
+	return find_every_python();
+}
+
+static int clean_fixture(void **state)
+{
+	(void)state;
+	forget_every_python();
+	free(script_path);
+	remove_folder(folder);
+	return 0;
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, start_process, end_process)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_name_is_of_the_outermost_root_seen),
+		TEST(a_shared_module_has_one_name_and_its_others),
+		TEST(two_models_have_two_roots),
+		TEST(a_module_that_is_in_no_tree_has_its_class),
+		TEST(a_module_that_is_added_later_is_named),
+		TEST(another_module_at_an_address_is_another_generation),
+		TEST(a_module_that_is_made_anew_with_the_same_name_is_the_same),
+		TEST(a_root_keeps_its_number_when_another_module_changes),
+		TEST(code_that_gets_no_modules_is_noticed),
+	};
+
+	return cmocka_run_group_tests(tests, prepare_fixture, clean_fixture);
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* GPU time by module of PyTorch. */
+#include <inttypes.h>
+
+#include "report/page/parts.h"
+#include "report/page/row_table.h"
+
+static const struct model_module *module_of(const struct report *report, const struct layer_row *row)
+{
+	return row->module == NONE ? NULL : &report->model->modules[row->module];
+}
+
+static const char *kind_label(enum layer_kind kind)
+{
+	static const char *const labels[] = {
+		[LAYER_MODULE] = "",
+		[LAYER_UNNAMED] = "[no name]",
+		[LAYER_BACKWARD] = "[backward]",
+		[LAYER_NONE] = "[no module]",
+		[LAYER_MISSING] = "[frames left out]",
+		[LAYER_NO_STACK] = "[no Python stack]",
+	};
+
+	return labels[kind];
+}
+
+/* "LlamaModel.layers.17.mlp", "LlamaModel#2.layers.17.mlp" */
+static char *layer_text(const struct report *report, const void *item)
+{
+	const struct layer_row *row = item;
+	const struct model_module *module = module_of(report, row);
+	char root[16] = "";
+
+	if (row->kind != LAYER_MODULE)
+		return xstrdup(kind_label(row->kind));
+	if (row->root)
+		snprintf(root, sizeof(root), "#%" PRIu32, row->root);
+	return xasprintf("%s%s%s%s", module->root_class, root, *module->name ? "." : "", module->name);
+}
+
+static char *class_text(const struct report *report, const void *row)
+{
+	const struct model_module *module = module_of(report, row);
+
+	return module && *module->class ? xstrdup(module->class) : NULL;
+}
+
+static char *name_text(const struct report *report, const void *item)
+{
+	const struct layer_row *row = item;
+
+	return row->kind == LAYER_MODULE ? xstrdup(module_of(report, row)->name) : NULL;
+}
+
+static char *root_class_text(const struct report *report, const void *item)
+{
+	const struct layer_row *row = item;
+
+	return row->kind == LAYER_MODULE ? xstrdup(module_of(report, row)->root_class) : NULL;
+}
+
+/* Why there is no name. */
+static char *unnamed_text(const struct report *report, const void *item)
+{
+	const struct layer_row *row = item;
+
+	return row->kind == LAYER_UNNAMED ? xstrdup(module_of(report, row)->unnamed) : NULL;
+}
+
+static void add_count_or_unknown(struct table *table, uint32_t count)
+{
+	if (count)
+		table_add_count(table, count);
+	else
+		table_add_unknown(table, "-");
+}
+
+static void add_root(struct report *report, struct table *table, const void *row)
+{
+	(void)report;
+	add_count_or_unknown(table, ((const struct layer_row *)row)->root);
+}
+
+static void add_roots(struct report *report, struct table *table, const void *row)
+{
+	(void)report;
+	add_count_or_unknown(table, ((const struct layer_row *)row)->roots);
+}
+
+/* The other names of a shared module. */
+static char *others_text(const struct report *report, const void *item)
+{
+	const struct layer_row *row = item;
+
+	return row->kind == LAYER_MODULE ? xstrdup(module_of(report, row)->other_names) : NULL;
+}
+
+static void add_notes(struct report *report, struct table *table, const void *item)
+{
+	const struct layer_row *row = item;
+	const struct model_module *module = module_of(report, row);
+
+	if (row->kind == LAYER_MODULE && module->names > 1)
+		table_add_note(table, xasprintf("   also %s", module->other_names));
+	if (row->kind == LAYER_UNNAMED)
+		table_add_note(table, xasprintf("   %s", module->unnamed));
+}
+
+static const struct row_table layers_table = {
+	.id = "layers",
+	.title = "GPU time by layer of the model",
+	.remark = "total: with the modules that it calls; % of GPU time",
+	.more = "layers",
+	.add_notes = add_notes,
+	.columns =
+		(const struct row_column[]){
+			ROW_NS("self %s", "self_ns", struct layer_row, self),
+			ROW_NS("total %s", "total_ns", struct layer_row, total),
+			ROW_PERCENT(struct layer_row, self),
+			ROW_COUNT("calls", "launches", struct layer_row, launches),
+			ROW_TEXT("layer", "layer", TEXT_TRUNCATE_START, layer_text),
+			ROW_TEXT("class", "class", TEXT_TRUNCATE_END, class_text),
+			ROW_PROCESS(struct layer_row, process),
+			ROW_TEXT(COLUMN_NOT_SHOWN, "name", TEXT_WHOLE, name_text),
+			ROW_TEXT(COLUMN_NOT_SHOWN, "root_class", TEXT_WHOLE, root_class_text),
+			ROW_ADD(COLUMN_DATA("root", UNIT_ID), add_root),
+			ROW_ADD(COLUMN_DATA("roots", UNIT_COUNT), add_roots),
+			ROW_TEXT(COLUMN_NOT_SHOWN, "other_names", TEXT_WHOLE, others_text),
+			ROW_TEXT(COLUMN_NOT_SHOWN, "unnamed", TEXT_WHOLE, unnamed_text),
+			ROW_END,
+		},
+};
+
+void report_gpu_by_layer(struct report *report)
+{
+	const struct layers *layers = &report->all->layers;
+
+	report_rows(report, &layers_table, &(struct row_list){ROWS(layers->rows, layers->count), .sum = layers->sum});
+}
