@@ -25,7 +25,7 @@
 #define GPUTRACE_SHARE "GPUTRACE_SHARE" /* environment: the socket's name, without the NUL that it begins with */
 
 /* Raised by each change of this header. */
-#define GPT_SHARE_ABI 5
+#define GPT_SHARE_ABI 6
 
 /* ---- connecting: messages of a SOCK_SEQPACKET socket ------------------------------------------------------------ */
 
@@ -101,7 +101,6 @@ struct gpt_share_control {
 	__u32 shapes, forward_lines, torch_memory, memory_lines, schedule_begun;
 	__u32 pad;
 	struct gpt_schedule schedule;
-	__u32 pad2;
 };
 
 /* ---- the ring of a process ----------------------------------------------------------------------------------------
