@@ -30,12 +30,14 @@ BPFTOOL ?= $(shell command -v bpftool || echo /usr/sbin/bpftool)
 VERSION := $(shell cat VERSION)
 ARCH := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
 
+# Where the compiled BPF programs are: a build by another compiler or with a sanitizer takes those of the first one.
+SKELETONS ?= $(BUILD)/bpf
 WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wundef \
 	-Wwrite-strings -Wvla -Wno-unused-parameter
 CFLAGS ?= -O2 -g
 EXTRA_CFLAGS ?=
 EXTRA_LDFLAGS ?=
-BASE_CFLAGS := -std=gnu17 -D_GNU_SOURCE $(WARNINGS) -Iinclude -Iuser -I$(BUILD)/bpf -DGPUTRACE_VERSION='"$(VERSION)"'
+BASE_CFLAGS := -std=gnu17 -D_GNU_SOURCE $(WARNINGS) -Iinclude -Iuser -I$(SKELETONS) -DGPUTRACE_VERSION='"$(VERSION)"'
 LIBS := -lbpf -lelf -lz -lisal -liberty -lzstd -lsqlite3 -lncursesw -ltinfo -lm
 
 USER_DIRS := $(patsubst user/%/,%,$(wildcard $(foreach d,base target log attach capture model input analyze timeline report export \
@@ -55,7 +57,7 @@ BPF_OLD_OBJ := $(BPF_OBJ:.bpf.o=.old.bpf.o)
 BPF_CFLAGS := -O2 -g -target bpf -D__TARGET_ARCH_$(ARCH) -Iinclude -Ivmlinux -Ibpf -Wall -Wextra -Werror \
 	-Wno-unused-parameter -mcpu=v3 -fdebug-compilation-dir=.
 # The old programs are the same ones for Linux 5.10 to 5.16; the binary has both (user/attach/load/programs.c).
-SKELETON := $(BUILD)/bpf/gputrace.skel.h $(BUILD)/bpf/gputrace_old.skel.h
+SKELETON := $(SKELETONS)/gputrace.skel.h $(SKELETONS)/gputrace_old.skel.h
 
 # The agent is loaded into other people's processes: it has only what it needs and replaces none of their symbols.
 AGENT := $(BUILD)/libgputrace-agent.so
@@ -64,7 +66,7 @@ AGENT_OBJ := $(AGENT_SRC:%.c=$(BUILD)/%.o)
 AGENT_CFLAGS := -Ibpf -fPIC -fvisibility=hidden -fno-stack-protector -U_FORTIFY_SOURCE -fcf-protection=none
 
 # Objects whose -MMD files are read at the end; the included makefiles add their own.
-OBJECTS := $(USER_OBJ) $(CUPTI_OBJ) $(AGENT_OBJ) $(BPF_OBJ) $(BPF_OLD_OBJ)
+OBJECTS := $(USER_OBJ) $(CUPTI_OBJ) $(AGENT_OBJ) $(BPF_OBJ) $(BPF_OLD_OBJ) $(BUILD)/user/nvml/program.o
 
 ifeq ($(V),1)
 say = @:
@@ -121,7 +123,7 @@ $(BUILD)/bpf/gputrace.o $(BUILD)/bpf/gputrace_old.o:
 	$(say) LINK $@
 	$(Q)$(BPFTOOL) gen object $@ $^
 
-$(SKELETON): $(BUILD)/bpf/%.skel.h: $(BUILD)/bpf/%.o
+$(BUILD)/bpf/%.skel.h: $(BUILD)/bpf/%.o
 	$(say) GEN $@
 	$(Q){ echo "/* NOLINTBEGIN: bpftool's, not gputrace's */" && $(BPFTOOL) gen skeleton $< name $*_bpf && \
 		echo "/* NOLINTEND */"; } >$@.tmp && mv $@.tmp $@
@@ -142,6 +144,23 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 
 # bpf/ reads words out of byte arrays, which clang's BPF allows.
 $(BUILD)/user/agent/share/stacks.o: private AGENT_CFLAGS += -fno-strict-aliasing
+
+# Calls NVML in a process of its own; gputrace's file has it (user/capture/nvml_process.c).  It names the oldest symbols of
+# glibc, and its _start is its own, so that it runs wherever the static gputrace does.
+NVML_PROGRAM := $(BUILD)/nvml-program
+NVML_SRC := user/nvml/program.c
+$(BUILD)/user/nvml/program.o: $(NVML_SRC) $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(say) CC $<
+	$(Q)$(CC) $(BASE_CFLAGS) -O2 -fPIE -fno-stack-protector -U_FORTIFY_SOURCE -MMD -MP -c $< -o $@
+
+$(NVML_PROGRAM): $(BUILD)/user/nvml/program.o
+	$(say) LINK $@
+	$(Q)$(CC) -pie -nostartfiles -s $< -Wl,-z,now -Wl,--build-id=none -Wl,--no-as-needed -l:libdl.so.2 -o $@
+
+$(BUILD)/user/capture/nvml_process.o: $(NVML_PROGRAM)
+$(BUILD)/user/capture/nvml_process.o: private EXTRA_CFLAGS += -DNVML_PROGRAM='"$(NVML_PROGRAM)"'
+$(BUILD)/lint/user/capture/nvml_process.ok: private LINT_FLAGS := -DNVML_PROGRAM='"$(NVML_PROGRAM)"'
 
 # The assembler reads these.
 $(BUILD)/user/export/page/assets.o: $(wildcard user/export/page/*.*s)
@@ -235,7 +254,7 @@ check-docs:
 # The number of states of a function that clang's analyzer examines (clang's default), which takes most of the time.
 LINT_STATES ?= 225000
 # A file is checked again when its object was rebuilt, so headers count, too.
-LINT_OK := $(patsubst %.c,$(BUILD)/lint/%.ok,$(USER_SRC) $(CUPTI_SRC) $(AGENT_SRC))
+LINT_OK := $(patsubst %.c,$(BUILD)/lint/%.ok,$(USER_SRC) $(CUPTI_SRC) $(AGENT_SRC) $(NVML_SRC))
 lint: $(LINT_OK)
 	@tools/check-prints
 	@tools/check-messages
@@ -243,13 +262,13 @@ lint: $(LINT_OK)
 	@cppcheck --quiet --error-exitcode=1 --std=c11 --inline-suppr --enable=warning,performance,portability \
 		--suppress=missingIncludeSystem --cppcheck-build-dir=$(BUILD)/lint/cppcheck -j 2 -Iinclude -Iuser \
 		-D__$(shell uname -m)__ -D'LIBBPF_OPTS(type,name,...)=struct type name = {}' \
-		$(USER_SRC) $(CUPTI_SRC) $(AGENT_SRC) 2>$(BUILD)/lint/cppcheck.err || { cat $(BUILD)/lint/cppcheck.err; false; }
+		$(USER_SRC) $(CUPTI_SRC) $(AGENT_SRC) $(NVML_SRC) 2>$(BUILD)/lint/cppcheck.err || { cat $(BUILD)/lint/cppcheck.err; false; }
 	@! grep . $(BUILD)/lint/cppcheck.err # findings across files do not set its exit code
 
 $(BUILD)/lint/%.ok: %.c $(BUILD)/%.o .clang-tidy
 	@mkdir -p $(@D)
 	$(say) TIDY $<
-	$(Q)clang-tidy --quiet $< -- $(patsubst -I$(BUILD)/%,-isystem$(BUILD)/%,$(filter-out -W%,$(BASE_CFLAGS))) \
+	$(Q)clang-tidy --quiet $< -- $(patsubst -I$(SKELETONS),-isystem$(SKELETONS),$(filter-out -W%,$(BASE_CFLAGS))) $(LINT_FLAGS) \
 		$(if $(filter user/agent/%,$<),-Ibpf) -Xclang -analyzer-config -Xclang max-nodes=$(LINT_STATES) 2>$@.err || \
 		{ cat $@.err; false; }
 	@touch $@

@@ -2,6 +2,7 @@
 # The agent's own tests; included by the top Makefile.
 #
 #   check-agent       its ELF file, and whole processes on the simulated GPU (check-unit has its unit tests)
+#   check-nvml        gputrace's NVML numbers against NVIDIA's Python bindings (PyPI, kept in a cache)
 #   check-cupti       its CUPTI numbers against NVIDIA's headers and libraries of 8 versions (PyPI, kept in a cache)
 
 AGENT_TESTS := $(filter $(BUILD)/tests/unit/test_agent_%,$(UNIT_BIN))
@@ -45,10 +46,13 @@ $(AGENT_RECORDER).so: $(AGENT_RECORDER).o
 	$(say) LINK $@
 	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) -shared $(LDFLAGS) -o $@ $< -lpthread
 
-.PHONY: check-agent check-cupti
+.PHONY: check-agent check-cupti check-nvml
 check-agent: $(AGENT) $(AGENT_RECORDER).so simgpu
 	@tests/unit/agent_library.sh $(AGENT)
 	@python3 tests/unit/agent_simgpu.py $(AGENT) $(AGENT_RECORDER).so $(BUILD)/simgpu
 
 check-cupti:
 	@CC="$(CC)" tests/cupti_headers.sh
+
+check-nvml:
+	@tests/nvml_numbers.py "$$(tools/get-pypi python3 nvidia-ml-py==13.615.71)" "$$(tools/get-pypi python3 cuda-bindings==13.5.0)"

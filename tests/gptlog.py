@@ -275,8 +275,7 @@ class Log:
             self.end = self.segments[-1].end
 
     def records(self):
-        """Every record; nested records are in the `records` of the one that contains them.  After a gap descriptions may
-        come more than once."""
+        """Every record, with nested ones in its `records`.  After a gap descriptions may come more than once."""
         last, gap = -1, False
         for segment in self.segments:
             gap |= segment.sequence != last + 1

@@ -17,6 +17,7 @@
 #   check-kernels    the end-to-end tests that depend on the kernel, on each of KERNELS_WANTED in qemu (root)
 #   check-sanitize   the unit tests again, with AddressSanitizer and UndefinedBehaviorSanitizer; those of code with
 #                    several threads with ThreadSanitizer
+#   sanitized        GOALS="unit lint": these goals in the first one's build
 #   fuzz-short       each fuzz target for FUZZ_SECONDS
 
 FUZZ_SECONDS ?= 20
@@ -42,6 +43,8 @@ OBJECTS += $(UNIT_OBJ) $(TRACE_PRINT_OBJ) $(TRACE_CUT_OBJ) $(CONSUMED:=.o) $(REL
 
 $(UNIT_OBJ) $(TRACE_CUT_OBJ) $(TRACE_PRINT_OBJ) $(TRACE_DUMP).o $(CONSUMED:=.o) $(CUT).o: private BASE_CFLAGS += -Itests/unit
 $(filter $(BUILD)/tests/unit/attach/%,$(UNIT_OBJ)): | $(SKELETON)
+# Each line of a test runs once or a few times: to optimize them takes longer than it saves.
+$(UNIT_OBJ): private EXTRA_CFLAGS += -O0
 # Its assembly needs more registers than clang leaves free at -O0.
 $(BUILD)/tests/unit/attach/test_inject_remote.o: private EXTRA_CFLAGS += -O1
 
@@ -51,6 +54,11 @@ $(filter-out $(BUILD)/tests/unit/test_agent_%,$(UNIT_BIN)): $$(filter %/$$(@F).o
 	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -o $@ $(filter %.o,$^) $(LIB) $(LIBS) -lcmocka -ldl -lpthread
 
 $(patsubst %,$(BUILD)/tests/unit/test_%,analyze_parts breakdown analyze_idle model_receipt_parts timeline_parts trace_cut model_slice report_tree report_lines): $(TRACE_CUT_OBJ)
+
+# Its NVML's process is a stand-in in some tests, and reads the simulated NVML in others.
+$(BUILD)/tests/unit/test_gpu_counters: $(SIM_NVML)
+$(BUILD)/tests/unit/test_gpu_counters: private EXTRA_LDFLAGS += -Wl,--wrap=nvml_process_start -Wl,--wrap=nvml_driver_loaded
+$(BUILD)/tests/unit/capture/test_gpu_counters.o: private EXTRA_CFLAGS += -DSIMULATED_NVML='"$(abspath $(SIM_NVML))"'
 
 $(TEED): $(BUILD)/user/cmd/main.o $(BUILD)/tests/tee_records.o $(LIB)
 	$(say) LINK $@
@@ -79,7 +87,7 @@ $(CONSUMED): %: %.o $(LIB)
 
 .SECONDARY:
 .PHONY: unit check check-quick check-fresh check-dockerfile check-unit check-unit-programs check-e2e check-e2e-all check-further check-hold check-inject check-torch check-torch-all \
-	check-trace-processor check-public-traces check-kernels check-sanitize check-threads fuzz-programs fuzz-short
+	check-trace-processor check-public-traces check-kernels sanitized check-sanitize check-threads fuzz-programs fuzz-short
 unit: $(UNIT_BIN) $(RELOG) $(LOG_RECORDS) $(TEED) $(TRACE_DUMP) $(CUT) $(CONSUMED)
 
 # In steps, as each needs what the previous one has installed.
@@ -160,11 +168,23 @@ check-kernels: all simgpu
 	@tools/deps test kernels
 	@BUILD=$(BUILD) tests/kernels/check $(KERNELS_WANTED)
 
-# In a folder of its own, as every object differs.  -g1: a report needs functions and lines, but nothing else of -g.
+# In folders of their own, as every object differs.  -g1: a report needs functions and lines, but nothing else of -g.
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+SANITIZED_BUILD := $(BUILD)/sanitize
+# By clang, whose warnings CI has from here, too.  The sanitizer's library is shared: a program that contains an allocator
+# itself is none that gputrace enters between two instructions.
+SANITIZER_LIBRARIES = $(dir $(shell $(CLANG) -print-file-name=libclang_rt.asan-$(shell uname -m).so))
+sanitized: $(SKELETON)
+	@$(MAKE) --no-print-directory BUILD=$(SANITIZED_BUILD) SKELETONS=$(SKELETONS) CC=$(CLANG) CFLAGS='-O1 -g1 $(SANITIZE)' \
+		EXTRA_LDFLAGS='-shared-libasan -Wl,-rpath,$(SANITIZER_LIBRARIES)' $(GOALS)
+
+# With ThreadSanitizer only those files are built that its programs have, as their debug information says.
+SOURCES_OF = for program in $(1); do readelf --debug-dump=info --dwarf-depth=1 $$program; done | \
+	sed -n 's|.*DW_AT_name.* \(user/.*\)\.c$$|$(BUILD)/threads/\1.o|p' | sort -u | tr '\n' ' '
 check-sanitize:
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)/sanitize CFLAGS='-O1 -g1 $(SANITIZE)' check-unit-programs
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)/threads CFLAGS='-O1 -g1 -fsanitize=thread' check-threads
+	@$(MAKE) --no-print-directory sanitized GOALS=check-unit-programs
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/threads SKELETONS=$(SKELETONS) CFLAGS='-O1 -g1 -fsanitize=thread' \
+		LIB_OBJ="$$($(call SOURCES_OF,$(THREADED:$(BUILD)/%=$(SANITIZED_BUILD)/%)))" check-threads
 
 # ThreadSanitizer's shadow memory may collide with randomised mappings: setarch -R turns randomisation off.
 THREADED := $(patsubst %,$(BUILD)/tests/unit/test_%,cancel capture_notices capture_run entering flight log_segments log_writer model_calls view workers)

@@ -103,7 +103,12 @@ static inline __u64 gpt_padded(__u64 bytes)
 	X(GPT_HOLDERS, 39, holders, holders, 48, 48, BYTES, TABLE_PARTS) \
 	X(GPT_HOLDER, 40, holder, holder, 40, 40, BYTES, TABLE_PARTS) /* one who does; follows its GPT_HOLDERS */ \
 	X(GPT_START, 41, start, start, 80, 80, BYTES, TABLE) /* how the recording began */ \
-	X(GPT_COST, 43, cost, cost, 64, 64, BYTES, TABLE) /* what the recording took of the traced programs, by part */
+	X(GPT_COST, 43, cost, cost, 64, 64, BYTES, TABLE) /* what the recording took of the traced programs, by part */ \
+	/* of a GPU, ten times a second, by NVML */ \
+	X(GPT_GPU_SAMPLE, 44, gpu_sample, gpu_sample, 104, 104, BYTES, EVENT) \
+	X(GPT_GPU_PROCESS, 45, gpu_process, gpu_process, 64, 64, BYTES, EVENT) /* a process has memory of a GPU */ \
+	X(GPT_GPU_ERROR, 46, gpu_error, gpu_error, 48, 48, BYTES, EVENT) /* NVML reports an error of a GPU */ \
+	X(GPT_NVML, 47, nvml, nvml, 16, 16, BYTES, TABLE_PARTS) /* whether NVML answers; the last one counts */
 
 #define GPT_NUMBER(type, number, ...) type = number,
 enum gpt_record_type {
@@ -620,6 +625,50 @@ struct gpt_cost GPT_RECORD(cost);
 struct gpt_end {
 	GPT_HEAD(end)
 	__u64 counters[]; /* enum gpt_counter */
+};
+
+/* ---- counters of GPUs ----------------------------------------------------------------------- */
+
+#define GPT_UUID 16 /* bytes, as CUPTI has a device's uuid (gpt_agent_device.uuid) */
+
+/* What NVML says of a GPU, which the log's other records know by its uuid.  All bits set: it does not say. */
+#define GPT_ROWS_gpu_sample(F, R, A) \
+	F(__u64, time_ns, "time")        /* when NVML was asked */ \
+	A(__u8, uuid, GPT_UUID, 8, "id") /* of a MIG instance: the clocks are its GPU's */ \
+	F(__u32, sm_mhz, "id") F(__u32, sm_max_mhz, "id") \
+	F(__u32, memory_mhz, "id") F(__u32, memory_max_mhz, "id") \
+	F(__u32, power_mw, "delta") F(__u32, power_limit_mw, "id") \
+	F(__u32, temperature_c, "delta") \
+	F(__u32, took_us, "delta")       /* until it had answered */ \
+	F(__u64, reasons, "id")          /* why clocks are low: enum gpt_clock_reason */ \
+	/* bytes since some time; may wrap around */ \
+	F(__u64, pcie_tx, "delta") F(__u64, pcie_rx, "delta") \
+	F(__u64, nvlink_tx, "delta") F(__u64, nvlink_rx, "delta")
+struct gpt_gpu_sample GPT_RECORD(gpu_sample);
+
+#define GPT_ROWS_gpu_process(F, R, A) \
+	F(__u64, time_ns, "time") \
+	A(__u8, uuid, GPT_UUID, 8, "id") \
+	F(__u64, bytes, "delta")          /* all bits set: not known */ \
+	F(__u32, pid, "id")               /* initial pid namespace; it need not be a traced process */ \
+	F(__u32, pad, "raw") \
+	A(char, comm, GPT_COMM, 8, "id")  /* empty: not known */
+struct gpt_gpu_process GPT_RECORD(gpu_process);
+
+#define GPT_ROWS_gpu_error(F, R, A) \
+	F(__u64, time_ns, "time") \
+	A(__u8, uuid, GPT_UUID, 8, "id") \
+	F(__u64, data, "id") /* GPT_GPU_XID: its number */ \
+	F(__u32, kind, "id") /* enum gpt_gpu_error_kind */ \
+	F(__u32, pad, "raw")
+struct gpt_gpu_error GPT_RECORD(gpu_error);
+
+#define GPT_ROWS_nvml(F, R, A) \
+	F(__u32, state, "id") /* enum gpt_nvml_state */ \
+	F(__u32, bytes, "delta")
+struct gpt_nvml {
+	GPT_HEAD(nvml)
+	char text[]; /* "READ: the driver's version; else why not\0" */
 };
 
 /* ---- batches from the agent ----------------------------------------------------------------- */

@@ -287,6 +287,39 @@ enum gpt_holders_state {
 	GPT_HOLDERS_FAILED = 3, /* nothing could be read */
 };
 
+/* Whether NVML (the driver's library that reads clocks and power) answers. */
+enum gpt_nvml_state {
+	GPT_NVML_READ = 1,
+	GPT_NVML_ABSENT = 2, /* there is none, or it does not start */
+	GPT_NVML_SILENT = 3, /* it stopped answering, or never did */
+	GPT_NVML_ENDED = 4,  /* the process that called it ended */
+	/* No library, and no driver either: a machine without a GPU of NVIDIA's. */
+	GPT_NVML_NO_DRIVER = 5,
+};
+
+/* Why a GPU's clocks are below its highest ones: bits, as NVML has them (nvmlClocksEventReason...). */
+enum gpt_clock_reason {
+	GPT_CLOCK_IDLE = 0x1,
+	GPT_CLOCK_SETTING = 0x2,
+	GPT_CLOCK_POWER_CAP = 0x4,
+	GPT_CLOCK_HW_SLOWDOWN = 0x8,
+	GPT_CLOCK_SYNC_BOOST = 0x10,
+	GPT_CLOCK_SW_THERMAL = 0x20,
+	GPT_CLOCK_HW_THERMAL = 0x40,
+	GPT_CLOCK_POWER_BRAKE = 0x80,
+	GPT_CLOCK_DISPLAY = 0x100,
+	GPT_CLOCK_BOARD_LIMIT = 0x200,
+	GPT_CLOCK_RELIABILITY = 0x400,
+};
+
+/* What NVML reports of a GPU by itself. */
+enum gpt_gpu_error_kind {
+	GPT_GPU_XID = 1,
+	GPT_GPU_ECC_CORRECTED = 2,
+	GPT_GPU_ECC_UNCORRECTED = 3,
+	GPT_GPU_LOST = 4, /* the driver reaches it no more */
+};
+
 /* Phase of a step in a schedule (gputrace/schedule.h). */
 enum gpt_step_phase {
 	GPT_STEP_WAITING = 0, /* nothing is recorded */

@@ -10,10 +10,12 @@
 /* Returns the record at *at and moves *at to the next one; NULL at the end, or when the record does not fit. */
 static inline const struct gpt_record *record_at(const uint8_t *bytes, size_t size, size_t *at)
 {
-	const struct gpt_record *record = (const struct gpt_record *)(bytes + *at);
+	const struct gpt_record *record;
 
-	if (size - *at < sizeof(*record) || record->size < sizeof(*record) || record->size % 8 ||
-	    record->size > size - *at)
+	if (size - *at < sizeof(*record))
+		return NULL;
+	record = (const struct gpt_record *)(bytes + *at);
+	if (record->size < sizeof(*record) || record->size % 8 || record->size > size - *at)
 		return NULL;
 	*at += record->size;
 	return record;

@@ -169,7 +169,10 @@ def any_cupti(request, monkeypatch):
         monkeypatch.setenv(name, value)
 
 
-@pytest.fixture(params=[WAYS[0], *(pytest.param(way, marks=pytest.mark.further) for way in WAYS[1:-1]), WAYS[-1]], ids="-".join)
+SOME_WAYS = [WAYS[0], *(pytest.param(way, marks=pytest.mark.further) for way in WAYS[1:-1]), WAYS[-1]]
+
+
+@pytest.fixture(params=SOME_WAYS, ids="-".join)
 def some_cupti(request, monkeypatch):
     """The same for a test that starts PyTorch to show once more, of another kind of trace, what a test with any_cupti shows."""
     for name, value in way(request.param).items():
@@ -178,7 +181,13 @@ def some_cupti(request, monkeypatch):
 
 @pytest.fixture(scope="module", params=WAYS, ids="-".join)
 def lasting_cupti(request):
-    """The same, as the environment of a program that runs during several tests."""
+    """any_cupti, as the environment of a program that runs during several tests."""
+    return way(request.param)
+
+
+@pytest.fixture(scope="module", params=SOME_WAYS, ids="-".join)
+def lasting_some_cupti(request):
+    """some_cupti, as the environment of a program that runs during several tests."""
     return way(request.param)
 
 

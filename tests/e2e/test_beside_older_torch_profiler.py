@@ -222,7 +222,7 @@ def test_its_next_session_misses_nothing_and_ours_goes_on_after_it(lasting_holde
     holder.must_be_undisturbed("fourth")
 
 
-def test_a_session_that_goes_on_when_we_attach_is_in_both_traces(any_cupti, holder):
+def test_a_session_that_goes_on_when_we_attach_is_in_both_traces(some_cupti, holder):
     holder.ask("start")
     holder.ask("work 100")
     with tracing.Tracer(holder.folder, "-p", holder.pid) as tracer:
@@ -275,7 +275,7 @@ def test_it_complains_of_nothing(lasting_holder):
     assert "activity type" not in said and "WARN" not in said
 
 
-def test_its_first_session_falls_into_our_trace(any_cupti, tmp_path):
+def test_its_first_session_falls_into_our_trace(some_cupti, tmp_path):
     """torch.profiler subscribes then, and tries once only: the agent must have released the subscriber before."""
     with Holder(tmp_path, used=False) as holder:
         with holder.trace() as tracer:

@@ -109,11 +109,11 @@ def alone(folder):
 
 
 @pytest.fixture(scope="module")
-def lasting(lasting_cupti, tmp_path_factory):
+def lasting(lasting_some_cupti, tmp_path_factory):
     """One programs/profiles.py for several tests, as its start takes five seconds."""
     folder = tmp_path_factory.mktemp("lasting")
     program = [machine.tool("get-torch"), machine.PROGRAMS / "profiles.py"]
-    with tracing.Running(tracing.on_simgpu(folder / "gpu.json", *program), folder, lasting_cupti) as running:
+    with tracing.Running(tracing.on_simgpu(folder / "gpu.json", *program), folder, lasting_some_cupti) as running:
         running.folder = folder
         running.wait_line("ready")
         running.ask(f"work {N}")

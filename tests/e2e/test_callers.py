@@ -72,31 +72,16 @@ def test_the_verdict_has_a_loss_for_each_caller(run):
 
 
 def test_a_library_s_line_is_named_with_the_line_that_called_it(run):
+    """A thread may lose its CPU between two calls of the library, too, for as long as others take: then the line that calls
+    it stands alone."""
     rows = [row for row in run.tables("why")["why_lines"] if row["line_number"] == run.truth["divides"]["line"]]
     assert is_as_measured(run, "divides", sum(row["ns"] for row in rows) / 1e6), (run.truth, rows)
-    for row in rows:
+    between = [row for row in rows if row["where"] == run.place("divides") and row["cause_id"] == "no_cpu"]
+    for row in [row for row in rows if row not in between]:
         place = re.escape(run.place("divides"))
         assert re.match(rf"(_pydecimal|decimal).py:\d+ .* <- {place}( |$)", row["where"]), row
         assert row["where"].startswith(row["innermost"]) and row["stack"].startswith(row["innermost"]), row
+    assert any(row["cause_id"] == "ran" for row in rows), rows
     listed = [row for row in run.idle if row["called_from"] == run.place("divides")]  # by innermost line
     assert {row["line"].split(":")[0] for row in listed} <= {"_pydecimal.py", "decimal.py"}, listed
     assert sum(row["idle_ns"] for row in listed) <= sum(row["ns"] for row in rows)
-
-
-@pytest.mark.parametrize("caller", CALLERS)
-def test_stacks_of_idle_time_have_the_whole_stack_that_is_to_blame(run, caller):
-    frames = [f"{mark} (called_twice.py:{run.truth[mark]['line']})" for mark in (caller, "busy")]
-    found = [(stack, ns) for stack, ns in run.stacks() if stack[-2:] == frames]
-    assert found and all(stack[0].startswith("<module> (called_twice.py:") for stack, _ in found), run.stacks()
-    assert is_as_measured(run, caller, sum(ns for _, ns in found) / 1e6), (run.truth, found)
-
-
-def test_parts_add_up_to_the_whole(run):
-    whole = sum(row["idle_ns"] for row in run.idle if row["cause_id"])
-    assert sum(ns for _, ns in run.stacks()) == whole
-    why = run.tables("why")
-    losses = {row["cause_id"]: row["ns"] for row in why["why_losses"]}
-    for cause, ns in losses.items():
-        assert sum(row["ns"] for row in why["why_lines"] if row["cause_id"] == cause) == ns, cause
-    *parts, total = [row["ns"] for row in why["why_lost"]]
-    assert sum(parts) == total

@@ -4,6 +4,7 @@ it: ranks on the simulated NCCL come late by known times, and the simulated GPU 
 
 import collections
 import json
+import re
 
 import machine
 import pytest
@@ -112,6 +113,20 @@ def test_each_row_says_by_what_the_kernels_were_found(run):
     assert any("self.nccl.ncclAllReduce" in line for line in lines)
 
 
+def test_communicators_have_their_ranks_bytes_and_parts(run):
+    """By name no communicator is known; the others are what the program called NCCL with."""
+    known, unknown = run.tables["split_communicators"]
+    elements = {"numbered": 250000, "gathered": RANKS * 1000, "grouped": 6000, "ring": 2000, "pair": 1000,
+                "all_to_all": RANKS * 1000, "replay": 250000}
+    assert known["ranks"] == f"0-{RANKS - 1}" and known["size"] == RANKS
+    assert known["collectives"] == ROUNDS * len(elements) and known["kernels"] == RANKS * known["collectives"]
+    assert known["bytes"] == 4 * ROUNDS * RANKS * sum(elements.values()) and not known["kernels_of_unknown_bytes"]
+    by_name = list(BASES.values()).count("name")
+    assert unknown["communicator"] is None and unknown["bytes"] is None and unknown["collectives"] == ROUNDS * by_name
+    for part in ("ns", "waiting_ns", "transfer_ns", "unknown_ns", "kernels"):
+        assert known[part] + unknown[part] == sum(row[part] for row in run.tables["split_ranks"])
+
+
 def test_why_a_rank_was_late_is_the_account_of_its_gpu(run):
     """Half of the time a rank slept, else its kernel was queued behind another."""
     rows = run.tables["split_last"]
@@ -130,6 +145,27 @@ def test_without_its_name_a_kernel_is_no_collective(run, tmp_path):
     (table,) = [table for table in rows if table["id"] == "split_collectives"]
     assert not any(OWN in row["collective"] for row in table["rows"])
     assert any("cross_device_reduce" in row["collective"] for row in table["rows"])
+
+
+def test_why_counts_what_ranks_wait_in_kernels_that_a_user_names(run):
+    """All ranks' GPUs but the last one's do nothing else meanwhile."""
+    lost = []
+    for options in ([], ["--comm-kernel", OWN]):
+        done = tracing.gputrace(run.folder, "why", "trace.gpt", "--format", "json", *options).must_be(0)
+        tables = {table["id"]: table["rows"] for table in json.loads(done.stdout)["tables"]}
+        lost.append(sum(row["ns"] for row in tables["why_losses"] if row["cause_id"] == "rank"))
+    waits = sum(waited(entry) for entry, _ in run.by_kind()["own"])
+    assert waits > ROUNDS / 2 * LATE_NS and abs(lost[1] - lost[0] - waits) <= WRONG_MOST * waits, (lost, waits)
+
+
+def test_the_page_has_the_causes_of_who_began_last(run):
+    tracing.gputrace(run.folder, "export", "trace.gpt", "-o", "page.html").must_be(0)
+    text = (run.folder / "page.html").read_text(encoding="utf-8")
+    data = json.loads(re.search(r'<script id="answer"[^>]*>(.*?)</script>', text, re.S).group(1))
+    (table,) = [table for table in data["tables"]["report"] if table["id"] == "split_last"]
+    at = [column[0] for column in table["columns"]].index("its GPU was")
+    causes = {row[at] for row in table["rows"]}
+    assert "busy" in causes and any("sleep" in cause for cause in causes), causes
 
 
 @pytest.mark.parametrize("pattern, said", [("(", "--comm-kernel (: not a POSIX extended regular expression"),

@@ -144,6 +144,96 @@ def test_a_process_that_crashes_while_others_go_on_has_a_file(tmp_path):
     assert_has_all_calls_of_its_time(tmp_path, log, crashing.pid, "one")
 
 
+def idle(running):
+    running.process.stdin.write("idle\n")
+    running.process.stdin.flush()
+
+
+def test_a_gpu_without_work_makes_it_write_what_was_before_and_after(tmp_path):
+    with recorder(tmp_path, "--trigger", "idle>600ms,before=500ms,after=1s,max=1/h", command=program(tmp_path), span="6s") as running:
+        running.wait_line(KEPT, "stderr")
+        wait_filling(tmp_path, 3)
+        idle(running)
+        log, line = written(tmp_path, running)
+        since = max(said(tmp_path))
+        idle(running)
+        tracing.until(lambda: max(said(tmp_path)) > since + 1000)
+        running.end().must_be(0)
+    assert " left GPU 0 without work for 1." in line
+    start, end, reason = span_of(log)
+    times = sorted(time for times in said(tmp_path).values() for time in times)
+    (gap,) = [(a, b) for a, b in zip(times, times[1:]) if b - a >= 1 and b < end]
+    assert gap[0] - 0.6 < start < gap[0] and end > gap[1] and reason == END_WRITTEN
+    assert_has_all_of_its_time(tmp_path, log)
+    report = tracing.gputrace(tmp_path, "report", "trace.gpt").must_be(0).stdout
+    assert "1 files that no one asked for were not written: 1 an hour are" in " ".join(report.split())
+    assert len(list(tmp_path.glob("trace.2*.gpt"))) == 1
+
+
+@pytest.mark.torch
+def test_memory_of_pytorch_that_runs_out_makes_it_write(tmp_path):
+    code = """if True:
+        import sys, torch
+        kept = torch.ones(1000, device="cuda")
+        print("ready", flush=True)
+        sys.stdin.readline()
+        try:
+            torch.empty(1 << 46, dtype=torch.uint8, device="cuda")
+        except torch.OutOfMemoryError:
+            print("out", flush=True)
+        sys.stdin.readline()"""
+    command = tracing.on_simgpu(tmp_path / "gpu.json", machine.tool("get-torch"), "-c", code)
+    with recorder(tmp_path, "--trigger", "oom", command=command, span="20s", outputs=("trace.gpt",)) as running:
+        running.wait_line("ready")
+        running.process.stdin.write("go on\n")
+        running.process.stdin.flush()
+        running.wait_line("out")
+        log, line = written(tmp_path, running)
+        running.end().must_be(0)
+    assert f" had not enough memory for {1 << 46} bytes of PyTorch's" in line
+    out = [event for event in logfile.records(log, logfile.TORCH_MEMORY) if event.values["kind"] == 3]
+    assert [event.values["bytes"] for event in out] == [1 << 46]
+
+
+@pytest.mark.torch
+def test_a_step_of_training_that_takes_long_makes_it_write(tmp_path):
+    code = """if True:
+        import sys, time, torch
+        layer = torch.nn.Linear(8, 8, device="cuda")
+        optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)
+        def step(pause):
+            layer(torch.ones(8, 8, device="cuda")).sum().backward()
+            time.sleep(pause)
+            optimizer.step()
+        step(0)
+        print("ready", flush=True)
+        sys.stdin.readline()
+        for _ in range(20): step(0.01)
+        begun = time.clock_gettime(time.CLOCK_MONOTONIC)
+        step(4)
+        print("slow", begun, time.clock_gettime(time.CLOCK_MONOTONIC), flush=True)
+        sys.stdin.readline()"""
+    command = tracing.on_simgpu(tmp_path / "gpu.json", machine.tool("get-torch"), "-c", code)
+    with recorder(tmp_path, "--trigger", "step>3s,before=10s", command=command, span="30s", outputs=("trace.gpt",)) as running:
+        running.wait_line("ready")
+        running.process.stdin.write("go on\n")
+        running.process.stdin.flush()
+        _, begun, ended = running.wait_line("slow").split()
+        log, line = written(tmp_path, running)
+        running.end().must_be(0)
+    took = float(line.split(" took ")[1].split()[0])
+    assert 4 <= took < float(ended) - float(begun) + 2 and "a step of pid " in line
+    start, end, _ = span_of(log)
+    assert start < float(begun) and float(ended) < end + 1
+
+
+def test_steps_that_no_one_makes_are_said_to_be_missing(tmp_path):
+    with recorder(tmp_path, "--trigger", "step>2s", command=program(tmp_path), outputs=("trace.gpt",)) as running:
+        running.wait_line(KEPT, "stderr")
+        done = running.end().must_be(0)
+    assert "--trigger step: no step was seen: torch.profiler's steps are, and those of an optimizer" in done.stderr
+
+
 def test_memory_that_is_too_small_shortens_what_is_kept_and_the_log_says_so(tmp_path):
     with recorder(tmp_path, command=program(tmp_path, "0"), span="1h,1M", outputs=("trace.gpt",)) as running:
         running.wait_line(KEPT, "stderr")

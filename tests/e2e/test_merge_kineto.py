@@ -16,11 +16,12 @@ def event(category, name, pid, tid, start_us, length_us, **arguments):
             "args": arguments}
 
 
-def write(path, rank, *more, says_rank=True):
-    """Writes all-reduces that end together, and more events; rank 1 is late to every second one, its clock is ahead."""
+def write(path, rank, *more, says_rank=True, set_back=None):
+    """Writes all-reduces that end together, and more events; rank 1 is late to every second one, its clock is ahead, and set
+    back by 2 s before the collective of that number."""
     pid, events = 100 + rank, []
     for number in range(1, ROUNDS + 1):
-        at = 1000.0 * number + rank * AHEAD_US
+        at = 1000.0 * number + rank * AHEAD_US - (2e6 if set_back and number >= set_back else 0)
         late = LATE_US if rank == 1 and number % 2 else 0.0
         events += [
             event("cpu_op", "record_param_comms", pid, pid, at + late - 40, 30, **{
@@ -47,6 +48,17 @@ def test_the_late_rank_and_the_distance_of_clocks_are_found(tmp_path):
     assert clocks[1]["collectives_used"] == ROUNDS and abs(abs(clocks[1]["offset_ns"]) - AHEAD_US * 1000) <= 1
     ranks, _ = rows(tmp_path, "merge_ranks")
     assert [(row["rank"], row["compared"], row["late"]) for row in ranks] == [(0, ROUNDS, 0), (1, ROUNDS, ROUNDS // 2)]
+
+
+def test_time_that_steps_back_is_said_and_what_follows_is_not_compared(tmp_path):
+    write(tmp_path / "rank0.json", 0)
+    write(tmp_path / "rank1.json", 1, set_back=31)
+    done = tracing.gputrace(tmp_path, "merge", "rank0.json", "rank1.json").must_be(0)
+    assert "time steps back by 2.0 s in rank1.json: its clock was set; 10 collectives after that are not compared" in " ".join(done.stdout.split())
+    ranks, _ = rows(tmp_path, "merge_ranks")
+    assert [(row["compared"], row["late"], row["not_compared"]) for row in ranks] == [(30, 0, 0), (30, 15, 10)]
+    clocks, _ = rows(tmp_path, "merge_logs")
+    assert abs(abs(clocks[1]["offset_ns"]) - AHEAD_US * 1000) <= 1
 
 
 def test_what_the_ranks_gpus_did_stands_side_by_side(tmp_path):

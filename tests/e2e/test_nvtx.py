@@ -113,6 +113,40 @@ def test_a_program_gets_the_answers_it_gets_without_a_tool(tmp_path, library):
     assert answers == alone.stdout.splitlines() == ["answers -2"]
 
 
+OPEN_BEFORE = """import ctypes
+import sys
+import threading
+
+import gpu
+
+gpu.setup()
+nvtx = ctypes.CDLL(sys.argv[1])
+for name in (b"outer", b"over"):
+    nvtx.nvtxRangePushA(name)
+nvtx.nvtxRangePop()
+asked = threading.Thread(target=sys.stdin.readline, daemon=True)
+asked.start()
+print("ready", flush=True)
+while asked.is_alive():
+    gpu.launch(gpu.at("gelu_25us"), *gpu.SHAPE, None)
+    asked.join(0.0003)
+"""
+
+
+def test_what_is_open_when_the_recording_begins_is_in_it_from_then_on(tmp_path):
+    library = next(machine.package(machine.any_python(), LIBRARY).glob("**/libnvToolsExt.so.1"))
+    (tmp_path / "open.py").write_text(OPEN_BEFORE, encoding="utf-8")
+    command = [machine.GPUTRACE, "--start-at", "+8s", "-d", "300ms", "--trace", "cuda,nvtx", "-o", "trace.gpt", "--",
+               *tracing.on_simgpu(tmp_path / "gpu.json", machine.any_python(), tmp_path / "open.py", library)]
+    with tracing.Running(command, tmp_path, env={"PYTHONPATH": machine.ROOT / "tests/workloads"}) as running:
+        running.wait_line("ready")
+        running.wait_line("goes on: gputrace ends with it", "stderr")
+        running.end().must_be(0)
+    tracing.gputrace(tmp_path, "export", "trace.gpt", "-o", "trace.json").must_be(0)
+    trace = reading.trace_of(tmp_path / "trace.json")
+    assert {e["name"] for e in annotations(trace)} == {"outer"}
+
+
 def test_without_being_asked_for_there_are_none(tmp_path, library):
     done, trace, _ = traced(tmp_path, library)
     assert "NVTX" not in done.stdout

@@ -42,7 +42,7 @@ def own_copy(library, folder, name="libcudart.so.13"):
     pytest.param("fork", 3, 4, marks=pytest.mark.kernels), ("mp-spawn", 2, 3), ("mp-fork", 2, 3), ("mp-forkserver", 2, 3)])
 def test_a_command_and_its_descendants_are_exact_from_the_first_launch(cudart, tmp_path, how, generations, processes):
     program = [machine.any_python(), machine.PROGRAMS / "family.py", cudart, tmp_path, how, generations]
-    tracing.trace(tmp_path, program)
+    tracing.trace(tmp_path, program, *tracing.CALLS_ALONE)
     found = truths(tmp_path)
     assert len({truth["pid"] for truth in found}) == processes
     assert_each_process_is_exact(reading.trace_of(tmp_path / "trace.json"), found)
@@ -51,7 +51,8 @@ def test_a_command_and_its_descendants_are_exact_from_the_first_launch(cudart, t
 def test_a_grandchild_of_another_python_version_is_exact(cudart, kind_of_python, tmp_path):
     family = [kind_of_python, machine.PROGRAMS / "family.py", cudart, tmp_path, "subprocess", "0"]
     code = "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))"
-    tracing.trace(tmp_path, ["/bin/sh", "-c", '"$@" || exit 1; true', "sh", machine.any_python(), "-c", code, *family])
+    launcher = ["/bin/sh", "-c", '"$@" || exit 1; true', "sh", machine.any_python(), "-c", code]
+    tracing.trace(tmp_path, [*launcher, *family], *tracing.CALLS_ALONE)
     assert_each_process_is_exact(reading.trace_of(tmp_path / "trace.json"), truths(tmp_path))
 
 
@@ -60,7 +61,7 @@ def test_a_running_process_is_exact_from_the_moment_the_probes_are_in_place(cuda
     with tracing.target(tmp_path, cudart, python=kind_of_python) as target:
         target.ask("steps 5")
         target.ask("forget")
-        with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
+        with tracing.Tracer(tmp_path, *tracing.CALLS_ALONE, "-p", target.pid) as tracer:
             target.ask("steps 20")
             target.ask(f"truth {tmp_path}/truth.json")
             tracer.interrupt().must_be(0)
@@ -289,7 +290,7 @@ def test_copies_of_libcudart_in_several_environments_are_all_probed(cudart, tmp_
 @pytest.mark.kernels
 def test_threads_that_launch_at_the_same_time_are_exact(cudart, kind_of_python, tmp_path):
     with tracing.target(tmp_path, cudart, python=kind_of_python) as target:
-        with tracing.Tracer(tmp_path, "-p", target.pid) as tracer:
+        with tracing.Tracer(tmp_path, *tracing.CALLS_ALONE, "-p", target.pid) as tracer:
             target.ask("threads 6 20")
             target.ask(f"truth {tmp_path}/truth.json")
             tracer.interrupt().must_be(0)

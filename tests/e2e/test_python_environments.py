@@ -34,7 +34,7 @@ def test_a_python_built_in_another_way_is_exact(cudart, version, make, tmp_path)
     python = make(version, tmp_path)
     program = [python, machine.WORKLOADS / "real_cudart.py", cudart, "--steps", "3", "--truth",
                tmp_path / "program.json"]
-    tracing.trace(tmp_path, program)
+    tracing.trace(tmp_path, program, *tracing.CALLS_ALONE)
     assert_stacks_are_its_own(reading.trace_of(tmp_path / "trace.json"), [reading.program(tmp_path / "program.json")])
 
 
@@ -44,7 +44,7 @@ def test_a_python_inside_a_library_of_another_name_is_exact_once_it_is_noticed(c
     with tracing.Running([*program, *words], tmp_path, environment) as running:
         running.wait_line("ready")
         doctor = tracing.gputrace(tmp_path, "doctor", "-p", running.pid).stdout
-        with tracing.Tracer(tmp_path, "-p", running.pid) as tracer:
+        with tracing.Tracer(tmp_path, *tracing.CALLS_ALONE, "-p", running.pid) as tracer:
             running.ask("steps 5")
             running.ask(f"truth {tmp_path}/truth.json")
             tracer.interrupt().must_be(0)
@@ -55,7 +55,7 @@ def test_a_python_inside_a_library_of_another_name_is_exact_once_it_is_noticed(c
 def test_functions_of_a_static_python_that_share_an_address_keep_their_names(cudart, version, tmp_path):
     python = pythons.static_stripped(version, tmp_path)
     program = [python, machine.PROGRAMS / "short_lived.py", cudart, tmp_path / "program.json", "300"]
-    tracing.trace(tmp_path, program)
+    tracing.trace(tmp_path, program, *tracing.CALLS_ALONE)
     truth, trace = reading.program(tmp_path / "program.json"), reading.trace_of(tmp_path / "trace.json")
     assert truth["addresses"] < truth["names"] / 2, "no address was used again, so nothing was tested"
     expected = {("cudaLaunchKernel", f"made_{i}", f"made_{i}.py", 3 + i % 7): 1 for i in range(truth["names"])}
@@ -66,7 +66,7 @@ def test_functions_of_a_static_python_that_share_an_address_keep_their_names(cud
 def test_an_embedded_python_that_is_started_again_and_again_is_exact(cudart, version, make, tmp_path):
     program, environment = make(version, tmp_path)
     words = [ROUNDS, machine.PROGRAMS / "embedded.py", cudart, tmp_path / "truth-%d.json"]
-    tracing.trace(tmp_path, [*program, *words], env=environment)
+    tracing.trace(tmp_path, [*program, *words], *tracing.CALLS_ALONE, env=environment)
     truths = [reading.program(path) for path in sorted(tmp_path.glob("truth-*.json"))]
     assert len(truths) == ROUNDS
     assert_stacks_are_its_own(reading.trace_of(tmp_path / "trace.json"), truths)
@@ -76,7 +76,7 @@ def test_an_embedded_python_that_is_started_again_and_again_is_exact(cudart, ver
 def test_a_python_in_its_own_mount_and_pid_namespaces_is_exact(cudart, version, tmp_path):
     program = [machine.root_python(version, isolated=True), machine.WORKLOADS / "real_cudart.py", cudart, "--steps", "3",
                "--truth", tmp_path / "program.json"]
-    tracing.trace(tmp_path, program)
+    tracing.trace(tmp_path, program, *tracing.CALLS_ALONE)
     truth = reading.program(tmp_path / "program.json")
     assert truth["pid"] == 1
     assert_stacks_are_its_own(reading.trace_of(tmp_path / "trace.json"), [truth])
@@ -87,7 +87,7 @@ def test_a_running_python_in_other_namespaces_is_exact_and_examined(cudart, vers
     with tracing.target(tmp_path, cudart, python=machine.root_python(version, isolated=True)) as target:
         (pid,) = tracing.Path(f"/proc/{target.pid}/task/{target.pid}/children").read_text().split()
         doctor = tracing.gputrace(tmp_path, "doctor", "-p", pid).must_be(0)
-        with tracing.Tracer(tmp_path, "-p", pid) as tracer:
+        with tracing.Tracer(tmp_path, *tracing.CALLS_ALONE, "-p", pid) as tracer:
             tracer.wait_logged(logfile.has_python, int(pid))
             target.ask("steps 5")
             tracer.interrupt().must_be(0)

@@ -25,7 +25,7 @@ def real(every_python, tmp_path_factory):
     folder = tmp_path_factory.mktemp("real")
     program = [every_python, machine.WORKLOADS / "real_cudart.py", machine.cudart(), "--steps", "20", "--depth", "40",
                "--truth", folder / "program.json"]
-    tracing.trace(folder, program, "--metric", "launches")
+    tracing.trace(folder, program, *tracing.CALLS_ALONE, "--metric", "launches")
     return Traced(folder)
 
 
@@ -115,7 +115,7 @@ def test_other_processes_that_begin_and_end_take_nothing_from_a_trace(tmp_path):
 def shapes(every_python, tmp_path_factory):
     folder = tmp_path_factory.mktemp("shapes")
     program = [every_python, machine.PROGRAMS / "shapes.py", machine.cudart(), folder / "program.json"]
-    tracing.trace(folder, program)
+    tracing.trace(folder, program, *tracing.CALLS_ALONE)
     return Traced(folder)
 
 
@@ -127,7 +127,7 @@ def test_frames_of_every_kind_stand_in_the_stack_as_in_a_traceback(shapes):
 
 def test_functions_that_share_an_address_one_after_the_other_keep_their_names(every_python, tmp_path):
     program = [every_python, machine.PROGRAMS / "short_lived.py", machine.cudart(), tmp_path / "program.json", "300"]
-    tracing.trace(tmp_path, program)
+    tracing.trace(tmp_path, program, *tracing.CALLS_ALONE)
     truth, trace = reading.program(tmp_path / "program.json"), reading.trace_of(tmp_path / "trace.json")
     assert truth["addresses"] < truth["names"] / 2, "no address was used again, so nothing was tested"
     launches = reading.trace_lines(trace, {"cudaLaunchKernel"})

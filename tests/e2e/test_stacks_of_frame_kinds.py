@@ -32,7 +32,7 @@ class Particular:
 def particular(every_python, tmp_path_factory):
     folder = tmp_path_factory.mktemp("particular")
     program = [every_python, machine.PROGRAMS / "frame_kinds.py", machine.cudart(), folder / "truth.json"]
-    tracing.trace(folder, program, names=("trace.json",))
+    tracing.trace(folder, program, *tracing.CALLS_ALONE, names=("trace.json",))
     return Particular(folder)
 
 

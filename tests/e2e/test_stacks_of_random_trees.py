@@ -18,7 +18,7 @@ def assert_all_recorded_stacks_are_traced(folder, launches, pid=None):
 
 def test_every_stack_of_a_started_program_is_what_the_interpreter_says(every_python, tmp_path):
     program = [every_python, machine.PROGRAMS / "trees.py", machine.cudart(), tmp_path / "truth.json", LAUNCHES]
-    tracing.trace(tmp_path, program, names=("trace.json",))
+    tracing.trace(tmp_path, program, *tracing.CALLS_ALONE, names=("trace.json",))
     assert_all_recorded_stacks_are_traced(tmp_path, LAUNCHES)
 
 
@@ -27,7 +27,7 @@ def test_every_stack_of_a_program_that_ran_already_is_what_the_interpreter_says(
                "--seed", "2", "--warm", LAUNCHES // 4, "--wait"]
     with tracing.Running(program, tmp_path) as running:
         running.wait_line("ready")
-        with tracing.Tracer(tmp_path, "-p", running.pid) as tracer:
+        with tracing.Tracer(tmp_path, *tracing.CALLS_ALONE, "-p", running.pid) as tracer:
             running.ask("go")
             tracer.interrupt().must_be(0)
     assert_all_recorded_stacks_are_traced(tmp_path, LAUNCHES // 4, running.pid)

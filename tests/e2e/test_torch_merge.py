@@ -54,6 +54,7 @@ class Run:
         self.clock_was_set = max(ahead) - min(ahead) > CLOCK_SET_NS
         self.pids = [one["pid"] for one in ranks]
         self.readings = list(zip(*(one["readings"] for one in ranks)))  # [(of rank 0, of rank 1)]
+        self.steps = list(zip(*(one["steps"] for one in ranks)))
         self.was_disturbed = any(not 0.75 * LATE_NS < low <= high < 1.5 * LATE_NS if number % LATE_EVERY == 1 else low > 0.5 * LATE_NS
                                  for number, (low, high) in enumerate(self.bounds()))
 
@@ -122,6 +123,37 @@ def test_the_line_of_the_collective_and_those_around_the_pause_are_named(run):
     assert row["pause_ns"] >= LATE_NS
     assert row["pause_from"] == f"torch_rank.py:{run.line_of('y = x * 2')} step"
     assert row["pause_to"] == f"torch_rank.py:{run.line_of('y += 1')} step"
+
+
+def test_each_step_has_the_time_it_took_on_both_ranks(run):
+    rows = run.tables["merge_steps"]["rows"]
+    assert [(row["step"], row["ranks"]) for row in rows] == [(number, RANKS) for number in range(len(run.steps))]
+    for row, both in zip(rows, run.steps):
+        walls = [(step[2] - step[1], step[3] - step[0]) for step in both]  # inside and outside of its marks
+        for said, pick in (("fastest", min), ("slowest", max)):
+            assert pick(low for low, _ in walls) <= row[f"{said}_ns"] <= pick(high for _, high in walls)
+            low, high = walls[row[f"{said}_rank"]]
+            assert low <= row[f"{said}_ns"] <= high
+        assert row["apart_ns"] == row["slowest_ns"] - row["fastest_ns"] and row["median_ns"] == row["fastest_ns"]
+    of_ranks = run.tables["merge_step_ranks"]["rows"]
+    assert [(row["rank"], row["steps"], row["compared"]) for row in of_ranks] == [
+        (rank, len(run.steps), len(run.steps)) for rank in range(RANKS)]
+
+
+def test_the_late_rank_is_the_one_that_was_late_in_each_step(run):
+    rows = run.tables["merge_steps"]["rows"]
+    late = [row for number, row in enumerate(rows) if number % LATE_EVERY == 1]
+    assert all(row["late_rank"] == LATE_RANK for row in late)
+    for row, (low, high) in zip(late, run.bounds()[1::LATE_EVERY]):
+        assert low <= row["late_ns"] <= high
+    assert run.tables["merge_step_ranks"]["rows"][LATE_RANK]["late_most"] >= len(late)
+
+
+def test_what_it_does_unlike_the_other_is_its_sleep(run):
+    row = run.tables["merge_difference"]["rows"][0]
+    assert row["rank"] == LATE_RANK and (row["what"], row["cause"]) == ("idle", "sleep") and row["median_ns"] < row["rank_ns"]
+    assert row["line"] == f"torch_rank.py:{run.line_of('time.sleep(LATE_SECONDS)')}"
+    assert 0.9 * LATE_NS / LATE_EVERY < row["change_ns"] < 1.1 * LATE_NS / LATE_EVERY
 
 
 def starts_in_chrome(events):

@@ -102,6 +102,11 @@ def outputs(folder, *names):
     return [word for name in names for word in ("-o", Path(folder) / name)]
 
 
+# For tests of calls and their stacks alone, in programs without a GPU: more programs of BPF, for the agent, samples and
+# waits, cost the kernel's verifier more time than all else in a small trace.
+CALLS_ALONE = ("--agent", "off")
+
+
 def trace(folder, command, *options, env=None, names=("trace.gpt", "trace.json", "trace.folded")):
     """gputrace -- COMMAND with outputs in the folder; it must succeed."""
     return gputrace(folder, *outputs(folder, *names), *options, "--", *command, env=env).must_be(0)

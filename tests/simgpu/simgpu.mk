@@ -1,7 +1,7 @@
 # simgpu.mk: builds the simulated GPU and its workloads into $(BUILD)/simgpu, and checks them.
 # Included by the top Makefile, and usable alone: make -f tests/simgpu/simgpu.mk simgpu
 #
-#   simgpu         the six libraries, the C workloads, the check's client
+#   simgpu         the seven libraries, the C workloads, the check's client
 #   simgpu-check   tests of the simulated GPU itself (with PyTorch where it is installed)
 
 BUILD ?= build
@@ -28,6 +28,7 @@ SIM_FLAGS_runtime := -D__CUDA_API_VERSION_INTERNAL -foptimize-sibling-calls
 
 SIM_LIBS := $(addprefix $(SIM_OUT)/,libcuda.so.1 libcudart.so.13 libcupti.so.13 \
 	libcublas.so.13 libcublasLt.so.13 libnccl.so.2)
+SIM_NVML := $(SIM_OUT)/libnvidia-ml.so.1
 SIM_PROGRAMS := $(addprefix $(SIM_OUT)/,launch threads hammer cupti-client libinjected.so)
 
 sim_objects = $(patsubst $(SIM)/%.c,$(SIM_OUT)/%.o,$(1))
@@ -43,7 +44,7 @@ SIM_OBJ_libnccl.so.2 := $(call sim_objects,$(wildcard $(SIM)/nccl/*.c))
 SIM_FLAGS_nccl := -fno-optimize-sibling-calls
 
 .PHONY: simgpu simgpu-check simgpu-clean
-simgpu: $(SIM_LIBS) $(SIM_PROGRAMS)
+simgpu: $(SIM_LIBS) $(SIM_NVML) $(SIM_PROGRAMS)
 
 $(SIM_OUT)/%.o: $(SIM)/%.c $(SIM_OUT)/names.inc
 	@mkdir -p $(@D)
@@ -60,6 +61,12 @@ $(SIM_OUT)/%.map:
 
 $(SIM_OUT)/libcuda.so.1: $(SIM_OBJ_libcuda.so.1)
 	$(CC) $(SIM_LDFLAGS) -Wl,-soname,$(@F) -o $@ $^ -ldl
+
+# For gputrace, not for the program on the GPU: it needs none of the others.
+$(SIM_NVML): $(SIM)/nvml/nvml.c user/nvml/nvml_abi.h
+	@mkdir -p $(@D)
+	$(CC) -std=gnu17 -D_GNU_SOURCE -O2 -g -fPIC -Wall -Wextra -Werror -Wno-unused-parameter -fvisibility=hidden -Iuser -shared \
+		-Wl,-soname,$(@F) -o $@ $< -Wl,--no-as-needed -l:libdl.so.2
 
 define sim_library
 $(SIM_OUT)/$(1): $(SIM_OBJ_$(1)) $(SIM_OUT)/libcuda.so.1 $(SIM_OUT)/$(1).map

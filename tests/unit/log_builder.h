@@ -144,6 +144,9 @@ LOG_FIXED(log_stack_at, gpt_stack_at, GPT_STACK_AT)
 LOG_FIXED(log_sample, gpt_sample, GPT_SAMPLE)
 LOG_FIXED(log_wait, gpt_wait, GPT_WAIT)
 LOG_FIXED(log_await, gpt_await, GPT_AWAIT)
+LOG_FIXED(log_gpu_sample, gpt_gpu_sample, GPT_GPU_SAMPLE)
+LOG_FIXED(log_gpu_process, gpt_gpu_process, GPT_GPU_PROCESS)
+LOG_FIXED(log_gpu_error, gpt_gpu_error, GPT_GPU_ERROR)
 LOG_FIXED(log_nccl, gpt_nccl, GPT_NCCL)
 LOG_FIXED(log_clock, gpt_clock, GPT_CLOCK)
 LOG_FIXED(log_cost, gpt_cost, GPT_COST)
@@ -510,6 +513,13 @@ LOG_FN void log_agent_name_at(struct log_builder *log, uint32_t id, const char *
 
 	snprintf(text, sizeof(text), "%s%c%s", mangled, 0, place);
 	log_put(log, GPT_AGENT_NAME, &record, sizeof(record), text, record.bytes);
+}
+
+LOG_FN void log_nvml(struct log_builder *log, enum gpt_nvml_state state, const char *text)
+{
+	struct gpt_nvml record = {.state = state, .bytes = (uint32_t)strlen(text) + 1};
+
+	log_put(log, GPT_NVML, &record, sizeof(record), text, record.bytes);
 }
 
 /* device->bytes is filled in */

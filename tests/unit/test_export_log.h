@@ -30,7 +30,7 @@ struct sample {
 	uint32_t pid;
 	uint32_t corr;
 	const char *name; /* the name of a function, its file and a kernel; NULL: their own */
-	bool cpu;	  /* with samples and waits of the main thread */
+	bool cpu;	  /* with samples and waits of the main thread, and clocks of the GPU */
 };
 
 LOG_FN void sample_call(struct sample *sample, uint32_t tid, uint64_t time_ns, uint64_t stack, uint16_t api)
@@ -121,6 +121,27 @@ LOG_FN void sample_cpu(struct sample *sample, uint64_t at)
 	ran.stack_state = GPT_STACK_NO_THREAD;
 	ran.place = GPT_SAMPLE_KERNEL;
 	log_sample(&sample->log, ran);
+}
+
+/* Every second step at a low clock. */
+LOG_FN void sample_clocks(struct sample *sample, uint32_t steps)
+{
+	for (uint32_t i = 0; i < steps; i++)
+		log_gpu_sample(&sample->log,
+			       (struct gpt_gpu_sample){.time_ns = SAMPLE_START + 1000000 + i * SAMPLE_STEP + 1234,
+						       .uuid = {1, 2, 3},
+						       .sm_mhz = i % 2 ? 1200 : 1980,
+						       .sm_max_mhz = 1980,
+						       .memory_mhz = 2619,
+						       .memory_max_mhz = 2619,
+						       .power_mw = 350125 + i,
+						       .power_limit_mw = 700000,
+						       .temperature_c = UINT32_MAX,
+						       .reasons = i % 2 ? GPT_CLOCK_POWER_CAP : 0,
+						       .pcie_tx = UINT64_MAX,
+						       .pcie_rx = UINT64_MAX,
+						       .nvlink_tx = UINT64_MAX,
+						       .nvlink_rx = UINT64_MAX});
 }
 
 /* One step that begins at `at`. */
@@ -251,6 +272,8 @@ LOG_FN int sample_log_of(struct sample sample, uint32_t processes, uint32_t step
 	log_session(&sample.log, "0.1.0", "host", "6.18.0", "-p 41230", 2, 0, 0);
 	for (uint32_t i = 0; i < processes; i++)
 		sample_process(&sample, 41230 + 100 * i, steps, 5000 * i);
+	if (sample.cpu)
+		sample_clocks(&sample, steps);
 	log_text(&sample.log, GPT_PROBES, 0, "libcudart.so.13: 43 sites");
 	log_end(&sample.log, SAMPLE_START + 2000000 + steps * SAMPLE_STEP);
 	fd = log_fd(&sample.log);

@@ -18,6 +18,7 @@ const struct cut_kind cut_kinds[KINDS] = {
 	[OVERHEADS] = KIND(overheads, overhead_count, overheads_in_part, struct model_overhead, start_ns),
 	[SAMPLES] = KIND(samples, sample_count, samples_in_part, struct model_sample, time_ns),
 	[WAITS] = KIND(waits, wait_count, waits_in_part, struct model_wait, end_ns),
+	[GPU_SAMPLES] = KIND(gpu_samples, gpu_sample_count, gpu_samples_in_part, struct model_gpu_sample, time_ns),
 #undef KIND
 };
 

@@ -15,6 +15,7 @@ enum kind {
 	OVERHEADS,
 	SAMPLES,
 	WAITS,
+	GPU_SAMPLES,
 	KINDS,
 };
 

@@ -23,6 +23,7 @@ enum kind {
 	TORCH_MEMORIES,
 	SAMPLES,
 	WAITS,
+	COUNTERS,
 	KINDS,
 };
 
@@ -148,6 +149,33 @@ static void print_waits(const struct model *model)
 		print_stack(out, model, wait->waker_stack);
 		fputc('\n', out);
 	}
+}
+
+#define OF_PART(i, one, many)                                                                                          \
+	for (uint32_t i = model->many##_in_part.from; i < in_part_end(&model->many##_in_part, model->one##_count); i++)
+
+static void print_counters(const struct model *model)
+{
+	FILE *out = files[COUNTERS];
+
+	OF_PART(i, gpu_sample, gpu_samples)
+	{
+		const struct model_gpu_sample *sample = &model->gpu_samples[i];
+
+		fprintf(out, "gpu sample %020" PRIu64 " device %u %u %u %u %u %u %u %u %u %" PRIx64, sample->time_ns,
+			sample->device, sample->sm_mhz, sample->sm_max_mhz, sample->memory_mhz, sample->memory_max_mhz,
+			sample->power_mw, sample->power_limit_mw, sample->temperature_c, sample->took_us,
+			sample->reasons);
+		fprintf(out, " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", sample->pcie_tx, sample->pcie_rx,
+			sample->nvlink_tx, sample->nvlink_rx);
+	}
+	OF_PART(i, gpu_process, gpu_processes)
+	fprintf(out, "gpu process %020" PRIu64 " device %u pid %u process %u %s %" PRIu64 "\n",
+		model->gpu_processes[i].time_ns, model->gpu_processes[i].device, model->gpu_processes[i].pid,
+		model->gpu_processes[i].process, model->gpu_processes[i].name, model->gpu_processes[i].bytes);
+	OF_PART(i, gpu_error, gpu_errors)
+	fprintf(out, "gpu error %020" PRIu64 " device %u kind %u %" PRIu64 "\n", model->gpu_errors[i].time_ns,
+		model->gpu_errors[i].device, model->gpu_errors[i].kind, model->gpu_errors[i].data);
 }
 
 static void print_others(const struct model *model)
@@ -293,6 +321,7 @@ static void print_part(const struct model *model)
 	print_gpu(model);
 	print_others(model);
 	print_samples(model);
+	print_counters(model);
 	print_waits(model);
 	print_spans(model);
 	print_ops(model);
@@ -304,6 +333,8 @@ static void print_whole(FILE *out, const struct model *model)
 	const struct model_receipt *receipt = &model_source(model)->receipt;
 	const uint64_t *words = (const uint64_t *)receipt;
 
+	fprintf(out, "nvml %u %s\n", model_source(model)->nvml,
+		model_source(model)->nvml ? model_source(model)->nvml_text : "");
 	fprintf(out, "model %" PRIu64 "..%" PRIu64 " gpu times %d complete %u\nreceipt", model->start_ns, model->end_ns,
 		model->gpu_times, model_completeness(model));
 	for (size_t i = 0; i < offsetof(struct model_receipt, end_reason) / sizeof(*words); i++)

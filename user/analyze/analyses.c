@@ -61,27 +61,10 @@ static void begin_idle(struct analyses *all, const struct begin_event *event)
 	idle_steps_init(&all->idle.steps, all->has[ANALYZE_STEPS] && event->steps ? &all->steps : NULL);
 }
 
-static void begin_part_of_idle(struct analyses *all, const struct model *part)
-{
-	if (all->has[ANALYZE_IDLE])
-		idle_begin_part(&all->idle, part);
-}
-
-static void free_idle(struct analyses *all)
-{
-	idle_free(&all->idle);
-}
-
 static void begin_why(struct analyses *all, const struct begin_event *event)
 {
 	if (all->has[ANALYZE_WHY])
 		why_init(&all->why, event->first, &all->window, &all->idle, all->comm_names);
-}
-
-static void begin_part_of_why(struct analyses *all, const struct model *part)
-{
-	if (all->has[ANALYZE_WHY])
-		why_begin_part(&all->why, part);
 }
 
 static void free_why(struct analyses *all)
@@ -225,7 +208,7 @@ void analyses_begin_part(struct analyses *all, const struct model *part)
 	all->model = part;
 	all->callers.model = part;
 	if (all->in_around) {
-		begin_part_of_idle(all, part);
+		all->idle.model = part;
 		return;
 	}
 	by_all(all, HOOK_part, &(struct part_event){.part = part});

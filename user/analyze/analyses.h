@@ -17,6 +17,7 @@
 #include "analyze/events/events.h"
 #include "analyze/sums/cpu_lines.h"
 #include "analyze/sums/interpreter.h"
+#include "analyze/sums/gpu_counters.h"
 #include "analyze/sums/groups.h"
 #include "analyze/sums/key_averages.h"
 #include "analyze/costs/line_costs.h"
@@ -78,6 +79,7 @@
 	X(PER_STEP, ASKED, ALWAYS)                                                                                     \
 	X(BREAKDOWN, REPORT, AROUND_GPU)                                                                               \
 	X(UTILIZATION, REPORT, AROUND_GPU)                                                                             \
+	X(GPU_COUNTERS, REPORT, AROUND_GPU)                                                                            \
 	X(THREADS, REPORT, ALWAYS)                                                                                     \
 	X(CPU_LINES, REPORT, ALWAYS)                                                                                   \
 	X(OFF_CPU, REPORT, ALWAYS)                                                                                     \
@@ -176,6 +178,7 @@ struct analyses {
 	struct per_step per_step;
 	struct breakdown breakdown;
 	struct utilization utilization;
+	struct gpu_counter_sums gpu_counters;
 	struct threads threads;
 	struct why why;
 	struct stack_sums gpu_stacks;  /* GPU time by stack */

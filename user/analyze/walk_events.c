@@ -208,6 +208,27 @@ static void feed_wait(struct walk *walk, uint32_t index)
 	analyses_add_wait(all, &event);
 }
 
+static void feed_gpu_sample(struct walk *walk, uint32_t index)
+{
+	struct gpu_sample_event event = {.sample = &walk->part->gpu_samples[index]};
+
+	analyses_add_gpu_sample(walk->all, &event);
+}
+
+static void feed_gpu_process(struct walk *walk, uint32_t index)
+{
+	struct gpu_process_event event = {.memory = &walk->part->gpu_processes[index]};
+
+	analyses_add_gpu_process(walk->all, &event);
+}
+
+static void feed_gpu_error(struct walk *walk, uint32_t index)
+{
+	struct gpu_error_event event = {.error = &walk->part->gpu_errors[index]};
+
+	analyses_add_gpu_error(walk->all, &event);
+}
+
 static void feed_torch_memory(struct walk *walk, uint32_t index)
 {
 	struct analyses *all = walk->all;

@@ -41,6 +41,23 @@ static inline void *array_reserve(void *items, size_t item_size, size_t count, s
 		(array)->count = (array)->capacity = 0;                                                                \
 	} while (0)
 
+/* The same of an array of pointers, with what they point to. */
+#define array_free_items(array)                                                                                        \
+	do {                                                                                                           \
+		for (size_t i_ = 0; i_ < (array)->count; i_++)                                                         \
+			free((array)->items[i_]);                                                                      \
+		array_free(array);                                                                                     \
+	} while (0)
+
+/* qsort(3), which must not get the NULL of an empty list. */
+static inline void sort_items(void *items, size_t count, size_t size, int (*compare)(const void *, const void *))
+{
+	if (count)
+		qsort(items, count, size, compare);
+}
+
+#define array_sort(array, compare) sort_items((array)->items, (array)->count, sizeof(*(array)->items), compare)
+
 /*
  * In front of the declaration of pointers, each with a value: what they point to is freed where they go out of scope,
  * so it is for what no one else keeps.

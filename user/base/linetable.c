@@ -6,6 +6,8 @@
  */
 #include "base/linetable.h"
 
+#include "base/order.h"
+
 #define LOCATION_UNIT 2 /* bytes: sizeof(_Py_CODEUNIT) */
 
 /* Forms of a location entry (enum _PyCodeLocationInfoKind, Include/cpython/code.h). */
@@ -118,15 +120,7 @@ void linetable_decode(enum gpt_linetable kind, const uint8_t *table, size_t byte
 
 uint32_t linetable_find(const struct line_range *ranges, size_t count, uint32_t offset)
 {
-	size_t low = 0, high = count;
+	size_t low = count_while(count, i, ranges[i].end <= offset);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (ranges[middle].end <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < count ? ranges[low].line : 0;
 }

@@ -2,6 +2,7 @@
 /* Open addressing over rows of slots; see lookup.h. */
 #include "base/lookup.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -75,6 +76,7 @@ static void grow_lookup(struct lookup *lookup)
 	struct lookup old = *lookup;
 	size_t capacity = old.mask ? (old.mask + 1) * 2 : LOOKUP_FIRST_CAPACITY;
 
+	lookup->seed = old.seed ?: hash_seed();
 	lookup->entries = new_entries(capacity);
 	lookup->mask = capacity - 1;
 	for (size_t i = 0; old.mask && i <= old.mask; i++)
@@ -92,8 +94,7 @@ void lookup_init(struct lookup *lookup, uint64_t seed)
 void lookup_free(struct lookup *lookup)
 {
 	free(lookup->entries);
-	lookup->entries = NULL;
-	lookup->mask = lookup->count = 0;
+	*lookup = (struct lookup){0};
 }
 
 uint32_t *lookup_get(const struct lookup *lookup, uint32_t space, uint64_t key)
@@ -202,10 +203,14 @@ uint64_t hash_bytes(uint64_t seed, const void *bytes, size_t size)
 
 uint64_t hash_seed(void)
 {
-	uint64_t seed = 0;
+	static _Atomic uint64_t drawn;
+	uint64_t seed = drawn, none = 0;
 
+	if (seed)
+		return seed;
 	/* Fails only before the pool is initialised at boot; then any number must do. */
 	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
 		seed = (uintptr_t)&seed;
-	return seed | 1;
+	atomic_compare_exchange_strong(&drawn, &none, seed | 1);
+	return drawn;
 }

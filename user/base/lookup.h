@@ -20,10 +20,13 @@ struct lookup {
 	size_t mask;  /* capacity - 1, 0: nothing allocated */
 	size_t count; /* used entries */
 	size_t dropped;
-	uint64_t seed;
+	uint64_t seed; /* 0: not drawn yet */
 };
 
+/* With a seed of the caller's; zeroed, a table is empty, too, and gets hash_seed(). */
 void lookup_init(struct lookup *lookup, uint64_t seed);
+
+/* Leaves it empty. */
 void lookup_free(struct lookup *lookup);
 
 /* The value at (space, key), NULL when there is none; valid until the next lookup_put. space > 0. */
@@ -72,5 +75,5 @@ void lookup_shrink(struct lookup *lookup);
 /* Seeded hash of bytes, for tables that compare contents themselves. */
 uint64_t hash_bytes(uint64_t seed, const void *bytes, size_t size);
 
-/* A seed that no target can know. */
+/* This process's seed, which no target can know; never 0. */
 uint64_t hash_seed(void);

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 static inline int least_first(uint64_t a, uint64_t b)
@@ -17,3 +18,24 @@ static inline int most_first(uint64_t a, uint64_t b)
 {
 	return least_first(b, a);
 }
+
+/*
+ * Binary search: the number of elements, from the first on, for which the condition is true, of `count` elements in an
+ * order in which it is true for none after one for which it is false.  `i` names the element's index in it:
+ *
+ *	size_t earlier = count_while(list.count, i, list.items[i].time_ns < time_ns);
+ */
+#define count_while(count, i, condition)                                                                               \
+	({                                                                                                             \
+		size_t low_ = 0, high_ = count;                                                                        \
+                                                                                                                       \
+		while (low_ < high_) {                                                                                 \
+			size_t i = low_ + (high_ - low_) / 2;                                                          \
+                                                                                                                       \
+			if (condition)                                                                                 \
+				low_ = i + 1;                                                                          \
+			else                                                                                           \
+				high_ = i;                                                                             \
+		}                                                                                                      \
+		low_;                                                                                                  \
+	})

@@ -31,15 +31,7 @@ void owned_spans_merge(struct owned_spans *spans)
 bool owned_spans_have(const struct owned_spans *spans, uint32_t owner, uint64_t time_ns)
 {
 	const struct owned_span *all = spans->items, at = {.owner = owner, .start_ns = time_ns};
-	size_t low = 0, high = spans->count;
+	size_t low = count_while(spans->count, i, compare_spans(&all[i], &at) <= 0);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (compare_spans(&all[middle], &at) <= 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low && all[low - 1].owner == owner && time_ns < all[low - 1].end_ns;
 }

@@ -31,14 +31,19 @@ struct gpt_end *run_make_end(const struct run *run, enum gpt_end_reason reason)
 	return end;
 }
 
-struct history_counts run_count(const struct run *run)
+void run_note_counts(struct run *run, uint64_t now_ns)
 {
-	struct history_counts counts = {.cpu_ns = run_own_cpu_ns() - run->cpu_start_ns};
+	struct history_counts counts = {.at_ns = now_ns};
 	struct gpt_clock clock;
 
+	if (!run->flight && !run->options->history)
+		return;
 	clock_sample(&clock);
-	counts.at_ns = clock.mono_ns;
 	counts.wall_offset_ns = clock.wall_offset_ns;
+	counts.cpu_ns = run_own_cpu_ns() - run->cpu_start_ns;
 	attach_counters(run->attach, counts.counters);
-	return counts;
+	if (run->options->history)
+		history_note(run->options->history, &counts);
+	if (run->flight)
+		flight_note_counts(run->flight, &counts);
 }

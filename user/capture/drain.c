@@ -20,6 +20,7 @@
 #include "capture/gaps.h"
 #include "capture/notices.h"
 #include "capture/ring.h"
+#include "capture/trigger.h"
 
 #define SECOND_NS 1000000000ull
 
@@ -52,6 +53,7 @@ struct drain {
 	uint64_t malformed;	      /* batches with bytes that are no record */
 	bool (*wanted)(const struct gpt_record *record);
 	_Atomic(_Atomic uint32_t *) passes; /* drain_count_passes */
+	struct trigger *trigger;	    /* drain_show; under the log's lock */
 	struct notices *notices;
 	int epoll, wake; /* wake: an eventfd */
 	pthread_t thread;
@@ -147,6 +149,14 @@ static void pass_on(struct drain *drain, const struct gpt_record *record)
 		notices_put(drain->notices, record);
 }
 
+static void show_trigger(struct drain *drain, const struct gpt_record *record)
+{
+	struct trigger *trigger = drain->trigger;
+
+	if (trigger && record->type == GPT_AGENT_BATCH)
+		trigger_see(trigger, record, monotonic_ns());
+}
+
 static void take_record(void *context, const struct gpt_record *record)
 {
 	struct drain *drain = context;
@@ -157,6 +167,7 @@ static void take_record(void *context, const struct gpt_record *record)
 		log_writer_lock(drain->log);
 	record = take_asked(drain, record);
 	if (record) {
+		show_trigger(drain, record);
 		is_call = record->type == GPT_CALL || record->type == GPT_CALL_ARGS;
 		gaps_add(&drain->gaps, record);
 		pass_on(drain, record);
@@ -354,6 +365,13 @@ uint64_t drain_left_out(const struct drain *drain)
 void drain_flush_each(struct drain *drain, uint64_t ns)
 {
 	drain->flush_each_ns = ns;
+}
+
+void drain_show(struct drain *drain, struct trigger *trigger)
+{
+	log_writer_lock(drain->log);
+	drain->trigger = trigger;
+	log_writer_unlock(drain->log);
 }
 
 void drain_count_passes(struct drain *drain, _Atomic uint32_t *passes)

@@ -16,6 +16,7 @@
 #include "log/writer.h"
 
 struct drain;
+struct trigger;
 
 struct shares;
 
@@ -41,6 +42,9 @@ uint64_t drain_left_out(const struct drain *drain);
 
 /* How often the log is flushed to the file, in ns; the default is a second. */
 void drain_flush_each(struct drain *drain, uint64_t ns);
+
+/* Shows the trigger what comes, until the next call; NULL: none. */
+void drain_show(struct drain *drain, struct trigger *trigger);
 
 /* Increments *passes before each pass over the ring; NULL: not. */
 void drain_count_passes(struct drain *drain, _Atomic uint32_t *passes);

@@ -18,20 +18,22 @@
 
 /* What is asked for so soon after something else is the same: a process is signalled twice, two processes crash. */
 #define SAME_NS 200000000ull
-#define ASKED_MOST (FLIGHT_WAITS_NS / SAME_NS + 1)
+#define ASKED_MOST 64u
 
 #define HOUR_NS (3600 * SECOND_NS)
 
 /* A moment whose GPU work is waited for. */
 struct asked {
-	uint64_t at_ns;
-	bool by_itself; /* no one asked */
+	uint64_t at_ns;	  /* where the file ends */
+	uint64_t span_ns; /* how long it is at most */
+	bool by_itself;	  /* no one asked */
 	char why[FLIGHT_WHY_MAX];
 };
 
 /* A file to be written. */
 struct job {
 	struct job *next;
+	uint64_t span_ns;
 	char why[FLIGHT_WHY_MAX];
 	struct gpt_end *end;
 	char *said; /* NULL: nothing */
@@ -48,7 +50,7 @@ struct flight {
 	uint64_t began_ns;
 	struct asked asked[ASKED_MOST]; /* in order */
 	unsigned asked_count;
-	uint64_t by_itself_ns[FLIGHT_HOURLY]; /* the latest such moments, in turn; 0: none */
+	uint64_t by_itself_ns[FLIGHT_HOURLY_MOST]; /* the latest such moments, in turn; 0: none */
 	uint64_t by_itself;
 	bool started;
 	pthread_t thread;
@@ -66,6 +68,8 @@ struct flight *flight_new(struct log_writer *log, const struct flight_options *o
 
 	flight->log = log;
 	flight->options = *options;
+	if (!flight->options.hourly)
+		flight->options.hourly = FLIGHT_HOURLY;
 	flight->history = history_new(options->span_ns + FLIGHT_SPARE_NS);
 	pthread_mutex_init(&flight->lock, NULL);
 	pthread_cond_init(&flight->changed, NULL);
@@ -123,12 +127,11 @@ void flight_free(struct flight *flight)
 
 /* ---- the recording -------------------------------------------------------------------------------------------- */
 
-void flight_begin(struct flight *flight, const struct history_counts *counts)
+void flight_begin(struct flight *flight, uint64_t start_ns)
 {
-	flight->began_ns = counts->at_ns;
+	flight->began_ns = start_ns;
 	for (unsigned i = 0; i < flight->asked_count; i++)
-		flight->asked[i].at_ns = counts->at_ns;
-	flight_note_counts(flight, counts);
+		flight->asked[i].at_ns = start_ns;
 }
 
 void flight_note_counts(struct flight *flight, const struct history_counts *counts)
@@ -152,7 +155,7 @@ static void add_to_note(char note[NOTE_MAX], const char *format, ...)
 }
 
 static void describe_log(struct flight *flight, const struct recent_log *recent, const struct recent_writing *writing,
-			 const struct gpt_end *end, char note[NOTE_MAX])
+			 const struct gpt_end *end, uint64_t span_ns, char note[NOTE_MAX])
 {
 	uint64_t left_out;
 
@@ -166,30 +169,32 @@ static void describe_log(struct flight *flight, const struct recent_log *recent,
 			"on purpose",
 			(double)(end->time_ns - writing->start_ns) / 1e9,
 			(double)(writing->start_ns - flight->began_ns) / 1e9);
-	if (*note && recent->since_ns + flight->options.span_ns > end->time_ns)
+	if (*note && recent->since_ns + span_ns > end->time_ns)
 		add_to_note(note, ": its memory has no room for more");
 	if (recent->lasting.left_out)
 		add_to_note(note, "; of these, %" PRIu64 " notes are missing, too", recent->lasting.left_out);
 	if (left_out)
 		add_to_note(note, "%s%" PRIu64 " files that no one asked for were not written: %u an hour are",
-			    *note ? "; " : "flight recorder: ", left_out, FLIGHT_HOURLY);
+			    *note ? "; " : "flight recorder: ", left_out, flight->options.hourly);
 }
 
 /* Finds when the log begins, what its end says, and the note that says what it lacks. */
 static void prepare_log(struct flight *flight, const struct recent_log *recent, struct recent_writing *writing,
-			struct gpt_end *end, char note[NOTE_MAX])
+			struct gpt_end *end, uint64_t span_ns, char note[NOTE_MAX])
 {
-	uint64_t start_ns = end->time_ns > flight->options.span_ns ? end->time_ns - flight->options.span_ns : 0;
+	struct history_counts before;
+	uint64_t start_ns = end->time_ns > span_ns ? end->time_ns - span_ns : 0;
 
 	start_ns = start_ns > recent->since_ns ? start_ns : recent->since_ns;
 	writing->start_ns = start_ns > flight->began_ns ? start_ns : flight->began_ns;
 	if (end->time_ns < writing->start_ns)
 		end->time_ns = writing->start_ns;
-	writing->wall_offset_ns = history_before(flight->history, writing->start_ns).wall_offset_ns;
+	before = history_before(flight->history, writing->start_ns);
+	writing->wall_offset_ns = before.wall_offset_ns;
 	if (writing->start_ns > flight->began_ns)
-		history_subtract(flight->history, writing->start_ns, end);
+		history_subtract(&before, end);
 	note[0] = '\0';
-	describe_log(flight, recent, writing, end, note);
+	describe_log(flight, recent, writing, end, span_ns, note);
 	writing->note = *note ? note : NULL;
 }
 
@@ -202,7 +207,7 @@ static void write_job(struct flight *flight, const struct job *job)
 
 	/* An error of the log ends the recording, which says so. */
 	recent = log_writer_take_recent(flight->log, &error);
-	prepare_log(flight, recent, &writing, job->end, note);
+	prepare_log(flight, recent, &writing, job->end, job->span_ns, note);
 	flight->options.write(flight->options.context, recent, &writing, job->end, job->why);
 	recent_log_free(recent);
 }
@@ -245,28 +250,46 @@ static void write_waiting(struct flight *flight)
 
 /* ---- what is asked for ------------------------------------------------------------------------------------------- */
 
-static void ask(struct flight *flight, uint64_t now_ns, const char *why, bool by_itself)
+static bool is_same(const struct asked *last, const struct asked *asked)
 {
-	struct asked *last = flight->asked_count ? &flight->asked[flight->asked_count - 1] : NULL;
-	struct asked *asked;
+	return asked->at_ns >= last->at_ns && asked->at_ns - last->at_ns < SAME_NS;
+}
 
-	if (last && (now_ns - last->at_ns < SAME_NS || flight->asked_count == ASKED_MOST)) {
-		last->by_itself &= by_itself;
+/* In order of their ends, as they become due. */
+static void add_asked(struct flight *flight, const struct asked *asked)
+{
+	unsigned at = flight->asked_count;
+
+	while (at && flight->asked[at - 1].at_ns > asked->at_ns)
+		at--;
+	if (at && (is_same(&flight->asked[at - 1], asked) || flight->asked_count == ASKED_MOST)) {
+		flight->asked[at - 1].by_itself &= asked->by_itself;
+		if (asked->span_ns > flight->asked[at - 1].span_ns)
+			flight->asked[at - 1].span_ns = asked->span_ns;
 		return;
 	}
-	asked = &flight->asked[flight->asked_count++];
-	*asked = (struct asked){.at_ns = now_ns, .by_itself = by_itself};
-	snprintf(asked->why, sizeof(asked->why), "%s", why);
+	if (flight->asked_count == ASKED_MOST)
+		return;
+	memmove(flight->asked + at + 1, flight->asked + at, (flight->asked_count - at) * sizeof(*asked));
+	flight->asked[at] = *asked;
+	flight->asked_count++;
 }
 
 void flight_ask(struct flight *flight, uint64_t now_ns, const char *why)
 {
-	ask(flight, now_ns, why, false);
+	struct asked asked = {.at_ns = now_ns, .span_ns = flight->options.span_ns};
+
+	snprintf(asked.why, sizeof(asked.why), "%s", why);
+	add_asked(flight, &asked);
 }
 
-void flight_ask_by_itself(struct flight *flight, uint64_t now_ns, const char *why)
+void flight_ask_by_itself(struct flight *flight, uint64_t now_ns, const struct flight_event *event)
 {
-	uint64_t *oldest_ns = &flight->by_itself_ns[flight->by_itself % FLIGHT_HOURLY];
+	uint64_t *oldest_ns = &flight->by_itself_ns[flight->by_itself % flight->options.hourly];
+	uint64_t end_ns = event->end_ns > now_ns ? event->end_ns : now_ns, span_ns = end_ns - event->start_ns;
+	struct asked asked = {.at_ns = end_ns, .by_itself = true};
+
+	asked.span_ns = span_ns < flight->options.span_ns ? span_ns : flight->options.span_ns;
 
 	if (*oldest_ns && now_ns - *oldest_ns < HOUR_NS) {
 		pthread_mutex_lock(&flight->lock);
@@ -276,7 +299,8 @@ void flight_ask_by_itself(struct flight *flight, uint64_t now_ns, const char *wh
 	}
 	*oldest_ns = now_ns;
 	flight->by_itself++;
-	ask(flight, now_ns, why, true);
+	snprintf(asked.why, sizeof(asked.why), "%s", event->why);
+	add_asked(flight, &asked);
 }
 
 static bool is_due(const struct asked *asked, uint64_t now_ns)
@@ -296,6 +320,7 @@ static void hand_over(struct flight *flight, const struct asked *asked, const st
 	job->end = xmalloc(end->hdr.size);
 	memcpy(job->end, end, end->hdr.size);
 	memcpy(job->why, asked->why, sizeof(job->why));
+	job->span_ns = asked->span_ns;
 	job->end->time_ns = asked->at_ns;
 	job->end->reason = GPT_END_WRITTEN;
 	job->end->ring_bytes = job->end->ring_bytes_max = 0; /* known at the end */
@@ -369,7 +394,7 @@ int flight_finish(struct flight *flight, int fd, struct gpt_end *end)
 	recent = log_writer_take_recent(flight->log, &error);
 	if (error)
 		end->reason = GPT_END_DISK;
-	prepare_log(flight, recent, &writing, end, note);
+	prepare_log(flight, recent, &writing, end, flight->options.span_ns, note);
 	written = recent_log_write(recent, fd, &writing, end);
 	recent_log_free(recent);
 	return error ? error : written;

@@ -23,6 +23,7 @@
 
 struct flight_options {
 	uint64_t span_ns; /* 0: there is no flight recorder */
+	unsigned hourly;  /* the most files an hour that no one asks for by a signal, at most FLIGHT_HOURLY_MOST */
 	/*
 	 * Writes the log into a file.  Called on another thread, one call at a time; what it says is printed later.
 	 * why: what asked for it, as "SIGUSR1"
@@ -37,9 +38,8 @@ struct flight;
 struct flight *flight_new(struct log_writer *log, const struct flight_options *options);
 void flight_free(struct flight *flight); /* NULL is allowed */
 
-/* The recording began; what is counted from here on. */
-void flight_begin(struct flight *flight, const struct history_counts *counts);
-/* Once a second. */
+void flight_begin(struct flight *flight, uint64_t start_ns);
+/* What was counted: at the beginning, and once a second. */
 void flight_note_counts(struct flight *flight, const struct history_counts *counts);
 
 #define FLIGHT_WHY_MAX 96
@@ -47,14 +47,23 @@ void flight_note_counts(struct flight *flight, const struct history_counts *coun
 /* Asks for what was recorded until now; why: what the file says of that. */
 void flight_ask(struct flight *flight, uint64_t now_ns, const char *why);
 
-/* The most files an hour that no one asks for by a signal. */
+/* flight_options.hourly, where nothing else is said. */
 #define FLIGHT_HOURLY 10u
+#define FLIGHT_HOURLY_MOST 60u
+
+/* Something that happened. */
+struct flight_event {
+	const char *why;
+	uint64_t start_ns; /* where the file begins; 0: the span before its end, as if that is later */
+	uint64_t end_ns;   /* and ends, now or later */
+};
 
 /*
- * The same for something that happened, and not when the recording ends before it is written.  Beyond FLIGHT_HOURLY it
- * is counted, and the next log has a note.
+ * The same for something that happened, and not when the recording ends before it is written.  What is too much for an
+ * hour is counted, and the next log has a note.
  */
-void flight_ask_by_itself(struct flight *flight, uint64_t now_ns, const char *why);
+void flight_ask_by_itself(struct flight *flight, uint64_t now_ns, const struct flight_event *event);
+
 /* Whether something that was asked for is due. */
 bool flight_is_due(const struct flight *flight, uint64_t now_ns);
 /* Has it written; end: with the counts until now. */

@@ -55,11 +55,9 @@ struct history_counts history_before(struct history *history, uint64_t time_ns)
 	return counts;
 }
 
-void history_subtract(struct history *history, uint64_t time_ns, struct gpt_end *end)
+void history_subtract(const struct history_counts *before, struct gpt_end *end)
 {
-	struct history_counts before = history_before(history, time_ns);
-
-	end->cpu_ns -= before.cpu_ns < end->cpu_ns ? before.cpu_ns : end->cpu_ns;
+	end->cpu_ns -= before->cpu_ns < end->cpu_ns ? before->cpu_ns : end->cpu_ns;
 	for (uint32_t i = 0; i < end->counters_count; i++)
-		end->counters[i] -= before.counters[i] < end->counters[i] ? before.counters[i] : end->counters[i];
+		end->counters[i] -= before->counters[i] < end->counters[i] ? before->counters[i] : end->counters[i];
 }

@@ -29,7 +29,7 @@ void history_note(struct history *history, const struct history_counts *counts);
 /* The latest counts from before a time, or the oldest that are known. */
 struct history_counts history_before(struct history *history, uint64_t time_ns);
 
-/* Subtracts what was counted until then; some counters are no sums. */
-void history_subtract(struct history *history, uint64_t time_ns, struct gpt_end *end);
+/* Leaves what was counted since then; some counters are no sums. */
+void history_subtract(const struct history_counts *before, struct gpt_end *end);
 
 #endif

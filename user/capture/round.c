@@ -12,6 +12,7 @@
 #include "base/msg.h"
 #include "base/signal_name.h"
 #include "capture/clock.h"
+#include "capture/gpu_counters.h"
 #include "capture/signals.h"
 
 /* Until everything is set up there is more to do. */
@@ -69,7 +70,7 @@ static void note_crash(struct run *run, const struct gpt_record *record)
 		return;
 	snprintf(why, sizeof(why), "pid %u (%.*s) ended by %s", event->pid, GPT_COMM, event->comm,
 		 signal_name(event->other_pid));
-	flight_ask_by_itself(run->flight, monotonic_ns(), why);
+	flight_ask_by_itself(run->flight, monotonic_ns(), &(struct flight_event){.why = why});
 }
 
 size_t run_hand_over_records(struct run *run, size_t most)
@@ -174,15 +175,21 @@ uint64_t run_count_lost(const uint64_t counters[GPT_COUNTER_COUNT])
 	return lost;
 }
 
+void run_append_record(void *context, const struct gpt_record *record)
+{
+	struct run *run = context;
+	int err = log_writer_append(run->log, record);
+
+	if (err)
+		run_end(run, GPT_END_DISK, err);
+}
+
 void run_append_clock(struct run *run)
 {
 	struct gpt_clock clock;
-	int err;
 
 	clock_sample(&clock);
-	err = log_writer_append(run->log, &clock.hdr);
-	if (err)
-		run_end(run, GPT_END_DISK, err);
+	run_append_record(run, &clock.hdr);
 }
 
 /* What is due once a second. */
@@ -196,11 +203,7 @@ static void every_second(struct run *run, uint64_t now_ns)
 	run->next_second_ns = now_ns + SECOND_NS;
 	if (!run->start_ns)
 		return;
-	if (run->flight) {
-		struct history_counts counts = run_count(run);
-
-		flight_note_counts(run->flight, &counts);
-	}
+	run_note_counts(run, now_ns);
 	attach_counters(run->attach, counters);
 	run->result->lost = run_count_lost(counters);
 	msg_progress("%.0f s, %.0f events/s, %llu events, %llu lost. Ctrl-C ends the trace.",
@@ -283,6 +286,7 @@ void run_round(struct run *run, void (*check)(struct run *run, uint64_t now_ns))
 
 	attach_report_gaps(run->attach, drain_short_gaps_ns(run->drain));
 	due_ns = attach_tick(run->attach, now_ns, run->heard_ns);
+	gpu_counters_tick(run->counters);
 
 	if (now_ns >= run->next_second_ns)
 		every_second(run, now_ns);

@@ -21,6 +21,7 @@ struct run {
 	struct attach *attach;
 	struct log_writer *log;
 	struct drain *drain;
+	struct gpu_counters *counters; /* NULL: not recorded */
 	const struct run_options *options;
 	struct run_result *result;
 	struct flight *flight; /* NULL: everything is kept */
@@ -63,6 +64,9 @@ void run_drain_for_attach(void *context);
 /* Without the losses of agents and CUPTI: those are in agents' records, which are not read here. */
 uint64_t run_count_lost(const uint64_t counters[GPT_COUNTER_COUNT]);
 
+/* context: struct run. A log that cannot be written ends the run. */
+void run_append_record(void *context, const struct gpt_record *record);
+
 void run_append_clock(struct run *run);
 
 /* CPU time of gputrace, since it started. */
@@ -74,8 +78,8 @@ uint64_t run_own_cpu_ns(void);
  */
 struct gpt_end *run_make_end(const struct run *run, enum gpt_end_reason reason);
 
-/* What the flight recorder subtracts from that, at a later end. */
-struct history_counts run_count(const struct run *run);
+/* Notes what is subtracted from that at a later end. */
+void run_note_counts(struct run *run, uint64_t now_ns);
 
 /* One round: what has come, what is due, then a wait. */
 void run_round(struct run *run, void (*check)(struct run *run, uint64_t now_ns));

@@ -17,6 +17,8 @@
 #include "base/monotonic.h"
 #include "base/msg.h"
 #include "capture/clock.h"
+#include "capture/gpu_counters.h"
+#include "capture/nvml_process.h"
 #include "capture/round.h"
 
 /* Events that are over earlier than this before a moment that is waited for are left out of the log. */
@@ -54,6 +56,20 @@ static void check_cycles(struct run *run, uint64_t now_ns)
 	run->cycles_reported = over;
 }
 
+static void check_trigger(struct run *run, uint64_t now_ns)
+{
+	const struct trigger_options *options = &run->options->by_itself;
+	struct flight_event ask;
+	struct trigger_event event;
+
+	if (!run->options->trigger || !trigger_take(run->options->trigger, now_ns, &event))
+		return;
+	ask = (struct flight_event){.why = event.why, .end_ns = event.to_ns + options->after_ns};
+	if (options->before_ns && event.from_ns > options->before_ns)
+		ask.start_ns = event.from_ns - options->before_ns;
+	flight_ask_by_itself(run->flight, now_ns, &ask);
+}
+
 static void check_flight(struct run *run, uint64_t now_ns)
 {
 	struct gpt_end *end;
@@ -61,6 +77,7 @@ static void check_flight(struct run *run, uint64_t now_ns)
 	if (!run->flight)
 		return;
 	flight_print(run->flight);
+	check_trigger(run, now_ns);
 	if (!flight_is_due(run->flight, now_ns))
 		return;
 	end = run_make_end(run, GPT_END_WRITTEN);
@@ -72,6 +89,8 @@ static void check_recording(struct run *run, uint64_t now_ns)
 {
 	check_cycles(run, now_ns);
 	check_flight(run, now_ns);
+	if (run->options->print)
+		run->options->print(run->options->context);
 }
 
 static void record_until_end(struct run *run)
@@ -114,12 +133,9 @@ static void begin_recording(struct run *run, uint64_t start_ns)
 	run->start_ns = start_ns;
 	run->next_second_ns = start_ns + SECOND_NS;
 	run->calls_at_second = drain_calls(run->drain);
-	if (run->flight) {
-		struct history_counts counts = run_count(run);
-
-		counts.at_ns = start_ns;
-		flight_begin(run->flight, &counts);
-	}
+	if (run->flight)
+		flight_begin(run->flight, start_ns);
+	run_note_counts(run, start_ns);
 	if (run->options->duration_ns && !run->options->search_begin)
 		drain_end(run->drain, start_ns + run->options->duration_ns);
 	err = attach_begin_steps(run->attach, why, sizeof(why));
@@ -197,6 +213,7 @@ static void search_before_end(struct run *run)
 		uint64_t now_ns = monotonic_ns();
 
 		attach_tick(run->attach, now_ns, run->heard_ns);
+		gpu_counters_tick(run->counters);
 		run_on_wait(run);
 		if (epoll_wait(run->epoll, &event, 1, more ? 0 : POLL_MS) < 0 && errno != EINTR)
 			return;
@@ -287,6 +304,8 @@ int run_trace(struct attach *attach, struct log_writer *log, struct drain *drain
 		goto cleanup;
 	run.cpu_start_ns = run_own_cpu_ns();
 	run.next_second_ns = monotonic_ns() + SECOND_NS;
+	if (options->gpu_counters)
+		run.counters = gpu_counters_start(nvml_libraries(), options->library_path, run_append_record, &run);
 	err = set_up(&run);
 	if (err == -ECANCELED)
 		attach_stop(attach, AGENT_STOP_MS, run_drain_for_attach, &run);
@@ -296,6 +315,8 @@ int run_trace(struct attach *attach, struct log_writer *log, struct drain *drain
 	result->signalled = run.give_up_ns || result->reason == GPT_END_INTERRUPTED;
 	search_before_end(&run);
 	end_ns = drain_end(drain, 0);
+	gpu_counters_stop(run.counters);
+	run.counters = NULL;
 	attach_stop(attach, AGENT_STOP_MS, run_drain_for_attach, &run);
 	/* With the probes gone, this takes the last records. */
 	drain_finish(drain, run_on_wait, &run);
@@ -306,6 +327,7 @@ int run_trace(struct attach *attach, struct log_writer *log, struct drain *drain
 	run_append_clock(&run);
 	finish_log(&run, end_ns);
 cleanup:
+	gpu_counters_stop(run.counters);
 	flight_free(run.flight);
 	(void)setpriority(PRIO_PROCESS, 0, niceness);
 	if (run.epoll >= 0)

@@ -15,20 +15,29 @@
 #include "attach/attach.h"
 #include "capture/drain.h"
 #include "capture/flight.h"
+#include "capture/history.h"
 #include "capture/start.h"
+#include "capture/trigger.h"
 #include "log/writer.h"
 
 struct run_options {
-	uint64_t duration_ns;	/* 0: until something else ends it */
-	bool end_with_targets;	/* the trace is over when no followed process lives */
-	bool end_with_schedule; /* when its last cycle has been recorded */
-	int signals_fd;		/* of stop_signals_open */
+	uint64_t duration_ns;	  /* 0: until something else ends it */
+	bool end_with_targets;	  /* the trace is over when no followed process lives */
+	bool end_with_schedule;	  /* when its last cycle has been recorded */
+	bool gpu_counters;	  /* clocks, power and memory of GPUs are recorded */
+	const char *library_path; /* where its NVML is looked for besides (LD_LIBRARY_PATH); NULL: nowhere */
+	int signals_fd;		  /* of stop_signals_open */
 	/*
 	 * With a span, only the last of the recording is kept, which log_writer_keep_recent must have been told, and it
 	 * is written when a signal asks for that, and at the end into log_fd, the log's file.
 	 */
 	struct flight_options flight;
+	struct trigger_options by_itself; /* how much it writes when it does so by itself */
+	struct trigger *trigger;	  /* what makes it, besides crashes; NULL: nothing does */
 	int log_fd;
+	struct history *history; /* gets what was counted, once a second; NULL: none */
+	/* Called in each round: prints what other threads said.  May be NULL. */
+	void (*print)(void *context);
 	struct start_request start;
 	/*
 	 * Lets the command run: at the instant at which recording begins, or before, if that has a moment of its own.

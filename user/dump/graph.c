@@ -65,11 +65,10 @@ static void count_waiting(struct graph *graph)
 
 void graph_make(struct graph *graph, const look_list *looks)
 {
-	struct lookup places;
+	struct lookup places = {0};
 	AUTO_FREE size_t *seen_by = NULL;
 
 	memset(graph, 0, sizeof(*graph));
-	lookup_init(&places, hash_seed());
 	for (size_t i = 0; i < looks->count; i++)
 		add_nodes(graph, looks->items[i].process, &places);
 	seen_by = xmalloc((graph->nodes.count + 1) * sizeof(*seen_by));

@@ -25,7 +25,6 @@ struct finder {
 	struct lookup of_text;	  /* place by hash of its text */
 	struct lookup of_storage; /* index in storages by address */
 	ARRAY(uint32_t) nodes;	  /* of each storage */
-	uint64_t seed;
 };
 
 /* ---- in the child -------------------------------------------------------------------------------------------- */
@@ -43,8 +42,8 @@ static const char *keep_text(struct finder *finder, const text_buffer *text)
 static uint32_t place_named(struct finder *finder, const struct object_name *name)
 {
 	struct holders *holders = finder->holders;
-	uint64_t key = hash_bytes(finder->seed, name->place.items, name->place.count) ^
-		       hash_bytes(~finder->seed, name->type.items, name->type.count);
+	uint64_t key = hash_bytes(hash_seed(), name->place.items, name->place.count) ^
+		       hash_bytes(~hash_seed(), name->type.items, name->type.count);
 	uint32_t index = *lookup_put(&finder->of_text, 1, key, holders->place_count);
 	struct holders_place *place = &holders->places[index];
 
@@ -170,13 +169,10 @@ static const char *find_holders(struct finder *finder, pid_t pid, struct dump_pr
 
 static void __attribute__((noreturn)) run_search(struct holders_look *look)
 {
-	struct finder finder = {.holders = look->holders, .arena = look->look.arena, .seed = hash_seed()};
+	struct finder finder = {.holders = look->holders, .arena = look->look.arena};
 
 	look_child_begin("gputrace-look", -1);
 	(void)setpriority(PRIO_PROCESS, 0, 0);
-	lookup_init(&finder.of_slot, finder.seed);
-	lookup_init(&finder.of_text, finder.seed);
-	lookup_init(&finder.of_storage, finder.seed);
 	look->holders->why = find_holders(&finder, look->pid, look->look.process);
 	look->holders->is_done = true;
 	_exit(0);

@@ -144,7 +144,6 @@ void ranks_find(rank_list *ranks, const look_list *looks)
 		if (!rank.process->refused && (rank.number >= 0 || rank.collective))
 			array_push(ranks, rank);
 	}
-	if (ranks->count)
-		qsort(ranks->items, ranks->count, sizeof(*ranks->items), by_job_and_rank);
+	array_sort(ranks, by_job_and_rank);
 	find_alike(ranks);
 }

@@ -9,230 +9,14 @@
  * by the block that PyTorch takes from its start at once.  Of older ones only the blocks are known: the range that
  * these span is a segment.
  */
-#include "export/snapshot.h"
+#include "export/snapshot_state.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
-#include "base/array.h"
-#include "base/lookup.h"
+#define MEMORY_KIND_DEVICE 3 /* CUpti_ActivityMemoryKind, cupti_activity.h of CUDA 13.0 */
+#define DEVICES_BY_ID 1024u  /* a device with a higher number gets the next free place */
 
-#define SMALL_SEGMENT_BYTES (2u << 20) /* kSmallBuffer of c10/core/AllocatorConfig.h, PyTorch 2.15 */
-#define MEMORY_KIND_DEVICE 3	       /* CUpti_ActivityMemoryKind, cupti_activity.h of CUDA 13.0 */
-#define DEVICES_BY_ID 1024u	       /* a device with a higher number gets the next free place */
-
-#define TEXTS(X)                                                                                                       \
-	X(ACTION, "action")                                                                                            \
-	X(ACTIVE_ALLOCATED, "active_allocated")                                                                        \
-	X(ACTIVE_SIZE, "active_size")                                                                                  \
-	X(ADDR, "addr")                                                                                                \
-	X(ADDRESS, "address")                                                                                          \
-	X(ALLOC, "alloc")                                                                                              \
-	X(ALLOCATED_SIZE, "allocated_size")                                                                            \
-	X(BLOCKS, "blocks")                                                                                            \
-	X(DEVICE, "device")                                                                                            \
-	X(DEVICE_FREE, "device_free")                                                                                  \
-	X(DEVICE_TRACES, "device_traces")                                                                              \
-	X(FILENAME, "filename")                                                                                        \
-	X(FRAMES, "frames")                                                                                            \
-	X(FREE_COMPLETED, "free_completed")                                                                            \
-	X(FREE_REQUESTED, "free_requested")                                                                            \
-	X(GPUTRACE_DEVICES, "gputrace_devices")                                                                        \
-	X(INACTIVE, "inactive")                                                                                        \
-	X(IS_EXPANDABLE, "is_expandable")                                                                              \
-	X(LARGE, "large")                                                                                              \
-	X(LINE, "line")                                                                                                \
-	X(NAME, "name")                                                                                                \
-	X(OOM, "oom")                                                                                                  \
-	X(PID, "pid")                                                                                                  \
-	X(REQUESTED_SIZE, "requested_size")                                                                            \
-	X(SEGMENT_ALLOC, "segment_alloc")                                                                              \
-	X(SEGMENT_FREE, "segment_free")                                                                                \
-	X(SEGMENT_POOL_ID, "segment_pool_id")                                                                          \
-	X(SEGMENT_TYPE, "segment_type")                                                                                \
-	X(SEGMENTS, "segments")                                                                                        \
-	X(SIZE, "size")                                                                                                \
-	X(SMALL, "small")                                                                                              \
-	X(STATE, "state")                                                                                              \
-	X(STREAM, "stream")                                                                                            \
-	X(TIME_US, "time_us")                                                                                          \
-	X(TOTAL_SIZE, "total_size")
-
-enum text {
-#define TEXT(name, text) TEXT_##name,
-	TEXTS(TEXT)
-#undef TEXT
-		TEXT_COUNT
-};
-
-static const char *const texts[] = {
-#define TEXT(name, text) text,
-	TEXTS(TEXT)
-#undef TEXT
-};
-
-/* A GPU as seen by one process: its addresses are valid in that process only. */
-struct device {
-	uint32_t process, id; /* model.processes, model_device.id */
-	uint32_t index;	      /* in device_traces */
-	uint32_t trace;	      /* 1 + memo of its list of events, 0: none yet */
-};
-
-/* An address at which PyTorch has handed out blocks: the latest one. */
-struct block {
-	uint64_t address, bytes;
-	uint64_t most_bytes, first_ns; /* of all blocks at this address */
-	uint32_t device;	       /* index in snapshot.devices */
-	uint32_t stack;		       /* model.stacks, NONE */
-	bool held;
-};
-
-/* An address at which the driver has given memory: the latest time. */
-struct segment {
-	uint64_t address, bytes;
-	uint64_t time_ns, first_ns; /* first: of PyTorch's segments, UINT64_MAX: none yet */
-	uint32_t device, stack;
-	bool held;
-	bool of_torch; /* a block was taken from its start */
-};
-
-struct snapshot {
-	struct sink *out;
-	const struct model *part;
-	int process; /* index into model.processes, -1: all */
-	uint32_t memo;
-	uint32_t texts[TEXT_COUNT]; /* 1 + memo, 0: not written yet */
-	ARRAY(uint32_t) stacks;	    /* the same for lists of frames, by model.stacks */
-	ARRAY(uint32_t) frames;	    /* and for frames, by model.frames */
-	ARRAY(struct device) devices;
-	ARRAY(struct block) blocks;
-	ARRAY(struct segment) segments;
-	struct lookup blocks_at, segments_at; /* (device + 1, address) to these */
-};
-
-/* ---- pickle --------------------------------------------------------------------------------------------------------
- */
-
-static void put_le(struct sink *out, uint64_t value, unsigned bytes)
-{
-	char *at = sink_room(out, 8);
-
-	for (unsigned i = 0; i < bytes; i++)
-		at[i] = (char)(value >> 8 * i);
-	out->used += bytes;
-}
-
-static void put_integer(struct sink *out, int64_t value)
-{
-	if (value >= INT32_MIN && value <= INT32_MAX) {
-		sink_char(out, 'J');
-		put_le(out, (uint64_t)value, 4);
-	} else {
-		sink_char(out, '\x8a');
-		sink_char(out, 8);
-		put_le(out, (uint64_t)value, 8);
-	}
-}
-
-static void put_number(struct sink *out, uint64_t value)
-{
-	put_integer(out, value > INT64_MAX ? INT64_MAX : (int64_t)value);
-}
-
-static void put_string(struct sink *out, const char *text)
-{
-	size_t length = strlen(text);
-
-	sink_char(out, 'X');
-	put_le(out, length, 4);
-	sink_put(out, text, length);
-}
-
-/* Memoizes what was written last; returns 1 + its memo. */
-static uint32_t memoize_last(struct snapshot *snapshot)
-{
-	sink_char(snapshot->out, 'r');
-	put_le(snapshot->out, snapshot->memo, 4);
-	return ++snapshot->memo;
-}
-
-static void put_again(struct snapshot *snapshot, uint32_t remembered)
-{
-	sink_char(snapshot->out, 'j');
-	put_le(snapshot->out, remembered - 1, 4);
-}
-
-static void put_text(struct snapshot *snapshot, enum text text)
-{
-	if (snapshot->texts[text]) {
-		put_again(snapshot, snapshot->texts[text]);
-	} else {
-		put_string(snapshot->out, texts[text]);
-		snapshot->texts[text] = memoize_last(snapshot);
-	}
-}
-
-static void put_pair(struct snapshot *snapshot, enum text key, uint64_t value)
-{
-	put_text(snapshot, key);
-	put_number(snapshot->out, value);
-}
-
-static void put_text_pair(struct snapshot *snapshot, enum text key, enum text value)
-{
-	put_text(snapshot, key);
-	put_text(snapshot, value);
-}
-
-/* ---- stacks ---------------------------------------------------------------------------------------------------------
- */
-
-static void put_frame(struct snapshot *snapshot, uint32_t index)
-{
-	const struct model_frame *frame = &snapshot->part->frames[index];
-	const struct model_code *code = &snapshot->part->codes[frame->code];
-
-	while (snapshot->frames.count <= index)
-		array_push(&snapshot->frames, 0);
-	if (snapshot->frames.items[index]) {
-		put_again(snapshot, snapshot->frames.items[index]);
-		return;
-	}
-	sink_char(snapshot->out, '}');
-	snapshot->frames.items[index] = memoize_last(snapshot);
-	sink_char(snapshot->out, '(');
-	put_text(snapshot, TEXT_NAME);
-	put_string(snapshot->out, code->name);
-	put_text(snapshot, TEXT_FILENAME);
-	put_string(snapshot->out, code->file);
-	put_pair(snapshot, TEXT_LINE, model_shown_line(snapshot->part, frame));
-	sink_char(snapshot->out, 'u');
-}
-
-/* Innermost first, as in the snapshots of PyTorch. */
-static void put_frames(struct snapshot *snapshot, uint32_t stack)
-{
-	size_t place = stack == NONE ? 0 : (size_t)stack + 1;
-
-	put_text(snapshot, TEXT_FRAMES);
-	while (snapshot->stacks.count <= place)
-		array_push(&snapshot->stacks, 0);
-	if (snapshot->stacks.items[place]) {
-		put_again(snapshot, snapshot->stacks.items[place]);
-		return;
-	}
-	sink_char(snapshot->out, ']');
-	snapshot->stacks.items[place] = memoize_last(snapshot);
-	if (stack == NONE)
-		return;
-	sink_char(snapshot->out, '(');
-	for (uint32_t i = 0; i < snapshot->part->stacks[stack].depth; i++)
-		put_frame(snapshot, snapshot->part->stack_frames[snapshot->part->stacks[stack].first + i]);
-	sink_char(snapshot->out, 'e');
-}
-
-/* ---- events ---------------------------------------------------------------------------------------------------------
- */
+/* ---- events ------------------------------------------------------------------------------------------------------ */
 
 static bool is_taken(const struct snapshot *snapshot, uint32_t index)
 {
@@ -272,23 +56,23 @@ static void begin_event(struct snapshot *snapshot, uint32_t device, enum text ac
 {
 	struct device *at = &snapshot->devices.items[device];
 
-	put_text(snapshot, TEXT_DEVICE_TRACES);
+	snapshot_put_text(snapshot, TEXT_DEVICE_TRACES);
 	if (at->trace) {
-		put_again(snapshot, at->trace);
+		snapshot_put_again(snapshot, at->trace);
 	} else {
 		sink_char(snapshot->out, ']');
-		at->trace = memoize_last(snapshot);
+		at->trace = snapshot_memoize(snapshot);
 	}
 	sink_literal(snapshot->out, "}(");
-	put_text_pair(snapshot, TEXT_ACTION, action);
+	snapshot_put_text_pair(snapshot, TEXT_ACTION, action);
 }
 
 static void end_event(struct snapshot *snapshot, uint64_t time_ns, uint64_t bytes, uint32_t stack)
 {
-	put_pair(snapshot, TEXT_SIZE, bytes);
-	put_pair(snapshot, TEXT_STREAM, 0);
-	put_pair(snapshot, TEXT_TIME_US, wall_us(snapshot, time_ns));
-	put_frames(snapshot, stack);
+	snapshot_put_pair(snapshot, TEXT_SIZE, bytes);
+	snapshot_put_pair(snapshot, TEXT_STREAM, 0);
+	snapshot_put_pair(snapshot, TEXT_TIME_US, wall_us(snapshot, time_ns));
+	snapshot_put_frames(snapshot, stack);
 	sink_literal(snapshot->out, "uas");
 }
 
@@ -296,7 +80,7 @@ static void put_event(struct snapshot *snapshot, uint32_t device, enum text acti
 		      uint64_t bytes, uint32_t stack)
 {
 	begin_event(snapshot, device, action);
-	put_pair(snapshot, TEXT_ADDR, address);
+	snapshot_put_pair(snapshot, TEXT_ADDR, address);
 	end_event(snapshot, time_ns, bytes, stack);
 }
 
@@ -389,8 +173,8 @@ static void add_block(struct snapshot *snapshot, uint32_t device, const struct m
 static void add_out_of_memory(struct snapshot *snapshot, uint32_t device, const struct model_torch_memory *event)
 {
 	begin_event(snapshot, device, TEXT_OOM);
-	put_text(snapshot, TEXT_DEVICE_FREE);
-	put_integer(snapshot->out, -1);
+	snapshot_put_text(snapshot, TEXT_DEVICE_FREE);
+	snapshot_put_integer(snapshot->out, -1);
 	end_event(snapshot, event->time_ns, (uint64_t)event->bytes, event->stack);
 }
 
@@ -429,205 +213,7 @@ static void add_part(struct snapshot *snapshot)
 	}
 }
 
-/* ---- what is held at the end ----------------------------------------------------------------------------------------
- */
-
-static int compare_places(uint32_t device, uint64_t address, uint32_t other_device, uint64_t other_address)
-{
-	if (device != other_device)
-		return device < other_device ? -1 : 1;
-	return (address > other_address) - (address < other_address);
-}
-
-static int compare_blocks(const void *a, const void *b)
-{
-	const struct block *first = a, *second = b;
-
-	return compare_places(first->device, first->address, second->device, second->address);
-}
-
-static int compare_segments(const void *a, const void *b)
-{
-	const struct segment *first = a, *second = b;
-
-	return compare_places(first->device, first->address, second->device, second->address);
-}
-
-/*
- * Whether a block lies in the nearest of the first `count` segments at or before it, and is not older than that
- * segment.
- */
-static bool is_in_a_segment(const struct snapshot *snapshot, const struct block *block, size_t count)
-{
-	const struct segment *segment = snapshot->segments.items;
-	size_t low = 0, high = count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (compare_places(segment[middle].device, segment[middle].address, block->device, block->address) <= 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low)
-		return false;
-	segment += low - 1;
-	return segment->device == block->device && segment->first_ns <= block->first_ns &&
-	       block->address - segment->address <= segment->bytes &&
-	       block->most_bytes <= segment->bytes - (block->address - segment->address);
-}
-
-/* Makes segments of blocks that are in no known segment: adjacent blocks make one.  Blocks are sorted. */
-static void add_older_segments(struct snapshot *snapshot)
-{
-	size_t known = snapshot->segments.count;
-	struct segment *last = NULL;
-
-	for (size_t i = 0; i < snapshot->blocks.count; i++) {
-		const struct block *block = &snapshot->blocks.items[i];
-
-		if (is_in_a_segment(snapshot, block, known))
-			continue;
-		if (!last || last->device != block->device || last->address + last->bytes < block->address)
-			last = array_push(&snapshot->segments, ((struct segment){.address = block->address,
-										 .device = block->device,
-										 .stack = NONE,
-										 .held = true,
-										 .of_torch = true}));
-		if (last->bytes < block->address - last->address + block->most_bytes)
-			last->bytes = block->address - last->address + block->most_bytes;
-	}
-}
-
-static void put_block(struct snapshot *snapshot, uint64_t address, uint64_t bytes, const struct block *block)
-{
-	sink_literal(snapshot->out, "}(");
-	put_pair(snapshot, TEXT_ADDRESS, address);
-	put_pair(snapshot, TEXT_SIZE, bytes);
-	put_pair(snapshot, TEXT_REQUESTED_SIZE, bytes);
-	put_text_pair(snapshot, TEXT_STATE, block ? TEXT_ACTIVE_ALLOCATED : TEXT_INACTIVE);
-	put_frames(snapshot, block ? block->stack : NONE);
-	sink_literal(snapshot->out, "ua");
-}
-
-/* Writes the blocks from *next on that lie in the segment, and the free space between them; returns the bytes held. */
-static uint64_t put_blocks(struct snapshot *snapshot, const struct segment *segment, size_t *next)
-{
-	uint64_t at = segment->address, end = segment->address + segment->bytes, held = 0;
-
-	put_text(snapshot, TEXT_BLOCKS);
-	sink_char(snapshot->out, ']');
-	for (; *next < snapshot->blocks.count; ++*next) {
-		const struct block *block = &snapshot->blocks.items[*next];
-
-		if (compare_places(block->device, block->address, segment->device, end) >= 0)
-			break;
-		if (!block->held || block->device != segment->device || block->address < at ||
-		    block->bytes > end - block->address)
-			continue;
-		if (block->address > at)
-			put_block(snapshot, at, block->address - at, NULL);
-		put_block(snapshot, block->address, block->bytes, block);
-		at = block->address + block->bytes;
-		held += block->bytes;
-	}
-	if (at < end)
-		put_block(snapshot, at, end - at, NULL);
-	return held;
-}
-
-static void put_segment(struct snapshot *snapshot, const struct segment *segment, size_t *next_block)
-{
-	uint64_t held;
-
-	sink_literal(snapshot->out, "}(");
-	put_pair(snapshot, TEXT_DEVICE, snapshot->devices.items[segment->device].index);
-	put_pair(snapshot, TEXT_ADDRESS, segment->address);
-	put_pair(snapshot, TEXT_TOTAL_SIZE, segment->bytes);
-	put_pair(snapshot, TEXT_STREAM, 0);
-	put_text_pair(snapshot, TEXT_SEGMENT_TYPE, segment->bytes <= SMALL_SEGMENT_BYTES ? TEXT_SMALL : TEXT_LARGE);
-	put_text(snapshot, TEXT_SEGMENT_POOL_ID);
-	sink_literal(snapshot->out, "K\0K\0\x86"); /* (0, 0) */
-	put_text(snapshot, TEXT_IS_EXPANDABLE);
-	sink_char(snapshot->out, '\x89'); /* False */
-	put_frames(snapshot, segment->stack);
-	held = put_blocks(snapshot, segment, next_block);
-	put_pair(snapshot, TEXT_ALLOCATED_SIZE, held);
-	put_pair(snapshot, TEXT_ACTIVE_SIZE, held);
-	put_pair(snapshot, TEXT_REQUESTED_SIZE, held);
-	sink_literal(snapshot->out, "ua");
-}
-
-static void put_segments(struct snapshot *snapshot)
-{
-	size_t next_block = 0;
-
-	if (snapshot->blocks.count)
-		qsort(snapshot->blocks.items, snapshot->blocks.count, sizeof(struct block), compare_blocks);
-	if (snapshot->segments.count)
-		qsort(snapshot->segments.items, snapshot->segments.count, sizeof(struct segment), compare_segments);
-	add_older_segments(snapshot);
-	if (snapshot->segments.count)
-		qsort(snapshot->segments.items, snapshot->segments.count, sizeof(struct segment), compare_segments);
-	put_text(snapshot, TEXT_SEGMENTS);
-	sink_char(snapshot->out, ']');
-	for (size_t i = 0; i < snapshot->segments.count; i++)
-		if (snapshot->segments.items[i].held && snapshot->segments.items[i].of_torch)
-			put_segment(snapshot, &snapshot->segments.items[i], &next_block);
-	sink_char(snapshot->out, 's');
-}
-
-static const struct device *device_with_events(const struct snapshot *snapshot, uint32_t index)
-{
-	for (size_t i = 0; i < snapshot->devices.count; i++)
-		if (snapshot->devices.items[i].index == index && snapshot->devices.items[i].trace)
-			return &snapshot->devices.items[i];
-	return NULL;
-}
-
-static uint32_t highest_index(const struct snapshot *snapshot)
-{
-	uint32_t highest = 0;
-
-	for (size_t i = 0; i < snapshot->devices.count; i++)
-		if (snapshot->devices.items[i].trace && snapshot->devices.items[i].index > highest)
-			highest = snapshot->devices.items[i].index;
-	return highest;
-}
-
-/* Writes the lists of all devices by place, and which devices they are. */
-static void put_devices(struct snapshot *snapshot)
-{
-	uint32_t highest = highest_index(snapshot);
-	const struct device *device;
-
-	put_text(snapshot, TEXT_DEVICE_TRACES);
-	sink_literal(snapshot->out, "](");
-	for (uint32_t i = 0; i <= highest; i++) {
-		device = device_with_events(snapshot, i);
-		if (device)
-			put_again(snapshot, device->trace);
-		else
-			sink_char(snapshot->out, ']');
-	}
-	sink_literal(snapshot->out, "es");
-	put_text(snapshot, TEXT_GPUTRACE_DEVICES);
-	sink_char(snapshot->out, ']');
-	for (uint32_t i = 0; i <= highest; i++) {
-		device = device_with_events(snapshot, i);
-		if (!device)
-			continue;
-		sink_literal(snapshot->out, "}(");
-		put_pair(snapshot, TEXT_DEVICE, i);
-		put_pair(snapshot, TEXT_PID, snapshot->part->processes[device->process].pid);
-		sink_literal(snapshot->out, "ua");
-	}
-	sink_char(snapshot->out, 's');
-}
-
-/* ---- the file -------------------------------------------------------------------------------------------------------
- */
+/* ---- the file ---------------------------------------------------------------------------------------------------- */
 
 static void snapshot_free(struct snapshot *snapshot)
 {
@@ -645,8 +231,6 @@ int snapshot_write(struct sink *sink, struct trace *trace, const struct export_o
 	struct snapshot snapshot = {.out = sink, .process = options->process};
 	int error = 0;
 
-	lookup_init(&snapshot.blocks_at, hash_seed());
-	lookup_init(&snapshot.segments_at, hash_seed());
 	sink_literal(sink, "\x80\x02}"); /* protocol 2, the snapshot's dictionary */
 	for (snapshot.part = trace_first(trace); snapshot.part; snapshot.part = trace_next(trace))
 		add_part(&snapshot);
@@ -656,8 +240,8 @@ int snapshot_write(struct sink *sink, struct trace *trace, const struct export_o
 	} else if (!snapshot.memo && options->process < 0) {
 		error = -ENODATA;
 	} else {
-		put_segments(&snapshot);
-		put_devices(&snapshot);
+		snapshot_put_segments(&snapshot);
+		snapshot_put_devices(&snapshot);
 		sink_char(sink, '.');
 	}
 	snapshot_free(&snapshot);

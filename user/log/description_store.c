@@ -10,7 +10,6 @@ void description_store_init(struct description_store *store, size_t bytes_max, s
 	memset(store, 0, sizeof(*store));
 	store->bytes_max = bytes_max;
 	store->needed_bytes_max = needed_bytes_max;
-	lookup_init(&store->by_name, hash_seed());
 }
 
 static size_t cost_of(const struct description *description)
@@ -231,6 +230,5 @@ static int by_position(const void *a, const void *b)
 
 void description_store_sort(struct description_store *store)
 {
-	if (store->needed.count)
-		qsort(store->needed.items, store->needed.count, sizeof(struct description *), by_position);
+	array_sort(&store->needed, by_position);
 }

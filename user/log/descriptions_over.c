@@ -109,8 +109,6 @@ void descriptions_remove_over(struct descriptions *descriptions)
 
 	if (store->all.count < descriptions->kept + descriptions->kept / 4 + NEW_LEAST)
 		return;
-	lookup_init(&over.ended, store->by_name.seed);
-	lookup_init(&over.deaths, store->by_name.seed);
 	find_ended(&over, descriptions);
 	find_deaths(&over);
 	description_store_remove(store, is_over, &over);

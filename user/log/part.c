@@ -50,9 +50,21 @@ void part_free(struct part *part)
 	free(part);
 }
 
+int part_set_start(struct part *part, uint64_t start_ns, int64_t wall_offset_ns)
+{
+	part->file.header.start_ns = start_ns;
+	part->file.header.wall_offset_ns = wall_offset_ns;
+	return part->file.begun ? segment_file_write_header(&part->file) : 0;
+}
+
 uint64_t part_bytes(const struct part *part)
 {
 	return part->file.end;
+}
+
+uint64_t part_dropped(const struct part *part)
+{
+	return part->file.dropped;
 }
 
 /* Appends records that no segment has, as one more. */

@@ -35,8 +35,13 @@ struct part;
 struct part *part_new(int fd, const struct part_begin *begin);
 void part_free(struct part *part);
 
+/* Changes when its recording begins. */
+int part_set_start(struct part *part, uint64_t start_ns, int64_t wall_offset_ns);
+
 /* Bytes of the file so far. */
 uint64_t part_bytes(const struct part *part);
+/* Records that part_finish took from its end to make room for GPT_END. */
+uint64_t part_dropped(const struct part *part);
 
 /*
  * Appends a segment as it is, or, if it has records of after end_ns, those that `cut` leaves of it; NULL: all.

@@ -187,8 +187,7 @@ static int by_type(const void *left, const void *right)
 /* Sorts, and fills rows[]; false: a type is there twice. */
 static bool index_types(struct schema *schema)
 {
-	if (schema->count)
-		qsort(schema->types, schema->count, sizeof(*schema->types), by_type);
+	sort_items(schema->types, schema->count, sizeof(*schema->types), by_type);
 	for (size_t i = 0; i < schema->count; i++) {
 		if (schema->rows[schema->types[i].type])
 			return false;

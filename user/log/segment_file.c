@@ -181,6 +181,15 @@ static bool is_full(int error)
 	return error == -ENOSPC || error == -EDQUOT || error == -EFBIG;
 }
 
+/* Of the segment that was taken back: the index still has its header. */
+static uint64_t records_of(const struct segment_file *file)
+{
+	struct gpt_log_segment header;
+
+	memcpy(&header, file->index.items + file->index.count + sizeof(struct gpt_log_entry), sizeof(header));
+	return header.records - header.repeated;
+}
+
 /*
  * Bytes that were written have their blocks, so overwriting them works on a full disk: overwrites the last segments, as
  * few as possible.
@@ -197,6 +206,7 @@ static int write_end_over(struct segment_file *file, struct segment_encoder *enc
 		if (!file->places.count)
 			return -ENOSPC;
 		take_back(file);
+		file->dropped += records_of(file);
 	}
 	return write_end(file, encoder, end, false);
 }

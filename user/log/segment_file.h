@@ -28,6 +28,7 @@ struct segment_file {
 	uint64_t end;	  /* of the last whole segment */
 	uint64_t reached; /* end of the bytes written, also of a partial segment */
 	uint32_t next;	  /* sequence of the next segment */
+	uint64_t dropped; /* records of segments that had to make room, a batch counts as one */
 	ARRAY(struct segment_place) places;
 	ARRAY(uint8_t) index; /* its entries */
 };

@@ -17,6 +17,7 @@
 #include "base/thread.h"
 #include "log/descriptions.h"
 #include "log/recent_log.h"
+#include "log/rotation.h"
 #include "log/schema.h"
 #include "log/segment.h"
 #include "log/segment_file.h"
@@ -67,6 +68,7 @@ struct log_writer {
 	struct descriptions *descriptions;
 	uint32_t sequence;
 	struct recent_segments *recent; /* instead of the file; NULL: none */
+	struct rotation *rotation;	/* the same */
 };
 
 struct log_writer *log_writer_open(int fd)
@@ -92,6 +94,12 @@ void log_writer_keep_recent(struct log_writer *writer, uint64_t keep_ns, uint64_
 	writer->recent = recent_segments_new(keep_ns, bytes);
 }
 
+void log_writer_rotate(struct log_writer *writer, const struct rotation_options *options)
+{
+	writer->rotation = rotation_new(options);
+	(void)rotation_set_start(writer->rotation, writer->file.header.start_ns, writer->file.header.wall_offset_ns);
+}
+
 void log_writer_lock(struct log_writer *writer)
 {
 	pthread_mutex_lock(&writer->lock);
@@ -111,6 +119,8 @@ int log_writer_set_start(struct log_writer *writer, uint64_t start_ns, int64_t w
 	writer->file.header.wall_offset_ns = wall_offset_ns;
 	if (writer->file.begun)
 		error = segment_file_write_header(&writer->file);
+	if (writer->rotation)
+		error = rotation_set_start(writer->rotation, start_ns, wall_offset_ns);
 	log_writer_unlock(writer);
 	return error;
 }
@@ -167,7 +177,7 @@ static int begin_file(struct log_writer *writer)
 {
 	int err;
 
-	if (writer->recent)
+	if (writer->recent || writer->rotation)
 		return 0;
 	/* Under the lock: log_writer_set_start may come in between. */
 	log_writer_lock(writer);
@@ -190,6 +200,8 @@ static int write_chunk(struct log_writer *writer, struct chunk *chunk)
 			     repeated.complete ? 0 : GPT_LOG_SEGMENT_FORGOT, &segment);
 	if (!err && writer->recent)
 		err = recent_segments_add(writer->recent, &segment, chunk->records, chunk->bytes, chunk->appended);
+	else if (!err && writer->rotation)
+		rotation_add(writer->rotation, &segment, chunk->records, chunk->bytes, chunk->appended);
 	else if (!err)
 		err = segment_file_append(&writer->file, &segment);
 	if (!err)
@@ -370,6 +382,8 @@ int log_writer_finish(struct log_writer *writer, struct gpt_end *end)
 	int error = log_writer_settle(writer);
 
 	stop_thread(writer);
+	if (writer->rotation)
+		return rotation_finish(writer->rotation, end);
 	if (!error)
 		error = segment_file_finish(&writer->file, writer->encoder, end);
 	if (error) {
@@ -393,6 +407,7 @@ void log_writer_close(struct log_writer *writer)
 	free_chunks(writer->open);
 	free_chunks(writer->free);
 	recent_segments_free(writer->recent);
+	rotation_free(writer->rotation);
 	segment_file_free(&writer->file);
 	segment_encoder_free(writer->encoder);
 	descriptions_free(writer->descriptions);

@@ -30,6 +30,11 @@ struct log_writer *log_writer_open(int fd);
  */
 void log_writer_keep_recent(struct log_writer *writer, uint64_t keep_ns, uint64_t bytes);
 
+struct rotation_options;
+
+/* From here on the log goes into files as rotation.h says. To be called before the first record. */
+void log_writer_rotate(struct log_writer *writer, const struct rotation_options *options);
+
 /*
  * What is kept, up to the latest record; waits until that is in a segment.  The caller frees it.  NULL: the log is
  * written into its file; *error: what ended the writing.

@@ -98,9 +98,7 @@ uint16_t api_named(const char *name, size_t size)
 
 	text[safe_text_copy(text, name, size < NAME_MAX_BYTES ? size : NAME_MAX_BYTES)] = '\0';
 	pthread_mutex_lock(&naming);
-	if (!named_lookup.seed)
-		lookup_init(&named_lookup, hash_seed() | 1);
-	hash = hash_bytes(named_lookup.seed, text, strlen(text));
+	hash = hash_bytes(hash_seed(), text, strlen(text));
 	index = lookup_get(&named_lookup, 1, hash);
 	found = index ? *index : named_count > NAMED_MAX ? 0 : named_count;
 	if (!index && found) {

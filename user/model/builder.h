@@ -88,6 +88,9 @@ void builder_set_boot(struct builder *builder, struct text boot, int64_t slept_n
 /* A label that the user gave the recording, "key=value"; labels beyond MODEL_LABELS_MAX are dropped. */
 void builder_add_label(struct builder *builder, struct text label);
 
+/* Whether NVML answered (enum gpt_nvml_state), and the driver's version or why not; the last one counts. */
+void builder_set_nvml(struct builder *builder, uint32_t state, struct text text);
+
 /* How the recording found steps (--step). */
 void builder_set_step(struct builder *builder, struct text step);
 
@@ -214,7 +217,9 @@ bool builder_add_agent_graph_node(struct builder *builder, const struct sender *
 	bool builder_add_##record(struct builder *builder, const struct sender *sender, const struct gpt_##record *one);
 PENDING_EVENTS(BUILDER_ADD)
 #undef BUILDER_ADD
-bool builder_add_device(struct builder *builder, struct process_image program, const struct new_device *device);
+/* With CUPTI's id of the device; its own name is not read. */
+bool builder_add_device(struct builder *builder, struct process_image program, const struct model_device *device,
+			struct text name);
 bool builder_add_agent_context(struct builder *builder, const struct sender *sender,
 			       const struct gpt_agent_context *context);
 bool builder_add_agent_stream(struct builder *builder, const struct sender *sender,
@@ -222,12 +227,7 @@ bool builder_add_agent_stream(struct builder *builder, const struct sender *send
 
 /* ---- ranges that the program names (NVTX) ------------------------------------------------------------------------ */
 
-bool builder_mark_range(struct builder *builder, struct process_image program, const struct new_range *range);
-bool builder_push_range(struct builder *builder, struct process_image program, const struct new_range *range);
-bool builder_pop_range(struct builder *builder, struct process_image program, const struct new_range *range);
-bool builder_start_range(struct builder *builder, struct process_image program, const struct new_range *range);
-bool builder_end_range(struct builder *builder, struct process_image program, const struct new_range *range);
-/* A complete range, with its end: no end event follows. */
+/* False: it makes no sense, e.g. time goes backwards. */
 bool builder_add_range(struct builder *builder, struct process_image program, const struct new_range *range);
 
 /* Starts and ends of ranges were lost in that interval, for lack of room. */

@@ -5,9 +5,7 @@
 
 void corr_set_free(struct corr_set *set)
 {
-	for (size_t i = 0; i < set->by_id.count; i++)
-		free(set->by_id.items[i]);
-	array_free(&set->by_id);
+	array_free_items(&set->by_id);
 	set->pages = 0;
 }
 

@@ -214,26 +214,19 @@ struct new_agent_state {
 	struct text activity_sets; /* "kernels,cuda,sync" */
 };
 
-struct new_device {
-	uint64_t memory_bytes;
-	uint32_t id, multiprocessors, compute_major, compute_minor;
-	uint32_t warp_size, max_threads_per_multiprocessor, max_threads_per_block, max_blocks_per_multiprocessor;
-	uint32_t max_registers_per_multiprocessor, max_registers_per_block;
-	uint32_t max_shared_per_multiprocessor, max_shared_per_block;
-	uint8_t uuid[16]; /* zeros: not known */
-	struct text name;
-};
-
 /* ---- ranges that the program names (NVTX) ------------------------------------------------------------------------ */
+
+#define NEW_RANGE_WHOLE 0 /* with its end: no end event follows */
 
 /* A mark, or the start or end of a range; ends need no names. */
 struct new_range {
 	uint64_t time_ns;
 	union {
 		uint64_t id;	 /* of a start/end range, unique in the program */
-		uint64_t end_ns; /* of a complete range (builder_add_range) */
+		uint64_t end_ns; /* NEW_RANGE_WHOLE */
 	};
 	uint32_t tid;	 /* in the process's own pid namespace */
+	uint32_t what;	 /* enum gpt_agent_range_what but LOST, or NEW_RANGE_WHOLE */
 	uint16_t domain; /* key, 0: the default one */
 	struct text name, domain_name;
 	uint32_t *known_name; /* the caller's cache of the name's index in model.strings, NONE: not yet known; NULL: no

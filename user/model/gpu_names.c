@@ -63,3 +63,36 @@ const char *jit_name(const struct model_jit *jit)
 								 : "compiled";
 	}
 }
+
+const char *gpu_clock_reason_name(unsigned bit)
+{
+	static const char *const names[GPU_CLOCK_REASONS] = {
+		"idle",
+		"clock setting",
+		"power cap",
+		"hardware slowdown",
+		"sync boost",
+		"thermal, by software",
+		"thermal, by hardware",
+		"power brake",
+		"display",
+		"board limit",
+		"reliability",
+	};
+
+	return bit < GPU_CLOCK_REASONS ? names[bit] : NULL;
+}
+
+const char *gpu_error_name(enum gpt_gpu_error_kind kind)
+{
+	switch (kind) {
+	case GPT_GPU_XID:
+		return "XID";
+	case GPT_GPU_ECC_CORRECTED:
+		return "ECC, corrected";
+	case GPT_GPU_ECC_UNCORRECTED:
+		return "ECC, not corrected";
+	default:
+		return "GPU lost";
+	}
+}

@@ -2,6 +2,8 @@
 /* Collects the least value of each chunk, then propagates it from the end backwards; see lateness.h. */
 #include "model/lateness.h"
 
+#include "base/order.h"
+
 void lateness_free(struct lateness_index *lateness)
 {
 	for (size_t i = 0; i < lateness->epochs.count; i++)
@@ -105,15 +107,7 @@ uint64_t lateness_begins(const struct lateness_index *lateness, uint32_t chunk)
 uint64_t lateness_references(const struct lateness_index *lateness, uint32_t number, uint32_t chunk)
 {
 	const struct lateness_epoch *epoch = lateness_epoch(lateness, number);
-	size_t low = 0, high = epoch ? epoch->references.count : 0;
+	size_t low = count_while(epoch ? epoch->references.count : 0, i, epoch->references.items[i].chunk < chunk);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (epoch->references.items[middle].chunk < chunk)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return epoch && low < epoch->references.count ? epoch->references.items[low].value : UINT64_MAX;
 }

@@ -17,6 +17,7 @@
 
 #include "model/activity.h"
 #include "model/gpu.h"
+#include "model/gpu_counters.h"
 #include "model/losses.h"
 #include "model/program.h"
 
@@ -75,7 +76,9 @@ struct model_source {
 	const char *labels[MODEL_LABELS_MAX]; /* "key=value", as the user gave them (-M) */
 	uint32_t label_count;
 	struct model_began began;
-	const char *step; /* how the recording found steps (--step), NULL: automatically */
+	const char *step;      /* how the recording found steps (--step), NULL: automatically */
+	uint8_t nvml;	       /* enum gpt_nvml_state; 0: counters of GPUs were not recorded */
+	const char *nvml_text; /* READ: the driver's version, else why there is none; NULL: as 0 */
 	struct model_receipt receipt;
 	struct model_cost costs[GPT_PART_COUNT]; /* by enum gpt_cost_part */
 	struct model_cost_thread cost_thread;
@@ -106,6 +109,7 @@ struct model_in_part {
  * sender's clock, or, in CLOCK_MONOTONIC, at a TICK or when they END: builder_add_RECORD checks it, receive_ONE keeps
  * it or defers it to pass 2 (tables.h), and join_ONE turns it into a model_ONE.  What a slice has of them (slice.c)
  * goes by that time and by their CALL, by the system's TID, or by their THREAD; a LOOP's wait may have begun before.
+ * What is of a DEVICE is of no process.
  */
 #define MODEL_JOINED_EVENTS(X)                                                                                         \
 	X(overhead, overheads, start_ns, SPAN, agent_overhead, TID)                                                    \
@@ -114,7 +118,10 @@ struct model_in_part {
 	X(memory, memories, time_ns, MOMENT, agent_memory, CALL)                                                       \
 	X(sample, samples, time_ns, TICK, sample, THREAD)                                                              \
 	X(await, awaits, time_ns, TICK, await, LOOP)                                                                   \
-	X(wait, waits, end_ns, END, wait, THREAD)
+	X(wait, waits, end_ns, END, wait, THREAD)                                                                      \
+	X(gpu_sample, gpu_samples, time_ns, TICK, gpu_sample, DEVICE)                                                  \
+	X(gpu_process, gpu_processes, time_ns, TICK, gpu_process, DEVICE)                                              \
+	X(gpu_error, gpu_errors, time_ns, TICK, gpu_error, DEVICE)
 #define MODEL_EVENTS(X)                                                                                                \
 	X(call, calls, start_ns, NEVER, , )                                                                            \
 	X(gpu, gpu, start_ns, SPAN, , ) /* untimed ones first */                                                       \

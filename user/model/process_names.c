@@ -40,7 +40,7 @@ char *trace_title(const struct model *model)
 {
 	const struct model_process *only = NULL;
 	size_t active = 0;
-	char *command, *title;
+	AUTO_FREE char *command = NULL;
 
 	for (uint32_t i = 0; i < model->process_count; i++) {
 		if (!model->processes[i].calls && !model->processes[i].gpu_ops)
@@ -51,7 +51,5 @@ char *trace_title(const struct model *model)
 	if (active != 1)
 		return xstrdup(model_source(model)->target);
 	command = process_command(only);
-	title = xasprintf("%s (pid %" PRIu32 ")", command, only->pid);
-	free(command);
-	return title;
+	return xasprintf("%s (pid %" PRIu32 ")", command, only->pid);
 }

@@ -146,6 +146,7 @@ struct model_span {
 	uint8_t kind;	 /* enum model_span_kind */
 	bool truncated;	 /* it was still open when its program or the trace ended */
 	bool lost;	 /* its end was lost; never set in a finished model */
+	bool before;	 /* NVTX: it was open when the trace began, which is its start */
 	bool continued;	 /* it began in an earlier part, which has it, too */
 	bool open;	 /* it continues in a later part, which has it again; end_ns is UINT64_MAX */
 };

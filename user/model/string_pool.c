@@ -17,18 +17,10 @@ struct string_blocks {
 	char data[];
 };
 
-void string_pool_init(struct string_pool *pool, uint64_t seed)
-{
-	memset(pool, 0, sizeof(*pool));
-	lookup_init(&pool->by_hash, seed);
-}
-
 void string_pool_close(struct string_pool *pool)
 {
 	lookup_free(&pool->by_hash);
-	for (size_t i = 0; i < pool->outgrown.count; i++)
-		free(pool->outgrown.items[i]);
-	array_free(&pool->outgrown);
+	array_free_items(&pool->outgrown);
 	array_free(&pool->lengths);
 	array_free(&pool->scratch);
 }
@@ -86,7 +78,7 @@ static uint32_t intern_scratch(struct string_pool *pool)
 {
 	const char *text = pool->scratch.items;
 	size_t length = pool->scratch.count;
-	uint64_t hash = hash_bytes(pool->by_hash.seed, text, length);
+	uint64_t hash = hash_bytes(hash_seed(), text, length);
 	uint32_t *index;
 
 	pool->scratch.count = 0;

@@ -26,8 +26,6 @@ struct string_pool {
 	text_buffer scratch;
 };
 
-void string_pool_init(struct string_pool *pool, uint64_t seed);
-
 /* Frees all that only interning needs; strings.items and blocks stay and become the caller's. */
 void string_pool_close(struct string_pool *pool);
 void string_blocks_free(struct string_blocks *blocks);

@@ -192,7 +192,7 @@ void report_no_gpu(struct report *report)
 		if (!shown++)
 			put_head(report);
 		text = reason_of(hint, process);
-		report_text(report, 2, text);
+		report_text(report, 2, "%s", text);
 	}
 }
 

@@ -30,12 +30,9 @@ static bool is_shown(const struct report *report, const struct model_process *pr
 
 static void put_slice(struct report *report)
 {
-	AUTO_FREE char *text = NULL;
-
 	if (!report->model->slice)
 		return;
-	text = xasprintf("Slice of the recording: %s", report->model->slice);
-	report_text(report, 2, text);
+	report_text(report, 2, "Slice of the recording: %s", report->model->slice);
 }
 
 /* One line on a page, a table for programs; nothing without labels. */

@@ -38,7 +38,7 @@ static void put_unknown(struct report *report, const char *id, const char *title
 
 	if (report->writer && text) {
 		report_title(report, id, title, NULL);
-		report_text(report, 2, text);
+		report_text(report, 2, "%s", text);
 	}
 }
 
@@ -118,6 +118,7 @@ static void put_parts(struct report *report, void *none __attribute__((unused)))
 	report_cpu_lines(report);
 	report_off_cpu(report);
 	report_jit(report);
+	report_gpu_counters(report);
 	report_torch_memory(report);
 	report_torch_held(report);
 	report_memory(report);
@@ -131,12 +132,10 @@ static void put_parts(struct report *report, void *none __attribute__((unused)))
 static void put_left(struct report *report, const struct sections_left *left)
 {
 	bool both = *left->no_room && *left->small;
-	AUTO_FREE char *text =
-		xasprintf("Left out: %s%s%s%s. `gputrace %s --table NAME` shows one, --all all of them.", left->no_room,
-			  both ? "; " : "", *left->small ? "under 1 %: " : "", left->small, report->table_of);
 
 	fputc('\n', report->out);
-	report_text(report, 2, text);
+	report_text(report, 2, "Left out: %s%s%s%s. `gputrace %s --table NAME` shows one, --all all of them.",
+		    left->no_room, both ? "; " : "", *left->small ? "under 1 %: " : "", left->small, report->table_of);
 }
 
 /* Puts a short page, or one table.  Returns -ENOENT if it has no table of that name. */

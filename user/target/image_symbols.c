@@ -11,6 +11,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/order.h"
+
 /*
  * Larger tables are not read: libtorch_cpu.so, the largest library so far, has 30 MB of both.  Without a limit a
  * hostile file could make gputrace allocate any amount of memory and search for any time.
@@ -272,9 +274,7 @@ static void sort_tables(struct image *image)
 										.table = t}));
 		}
 	}
-	if (tables->by_address.count)
-		qsort(tables->by_address.items, tables->by_address.count, sizeof(*tables->by_address.items),
-		      by_address);
+	array_sort(&tables->by_address, by_address);
 	tables->sorted = true;
 }
 
@@ -293,20 +293,11 @@ int image_symbol_at(struct image *image, uint64_t address, struct image_symbol *
 	const struct address_entry *entry = NULL;
 	const struct symbol_table *table;
 	const Elf64_Sym *symbol;
-	size_t low = 0, high, nearest;
+	size_t nearest; /* number of functions that start at or below the address */
 
 	if (!tables->sorted)
 		sort_tables(image);
-	high = tables->by_address.count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (tables->by_address.items[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	nearest = low; /* number of functions that start at or below the address */
+	nearest = count_while(tables->by_address.count, i, tables->by_address.items[i].address <= address);
 	for (size_t i = nearest; i > 0 && nearest - i < COVER_DEPTH && !entry; i--)
 		if (address - tables->by_address.items[i - 1].address < tables->by_address.items[i - 1].size)
 			entry = &tables->by_address.items[i - 1];

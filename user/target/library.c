@@ -227,8 +227,7 @@ int library_sites_find(const struct image *image, enum library_kind kind, struct
 			search.by_name[search.names++] = &calls[i];
 	qsort(search.by_name, search.names, sizeof(*search.by_name), call_by_name);
 	image_each_symbol(image, take_symbol, &search);
-	if (search.found.count)
-		qsort(search.found.items, search.found.count, sizeof(*search.found.items), found_by_table_order);
+	array_sort(&search.found, found_by_table_order);
 	for (size_t i = 0; i < search.found.count; i++)
 		add_site(image, &search.found.items[i], out);
 	array_free(&search.found);

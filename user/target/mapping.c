@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The files a process has mapped (process.h). */
+#include "base/order.h"
 #include "target/process.h"
 
 #include <stdio.h>
@@ -93,16 +94,8 @@ int mappings_read(pid_t pid, struct mappings *out)
 
 const struct mapping *mappings_at(const struct mappings *mappings, uint64_t address)
 {
-	size_t low = 0, high = mappings->list.count;
+	size_t low = count_while(mappings->list.count, i, mappings->list.items[i].end <= address);
 
-	while (low < high) { /* to the first one that ends above the address */
-		size_t middle = low + (high - low) / 2;
-
-		if (mappings->list.items[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < mappings->list.count && address >= mappings->list.items[low].start ? &mappings->list.items[low]
 											: NULL;
 }

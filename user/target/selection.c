@@ -29,9 +29,7 @@ int selection_add(struct selection *selection, enum selection_kind kind, const c
 void selection_free(struct selection *selection)
 {
 	for (size_t kind = 0; kind < SELECTION_KINDS; kind++) {
-		for (size_t i = 0; i < selection->values[kind].count; i++)
-			free(selection->values[kind].items[i]);
-		array_free(&selection->values[kind]);
+		array_free_items(&selection->values[kind]);
 	}
 }
 

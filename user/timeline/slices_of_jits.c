@@ -55,11 +55,5 @@ static void visit_jit(struct visit *visit, uint32_t index)
 
 void visit_jits(struct visit *visit)
 {
-	const struct timeline *timeline = visit->timeline;
-	const struct model *model = timeline->model;
-	uint32_t end = in_part_end(&model->jits_in_part, model->jit_count);
-
-	for (uint32_t i = model->jits_in_part.from; i < end && !visit->ended; i++)
-		if (placed_row(&timeline->placement->jits, i) != ROW_NONE)
-			visit_jit(visit, i);
+	visit_placed(visit, &visit->timeline->placement->jits, visit_jit);
 }

@@ -241,11 +241,5 @@ static void visit_operation(struct visit *visit, uint32_t index)
 
 void visit_operations(struct visit *visit)
 {
-	const struct timeline *timeline = visit->timeline;
-	const struct model *model = timeline->model;
-	uint32_t end = in_part_end(&model->gpu_in_part, model->gpu_count);
-
-	for (uint32_t i = model->gpu_in_part.from; i < end && !visit->ended; i++)
-		if (placed_row(&timeline->placement->gpu, i) != ROW_NONE)
-			visit_operation(visit, i);
+	visit_placed(visit, &visit->timeline->placement->gpu, visit_operation);
 }

@@ -27,7 +27,7 @@ static struct open_range place_new_or_open(struct timeline *timeline, struct tim
 
 	if (before) {
 		if (before->takes_row && before->row != ROW_NONE)
-			slice_rows_end(&placement->ranges.rows, before->row, range->end_ns);
+			placement->ranges.rows.all.items[before->row].last_end_ns = range->end_ns;
 		return *before;
 	}
 	placed.number = placement->next_range++;
@@ -53,7 +53,7 @@ void place_ranges(struct timeline *timeline, struct timeline_placement *placemen
 		placed->row_of[i] = range.row;
 		placement->range_numbers[i] = range.number;
 		if (model->ranges[i].open)
-			open_ranges_keep(&placement->open_ranges, &range);
+			array_push(&placement->open_ranges.now, range);
 	}
 }
 

@@ -112,11 +112,5 @@ static void visit_sample(struct visit *visit, uint32_t index)
 
 void visit_samples(struct visit *visit)
 {
-	const struct timeline *timeline = visit->timeline;
-	const struct model *model = timeline->model;
-	uint32_t end = in_part_end(&model->samples_in_part, model->sample_count);
-
-	for (uint32_t i = model->samples_in_part.from; i < end && !visit->ended; i++)
-		if (placed_row(&timeline->placement->samples, i) != ROW_NONE)
-			visit_sample(visit, i);
+	visit_placed(visit, &visit->timeline->placement->samples, visit_sample);
 }

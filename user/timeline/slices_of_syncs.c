@@ -115,11 +115,5 @@ static void visit_sync(struct visit *visit, uint32_t index)
 
 void visit_syncs(struct visit *visit)
 {
-	const struct timeline *timeline = visit->timeline;
-	const struct model *model = timeline->model;
-	uint32_t end = in_part_end(&model->syncs_in_part, model->sync_count);
-
-	for (uint32_t i = model->syncs_in_part.from; i < end && !visit->ended; i++)
-		if (placed_row(&timeline->placement->syncs, i) != ROW_NONE)
-			visit_sync(visit, i);
+	visit_placed(visit, &visit->timeline->placement->syncs, visit_sync);
 }

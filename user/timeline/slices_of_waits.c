@@ -82,11 +82,5 @@ static void visit_wait(struct visit *visit, uint32_t index)
 
 void visit_waits(struct visit *visit)
 {
-	const struct timeline *timeline = visit->timeline;
-	const struct model *model = timeline->model;
-	uint32_t end = in_part_end(&model->waits_in_part, model->wait_count);
-
-	for (uint32_t i = model->waits_in_part.from; i < end && !visit->ended; i++)
-		if (placed_row(&timeline->placement->waits, i) != ROW_NONE)
-			visit_wait(visit, i);
+	visit_placed(visit, &visit->timeline->placement->waits, visit_wait);
 }

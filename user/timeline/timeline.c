@@ -62,9 +62,7 @@ void timeline_free(struct timeline *timeline)
 {
 	if (!timeline)
 		return;
-	for (size_t i = 0; i < timeline->texts.count; i++)
-		free(timeline->texts.items[i]);
-	array_free(&timeline->texts);
+	array_free_items(&timeline->texts);
 	array_free(&timeline->groups);
 	array_free(&timeline->tracks);
 	array_free(&timeline->counters);

@@ -110,8 +110,9 @@ struct timeline_counter {
 	X(syncs)                                                                                                       \
 	X(memories)                                                                                                    \
 	X(overheads)                                                                                                   \
-	X(waits)   /* off the CPU, by end */                                                                           \
-	X(samples) /* CPU samples, by end */
+	X(waits)       /* off the CPU, by end */                                                                       \
+	X(samples)     /* CPU samples, by end */                                                                       \
+	X(gpu_samples) /* counters of GPUs */
 
 /* Counts of what is not in the timeline. */
 struct timeline_omissions {

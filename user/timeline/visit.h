@@ -10,6 +10,7 @@
 #include "model/model.h"
 #include "timeline/rows/op_links.h"
 #include "timeline/python_slices.h"
+#include "timeline/rows/slice_rows.h"
 #include "timeline/timeline.h"
 
 #define ARGS_MAX 56 /* more than any slice has */
@@ -87,6 +88,15 @@ static inline void draft_text(struct draft *draft, enum timeline_arg_key key, co
 static inline void draft_triple(struct draft *draft, enum timeline_arg_key key, const uint32_t *values)
 {
 	draft_arg(draft, key)->triple = values;
+}
+
+/* Calls visit_one with the index of each slice that has a row, until the visitor stops. */
+static inline void visit_placed(struct visit *visit, const struct placed *placed,
+				void (*visit_one)(struct visit *visit, uint32_t index))
+{
+	for (uint32_t i = placed->from; i < placed->end && !visit->ended; i++)
+		if (placed_row(placed, i) != ROW_NONE)
+			visit_one(visit, i);
 }
 
 /* Like visit_slice and visit_memory, in a shared file: on its clock, with numbers of this timeline's own. */

@@ -98,5 +98,5 @@ char *top_row_needle(const struct top_view *view, const struct top_data *data, e
 
 void top_view_free(struct top_view *view);
 
-/* Without a terminal: prints the first rows of each table marked in_block (page.c). */
+/* Without a terminal: prints the first rows of each table marked in_block (tabs.c). */
 void top_block_put(FILE *out, const struct top_data *data, unsigned width);

@@ -68,8 +68,7 @@ char *top_stacks(const char *folded, const char *needle, enum top_time time)
 			array_push(&stacks, stack);
 		folded += length + (folded[length] == '\n');
 	}
-	if (stacks.count)
-		qsort(stacks.items, stacks.count, sizeof(*stacks.items), compare_values);
+	array_sort(&stacks, compare_values);
 	for (size_t i = 0; out && i < stacks.count && i < STACKS_SHOWN; i++)
 		put_stack(out, &stacks.items[i]);
 	if (out && !stacks.count)

@@ -82,9 +82,7 @@ static void free_table(struct kept_table *kept)
 		free((void *)(uintptr_t)kept->columns[i].key);
 	}
 	table_free(&kept->table);
-	for (size_t i = 0; i < kept->notes.count; i++)
-		free(kept->notes.items[i]);
-	array_free(&kept->notes);
+	array_free_items(&kept->notes);
 	free(kept->columns);
 	free(kept->id);
 	free(kept->title);

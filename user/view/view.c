@@ -5,6 +5,7 @@
  */
 #include "view/view.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,14 +117,8 @@ static void put_hit(struct view *view, const struct zoom_hit *hit, uint64_t star
 		sink_literal(body, "null");
 		return;
 	}
-	sink_literal(body, "{\"track\":");
-	sink_u64(body, hit->track);
-	sink_literal(body, ",\"depth\":");
-	sink_u64(body, hit->depth);
-	sink_literal(body, ",\"start\":");
-	sink_i64(body, (int64_t)(hit->start_ns - start_ns));
-	sink_literal(body, ",\"length\":");
-	sink_u64(body, hit->end_ns - hit->start_ns);
+	sink_print(body, "{\"track\":%u,\"depth\":%u,\"start\":%" PRId64 ",\"length\":%" PRIu64, hit->track, hit->depth,
+		   (int64_t)(hit->start_ns - start_ns), hit->end_ns - hit->start_ns);
 	zoom_put_hit_label(view->zoom, hit, body);
 	sink_char(body, '}');
 }

@@ -16,7 +16,7 @@ CPU = API | {"python_function", "python_gc", "python_import", "user_annotation",
              "cpu_op", "off_cpu", "cpu_sample"}
 SYNC = {"cuda_sync"}
 EVENT_KEYS = {"ph", "name", "cat", "pid", "tid", "ts", "dur", "id", "bp", "s", "args"}
-PHASES = {"X", "M", "s", "f", "i"}
+PHASES = {"X", "M", "s", "f", "i", "C"}
 REPORTED = 20  # violations reported per rule
 
 _number = (int, float)

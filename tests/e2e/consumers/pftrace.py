@@ -99,14 +99,15 @@ def summary(tracks, events, clocks):
         elif event.type == INSTANT:
             found["instants"].append(known)
         elif event.type == COUNTER:
-            found["counters"].append([event.track_uuid, at, event.counter_value])
+            found["counters"].append([event.track_uuid, at, getattr(event, event.WhichOneof("counter_value_field"))])
     assert not any(open_slices.values()), "a slice that does not end"
     parents = {track.parent_uuid for track in tracks.values()} - {0}
     assert parents <= set(tracks)
     found["tracks"] = {uuid: {"name": track.name, "parent": track.parent_uuid,
                               "process": [track.process.pid, track.process.process_name] if track.HasField("process") else None,
                               "thread": [track.thread.pid, track.thread.tid, track.thread.thread_name]
-                              if track.HasField("thread") else None} for uuid, track in tracks.items()}
+                              if track.HasField("thread") else None,
+                              "unit": track.counter.unit_name} for uuid, track in tracks.items()}
     found["clocks"] = clocks
     return found
 

@@ -4,7 +4,7 @@
  * consumers:  sample FOLDER PROCESSES STEPS [parts|hostile|cpu]
  * parts: reads it like a long log, in the smallest parts.  hostile: a function, its file and a kernel have a name of
  * all control characters, characters that formats use as marks, and invalid UTF-8.  cpu: with samples and waits of
- * threads.
+ * threads, and clocks of the GPU.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -60,8 +60,18 @@ def test_threads_and_processes_have_their_numbers_and_names(both):
 def test_memory_is_a_counter(both):
     found, trace = both
     memory = [e for e in trace["traceEvents"] if e["ph"] == "i" and e["name"] == "[memory]"]
-    assert [[at - start_of(found), value] for _, at, value in found["counters"]] == \
+    assert [[at - start_of(found), value] for track, at, value in found["counters"] if not found["tracks"][str(track)]["unit"]] == \
         [[chrome.ns(e["ts"]), e["args"]["Total Allocated"]] for e in sorted(memory, key=lambda e: e["ts"])]
+
+
+def test_clocks_and_power_are_counters_with_units(both, sample):
+    found, trace = both
+    tracks = found["tracks"]
+    values = sorted((tracks[str(track)]["name"], tracks[str(track)]["unit"], at - start_of(found), round(value, 3))
+                    for track, at, value in found["counters"] if tracks[str(track)]["unit"])
+    assert values == sorted((f"GPU {event['pid']} {event['name']}", unit, chrome.ns(event["ts"]), value) for event in trace["traceEvents"]
+                            if event["ph"] == "C" for unit, value in event["args"].items())
+    assert len(values) == (60 if (sample / "cpu").exists() else 0)
 
 
 def test_files_of_odd_logs_are_taken_as_well(odd):

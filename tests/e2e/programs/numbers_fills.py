@@ -2,8 +2,8 @@
 """Fills memory on the GPU and launches a kernel, again and again: fill number N is of N bytes.
 usage: numbers_fills.py FILE [PAUSE_S]
 
-FILE gets a line for each: N, CLOCK_MONOTONIC before the fill and after the launch.  Ends at the end of standard input, with
-a wait for the GPU; a line `segv` there makes it crash."""
+FILE gets a line for each: N, CLOCK_MONOTONIC before the fill and after the launch.  A line `idle` of standard input makes it
+do nothing for a second, a line `segv` makes it crash; at its end the program ends, with a wait for the GPU."""
 
 import ctypes
 import os
@@ -31,15 +31,23 @@ def fill(number):
     os.write(said, b"%d %.9f %.9f\n" % (number, before_s, after_s))
 
 
+def obey(word):
+    """Whether to go on."""
+    if word == "segv":
+        ctypes.string_at(0)
+    if word == "idle":
+        gpu.check(gpu.device_sync())
+        time.sleep(1)
+    return word == "idle"
+
+
 print("ready", os.getpid(), flush=True)
 number = 0
-while not select.select([sys.stdin], [], [], 0)[0]:
+while not select.select([sys.stdin], [], [], 0)[0] or obey(sys.stdin.readline().strip()):
     number += 1
     fill(number)
     if number % 64 == 0:
         gpu.check(gpu.device_sync())
     time.sleep(pause_s)
-if sys.stdin.readline().strip() == "segv":
-    ctypes.string_at(0)
 gpu.check(gpu.device_sync())
 print("through", flush=True)

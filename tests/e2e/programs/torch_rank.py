@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """One of two ranks on the simulated NCCL, one of which is sometimes late; usage: torch_rank.py FOLDER RANK.  Once both
 are observed (--ops) each makes STEPS collectives and reads its clock around the launch of every one: FOLDER/readings-RANK.json, with
-the wall clock's lead before each of them and at the end."""
+the wall clock's lead before each of them and at the end, and before and after the start and the end of each step."""
 
 import json
 import os
@@ -53,13 +53,18 @@ def main(folder, rank):
     x = torch.ones(64, device="cuda")
     wait_for_observer()
     together(store, rank, "observed")
-    readings, ahead = [], []
+    readings, ahead, steps = [], [], []
     for number in range(STEPS):
         together(store, rank, number)
         ahead.append(wall_ahead_ns())
-        readings.append(step(rank, number, x))
+        marks = [time.monotonic_ns()]
+        with torch.profiler.record_function(f"ProfilerStep#{number + 5 * rank}"):  # a rank may count from elsewhere
+            marks.append(time.monotonic_ns())
+            readings.append(step(rank, number, x))
+            marks.append(time.monotonic_ns())
+        steps.append([*marks, time.monotonic_ns()])
     with open(f"{folder}/readings-{rank}.json", "w") as file:
-        json.dump({"pid": os.getpid(), "readings": readings, "ahead": [*ahead, wall_ahead_ns()]}, file)
+        json.dump({"pid": os.getpid(), "readings": readings, "steps": steps, "ahead": [*ahead, wall_ahead_ns()]}, file)
     dist.destroy_process_group()
 
 

@@ -40,6 +40,7 @@ CHECKS = (
     Check("second", "neighbours:second", "two gputraces on one process", 60),
     Check("cupti", "questions:cupti", "the open questions about CUPTI", 90),
     Check("driver", "questions:driver_entry", "how the driver's functions begin", 30),
+    Check("counters", "counters:counters", "NVML's clocks are of the GPU that works; what NVML costs", 60),
     Check("mps", "questions:mps", "a client of MPS is attached", 60,
           silicon_only="the simulated GPU has no MPS"),
     Check("safety", "safety:training", "attached, left and killed again and again; losses and GPU memory after it", 150),

@@ -240,6 +240,12 @@ class Cupti(Case):
         self.assertEqual(seen["dropped"], self.ROUNDS * 9 // 10)
         self.assertEqual(arrived + seen["dropped"], self.ROUNDS * 9)
 
+    def test_kernels_take_longer_at_a_lower_clock(self):
+        at_full_clock = self.ROUNDS * (3 * 50000 + 4 * 20000)
+        self.assertEqual(client(str(self.ROUNDS), SIMGPU_CLOCKS="0:990")["kernel_ns"], 2 * at_full_clock)
+        self.assertEqual(client(str(self.ROUNDS), SIMGPU_CLOCKS="0:990,0.5:1980")["kernel_ns"], at_full_clock)
+        self.assertEqual(client(str(self.ROUNDS), SIMGPU_CLOCKS="1e9:990")["kernel_ns"], at_full_clock)
+
     def test_zero_times_on_demand(self):
         seen = client(str(self.ROUNDS), SIMGPU_ZERO="7")
         self.assertEqual(seen["zeroed"], self.ROUNDS)

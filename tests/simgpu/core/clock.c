@@ -1,13 +1,15 @@
 /*
  * clock.c: the time base. Internal times are CLOCK_MONOTONIC; CUPTI's times are CLOCK_REALTIME, by an
  * offset. It is sampled again after the clock was set (NTP slews both clocks alike). Work that ended
- * before the clock was set and is recorded after it gets the new offset.
+ * before the clock was set and is recorded after it gets the new offset. And the SM clock of the GPU.
  */
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <time.h>
 
+#include "device.h"
 #include "sim.h"
 
 #define OFFSET_SAMPLES 20
@@ -80,4 +82,42 @@ void sim_sleep_until(uint64_t mono)
 		return;
 	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
 		;
+}
+
+/* ---- the GPU's clock: SECONDS:MHZ,SECONDS:MHZ,... in order of time ---- */
+
+#define CHANGES_MAX 256
+
+static struct {
+	uint64_t since;
+	unsigned mhz;
+} changes[CHANGES_MAX];
+static unsigned change_count;
+static pthread_once_t changes_once = PTHREAD_ONCE_INIT;
+
+static void changes_read(void)
+{
+	const char *at = sim_options()->clocks;
+
+	while (at && *at && change_count < CHANGES_MAX) {
+		char *end;
+		double seconds = strtod(at, &end);
+		unsigned long mhz = *end == ':' ? strtoul(end + 1, &end, 10) : 0;
+
+		if (!mhz)
+			abort();
+		changes[change_count].since = (uint64_t)(seconds * 1e9);
+		changes[change_count++].mhz = (unsigned)mhz;
+		at = *end == ',' ? end + 1 : end;
+	}
+}
+
+uint64_t sim_duration_at(uint64_t mono, uint64_t duration_ns)
+{
+	unsigned mhz = SIM_CLOCK_KHZ / 1000;
+
+	pthread_once(&changes_once, changes_read);
+	for (unsigned i = 0; i < change_count && changes[i].since <= mono; i++)
+		mhz = changes[i].mhz;
+	return duration_ns * (SIM_CLOCK_KHZ / 1000) / mhz;
 }

@@ -60,7 +60,8 @@ void end_locked(CUstream stream, struct sim_work *work)
 void place_locked(CUstream stream, struct sim_work *work)
 {
 	work->start = start_locked(stream, work->submitted);
-	work->end = work->start + work->duration_ns;
+	work->end = work->start +
+		    (work->kind == SIM_KERNEL ? sim_duration_at(work->start, work->duration_ns) : work->duration_ns);
 	end_locked(stream, work);
 }
 

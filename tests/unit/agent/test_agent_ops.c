@@ -20,6 +20,7 @@
 #include "agent/torch/torch.h"
 #include "agent_points.h"
 #include "fake_torch.h"
+#include "sanitizers.h"
 
 #define LOADED(version) "fake_torch_" version "/libtorch_cpu.so"
 
@@ -437,7 +438,7 @@ static void threads_that_come_and_go_share_what_the_first_had(void **state)
 	assert_int_equal(last_ops()->lost, 0);
 }
 
-#ifndef __SANITIZE_ADDRESS__ /* AddressSanitizer ends a program that has no address space left */
+#if !ADDRESS_SANITIZER /* it ends a program that has no address space left */
 static void a_thread_that_cannot_be_made_is_reported_with_the_limit_and_later_made(void **state)
 {
 	struct rlimit before, none;
@@ -590,7 +591,7 @@ static void the_version_is_in_the_file_that_wheels_have(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-#ifndef __SANITIZE_ADDRESS__
+#if !ADDRESS_SANITIZER
 		/* must be the first: later threads get the stacks of ended ones */
 		behaviour(a_thread_that_cannot_be_made_is_reported_with_the_limit_and_later_made),
 #endif

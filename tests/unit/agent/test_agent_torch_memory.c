@@ -286,6 +286,13 @@ static void somebody_elses_call(void *reporter, void *where, size_t bytes)
 	(void)reporter, (void)where, (void)bytes;
 }
 
+/* The entry may be in memory that is read-only after relocation, as the agent leaves it. */
+static void set_entry(void *to)
+{
+	assert_true(mprotect((void *)((uintptr_t)entry & ~4095ul), 4096, PROT_READ | PROT_WRITE) == 0);
+	atomic_store(entry, to);
+}
+
 static void assert_left_alone(const struct import *import, unsigned seen, const char *why)
 {
 	void *before;
@@ -294,15 +301,14 @@ static void assert_left_alone(const struct import *import, unsigned seen, const 
 	dl_iterate_phdr(find_entry, (void *)(uintptr_t)import);
 	assert_non_null(entry);
 	before = atomic_load(entry);
-	assert_true(mprotect((void *)((uintptr_t)entry & ~4095ul), 4096, PROT_READ | PROT_WRITE) == 0);
-	atomic_store(entry, (void *)somebody_elses_call);
+	set_entry((void *)somebody_elses_call);
 	begin_listening();
 	UNTIL(last_state());
 	assert_int_equal(last_state()->seen, seen);
 	assert_state_says(why);
 	assert_ptr_equal(atomic_load(entry), (void *)somebody_elses_call);
 	stop_listening();
-	atomic_store(entry, before);
+	set_entry(before);
 	said.bytes = 0;
 }
 

@@ -12,6 +12,7 @@
 #include "report/report.h"
 #include "report/lines/source_lines.h"
 #include "report/why/why.h"
+#include "sanitizers.h"
 #include "trace_cut.h"
 #include "tree_of.h"
 
@@ -221,7 +222,7 @@ static void assert_same(const struct model *model, char *(*make)(struct trace *)
 
 static void assert_same_of_models(uint64_t models, uint32_t calls, char *(*make)(struct trace *))
 {
-	for (uint64_t number = 1; number <= models; number++) {
+	for (uint64_t number = 1; number <= SOME_OF(models); number++) {
 		struct model *model = random_model(number, calls);
 
 		assert_same(model, make);
@@ -283,7 +284,7 @@ static void costs_of_source_lines_are_the_same_in_parts(void **state)
 
 static void tables_for_launches_alone_are_the_same_in_parts(void **state)
 {
-	for (uint64_t number = 1; number <= 20; number++) {
+	for (uint64_t number = 1; number <= SOME_OF(20); number++) {
 		struct model *model = random_model(number, 100);
 		uint32_t operations = model->gpu_count;
 

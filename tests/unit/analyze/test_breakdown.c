@@ -4,12 +4,13 @@
 
 #include "model/communication.h"
 #include "random_model.h"
+#include "sanitizers.h"
 #include "trace_cut.h"
 
 #define ALL_REDUCE 5u /* strings of a random model that kernels are named by */
 #define SEND 7u
 #define CALLS 1500u
-#define ROUNDS 12u
+#define ROUNDS SOME_OF(12u)
 
 /* ---- which kernels communicate ----------------------------------------------------------------------------------- */
 

@@ -125,8 +125,8 @@ static void what_the_gpus_of_a_rank_did_outlives_its_log(void **state)
 	ranks_free(&ranks);
 }
 
-/* The page, or that table of it; the caller frees it. */
-static char *page_with(const struct ranks *ranks, const char *table)
+/* The page, or that table of it, in at most so many lines (0: all); the caller frees it. */
+static char *page_in(const struct ranks *ranks, const char *table, unsigned most)
 {
 	char *text = NULL;
 	size_t size = 0;
@@ -139,16 +139,23 @@ static char *page_with(const struct ranks *ranks, const char *table)
 
 	rank_steps_make(&steps, ranks);
 	rank_lines_make(&lines, ranks);
-	assert_int_equal(report_write_ranks(out, &job, &(struct report_options){.width = 200, .table = table}), 0);
+	assert_int_equal(
+		report_write_ranks(out, &job, &(struct report_options){.width = 200, .table = table, .lines = most}),
+		0);
 	rank_steps_free(&steps);
 	rank_lines_free(&lines);
 	fclose(out);
 	return text;
 }
 
+static char *page_with(const struct ranks *ranks, const char *table)
+{
+	return page_in(ranks, table, 0);
+}
+
 static char *page_of(const struct ranks *ranks)
 {
-	return page_with(ranks, NULL);
+	return page_in(ranks, NULL, 0);
 }
 
 static void assert_page(const struct ranks *ranks, const char *expected)
@@ -696,6 +703,27 @@ static void logs_without_steps_are_compared_on_a_page_only_if_they_are_equally_l
 	}
 }
 
+static void a_page_of_few_lines_says_how_to_see_the_tables_it_leaves_out(void **state)
+{
+	const struct rank first = RANK(0, "boot-a"), second = RANK(1, "boot-b", .late_every = 4, .late_ms = 20);
+	struct ranks ranks = {0};
+	unsigned lines = 0;
+	char *text;
+
+	add_rank(&ranks, &first, NULL);
+	add_rank(&ranks, &second, NULL);
+	align_ranks(&ranks);
+	text = page_in(&ranks, NULL, 20);
+	for (const char *at = text; *at; at++)
+		lines += *at == '\n';
+	assert_in_range(lines, 10, 20);
+	assert_ptr_equal(strstr(text, "Late most is rank 1: "), text);
+	assert_non_null(strstr(text, "\nLeft out: merge_"));
+	assert_non_null(strstr(text, " `gputrace merge FILES --table NAME` shows one, --all all of them.\n"));
+	free(text);
+	ranks_free(&ranks);
+}
+
 /* ---- when they began -------------------------------------------------------------------------------------------- */
 
 /* The second log began and ended 5 ms later, on the first one's clock. */
@@ -897,6 +925,7 @@ int main(void)
 		cmocka_unit_test(steps_without_a_collective_that_others_have_are_not_compared),
 		cmocka_unit_test(what_a_late_rank_does_unlike_the_others_is_by_line),
 		cmocka_unit_test(logs_without_steps_are_compared_on_a_page_only_if_they_are_equally_long),
+		cmocka_unit_test(a_page_of_few_lines_says_how_to_see_the_tables_it_leaves_out),
 		cmocka_unit_test(ranks_that_compute_alike_have_no_table_of_lines_on_a_page),
 		cmocka_unit_test(how_far_apart_they_began_is_known_by_their_clocks),
 		cmocka_unit_test(two_recordings_of_the_same_moment_are_two),

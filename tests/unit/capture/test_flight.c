@@ -50,9 +50,10 @@ static atomic_uint written;
 static void see_record(struct written *file, const struct gpt_record *record)
 {
 	const struct gpt_end *end = (const struct gpt_end *)record;
-	uint32_t corr = ((const struct gpt_call *)record)->corr;
+	uint32_t corr;
 
 	if (record->type == GPT_CALL) {
+		corr = ((const struct gpt_call *)record)->corr;
 		file->first = file->calls++ ? file->first : corr;
 		file->last = corr;
 	} else if (record->type == GPT_NOTE) {
@@ -107,7 +108,8 @@ static void begin_with(uint64_t bytes)
 	writer = log_writer_open(-1);
 	log_writer_keep_recent(writer, SPAN_NS + FLIGHT_SPARE_NS, bytes);
 	flight = flight_new(writer, &options);
-	flight_begin(flight, &counts);
+	flight_begin(flight, counts.at_ns);
+	flight_note_counts(flight, &counts);
 }
 
 /* So many seconds pass, with ten calls and a loss in each. */
@@ -177,6 +179,8 @@ static struct written finish(void)
 }
 
 /* ----------------------------------------------------------------------------------------------------------------- */
+
+static const struct flight_event crash = {.why = "pid 7 (python) ended by SIGSEGV"};
 
 static void what_is_asked_for_is_the_span_before_it_when_its_gpu_work_has_come(void **state)
 {
@@ -275,7 +279,7 @@ static void what_happened_just_before_the_end_has_no_file_of_its_own(void **stat
 {
 	begin_with(MUCH);
 	pass(10);
-	flight_ask_by_itself(flight, monotonic_ns(), "pid 7 (python) ended by SIGSEGV");
+	flight_ask_by_itself(flight, monotonic_ns(), &crash);
 	finish();
 	assert_int_equal(written, 0);
 }
@@ -287,19 +291,45 @@ static void what_happens_often_is_written_ten_times_an_hour_and_the_rest_is_coun
 	begin_with(MUCH);
 	for (unsigned i = 0; i < 13; i++) {
 		pass(60);
-		flight_ask_by_itself(flight, monotonic_ns(), "pid 7 (python) ended by SIGSEGV");
+		flight_ask_by_itself(flight, monotonic_ns(), &crash);
 		pass(2);
 		write_due();
 	}
 	assert_int_equal(written, 10);
 	seconds_ahead += 3600;
-	flight_ask_by_itself(flight, monotonic_ns(), "pid 7 (python) ended by SIGSEGV");
+	flight_ask_by_itself(flight, monotonic_ns(), &crash);
 	pass(2);
 	write_due();
 	assert_int_equal(written, 11);
 	assert_non_null(strstr(files[10].note, "3 files that no one asked for were not written: 10 an hour are"));
 	end = finish();
 	assert_false(end.torn);
+}
+
+static void an_event_has_as_much_before_and_after_it_as_was_asked_for(void **state)
+{
+	struct flight_event event = {.why = "idle"};
+	uint64_t at_ns;
+
+	begin_with(MUCH);
+	pass(20);
+	at_ns = monotonic_ns();
+	event.start_ns = at_ns - 2 * SECOND_NS;
+	event.end_ns = at_ns + SECOND_NS;
+	flight_ask_by_itself(flight, at_ns, &event);
+	pass(1);
+	assert_false(flight_is_due(flight, at_ns + SECOND_NS));
+	flight_ask(flight, at_ns + SECOND_NS / 2, "SIGUSR1"); /* is due before it */
+	pass(1);
+	write_due();
+	assert_int_equal(written, 2);
+	assert_string_equal(files[0].why, "SIGUSR1");
+	assert_int_equal(files[0].end_ns - files[0].start_ns, SPAN_NS);
+	assert_string_equal(files[1].why, "idle");
+	assert_int_equal(files[1].end_ns, at_ns + SECOND_NS);
+	assert_int_equal(files[1].start_ns, at_ns - 2 * SECOND_NS);
+	assert_int_equal(files[1].last, 210);
+	finish();
 }
 
 /* What is asked for before the recording has begun is what there is when it begins. */
@@ -315,7 +345,8 @@ static void a_request_before_the_start_is_of_the_start(void **state)
 	flight_ask(flight, monotonic_ns(), "SIGUSR1");
 	seconds_ahead += 10;
 	counts.at_ns = monotonic_ns();
-	flight_begin(flight, &counts);
+	flight_begin(flight, counts.at_ns);
+	flight_note_counts(flight, &counts);
 	pass(2);
 	write_due();
 	assert_int_equal(written, 1);
@@ -335,6 +366,7 @@ int main(void)
 		cmocka_unit_test(a_request_that_waits_at_the_end_is_written),
 		cmocka_unit_test(what_happened_just_before_the_end_has_no_file_of_its_own),
 		cmocka_unit_test(what_happens_often_is_written_ten_times_an_hour_and_the_rest_is_counted),
+		cmocka_unit_test(an_event_has_as_much_before_and_after_it_as_was_asked_for),
 		cmocka_unit_test(a_request_before_the_start_is_of_the_start),
 	};
 

@@ -691,9 +691,9 @@ static bool has_row(const char *name, unsigned subcommand)
 /* But for what is instead of the report, and what chooses how much of it is shown. */
 static void why_takes_what_a_trace_takes(void **state)
 {
-	static const char *const of_the_report[] = {"all",     "tree",	   "by",	 "min-percent",
-						    "depth",   "show-all", "lines",	 "gpu-trace",
-						    "gpu-sum", "api-sum",  "prove-cost", "help-all"};
+	static const char *const of_the_report[] = {"all",	"tree",	      "by",	   "min-percent", "depth",
+						    "show-all", "lines",      "gpu-trace", "gpu-sum",	  "api-sum",
+						    "rotate",	"prove-cost", "help-all"};
 
 	for (const struct option_row *row = option_rows; row->name; row++) {
 		bool is_of_report = false;
@@ -725,6 +725,8 @@ static void why_refuses_what_is_of_the_other_kind(void **state)
 	assert_refused(PARSE("why", "a.gpt", "--off-cpu"), "--off-cpu", "a.gpt");
 	assert_refused(PARSE("why", "a.gpt", "--no-cpu"), "--no-cpu: is for what is recorded", "a.gpt");
 	assert_refused(PARSE("why", "a.gpt", "--no-off-cpu"), "--no-off-cpu: is for what is recorded", "a.gpt");
+	assert_refused(PARSE("why", "a.gpt", "--no-gpu-counters"), "--no-gpu-counters: is for what is recorded",
+		       "a.gpt");
 	assert_refused(PARSE("why", "a.gpt", "--ops"), "--ops: is for what is recorded", "a.gpt");
 	assert_refused(PARSE("why", "a.gpt", "--memory"), "--memory: is for what is recorded", "a.gpt");
 	assert_refused(PARSE("why", "a.gpt", "--trace", "sync"), "--trace: is for what is recorded", "a.gpt");
@@ -979,6 +981,70 @@ static void a_proof_of_the_cost_is_a_schedule_of_windows(void **state)
 		       "record without it");
 }
 
+static void triggers_make_a_flight_recorder_write(void **state)
+{
+	static const char *const bad[] = {"step>0",    "step>1x",      "step>1.5.2x", "step>2000x",
+					  "idle>0",    "idle=1s",      "oom,max=0/h", "oom,max=61/h",
+					  "oom,max=5", "oom,after=2m", "before=1s",   ""};
+	const struct trigger_options *trigger = &options.trigger;
+
+	assert_int_equal(
+		PARSE("-p", "1", "--flight-recorder", "30s", "--trigger", "idle>200ms,before=20s,after=5s,max=20/h"),
+		0);
+	assert_int_equal(trigger->idle_ns, 200000000);
+	assert_int_equal(trigger->before_ns, 20000000000);
+	assert_int_equal(trigger->after_ns, 5000000000);
+	assert_int_equal(trigger->hourly, 20);
+	assert_false(trigger->oom || options.torch_memory);
+	assert_int_equal(PARSE("-p", "1", "--trigger", "oom", "--trigger", "idle>2s", "--flight-recorder", "30s"), 0);
+	assert_true(trigger->oom && options.torch_memory && options.ops);
+	assert_int_equal(trigger->idle_ns, 2000000000);
+	assert_int_equal(PARSE("-p", "1", "--trigger", "step>1.5x", "--trigger", "step>2s", "--flight-recorder", "30s"),
+			 0);
+	assert_true(options.ops && !options.torch_memory);
+	assert_int_equal(trigger->step_percent, 150);
+	assert_int_equal(trigger->step_ns, 2000000000);
+	assert_refused(PARSE("-p", "1", "--trigger", "oom"), "--trigger: makes a flight recorder write",
+		       "--flight-recorder TIME");
+	assert_refused(PARSE("-p", "1", "--flight-recorder", "5s", "--trigger", "oom,before=6s"),
+		       "--trigger: before=", "is longer than what --flight-recorder keeps");
+	assert_refused(PARSE("-p", "1", "--flight-recorder", "5s", "--trigger", "idle>1s", "--agent", "off"),
+		       "--trigger: the agent sees", "--agent off");
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_refused(PARSE("-p", "1", "--flight-recorder", "5s", "--trigger", bad[i]), bad[i],
+			       "step>1.5x and oom are accepted");
+	assert_refused(PARSE("why", "a.gpt", "--trigger", "oom"), "--trigger", "why reads a.gpt");
+}
+
+static void a_log_is_rotated_by_size_or_time(void **state)
+{
+	assert_int_equal(PARSE("--rotate", "10m,keep=5", "-o", "a.gpt"), 0);
+	assert_int_equal(options.rotate.span_ns, 600000000000);
+	assert_int_equal(options.rotate.bytes, 0);
+	assert_int_equal(options.rotate.keep, 5);
+	assert_int_equal(PARSE("--rotate", "10M", "-o", "a.gpt"), 0);
+	assert_int_equal(options.rotate.bytes, 10000000);
+	assert_int_equal(options.rotate.span_ns, 0);
+	assert_int_equal(options.rotate.keep, 0);
+	assert_refused(PARSE("--rotate", "0", "-o", "a.gpt"), "--rotate 0", "1M or more");
+	assert_refused(PARSE("--rotate", "9s", "-o", "a.gpt"), "--rotate 9s", "10s or more");
+	assert_refused(PARSE("--rotate", "500K", "-o", "a.gpt"), "--rotate 500K", "1M or more");
+	assert_refused(PARSE("--rotate", "10m,keep=0", "-o", "a.gpt"), "keep=0", "how many are kept");
+	assert_refused(PARSE("--rotate", "10m,5", "-o", "a.gpt"), "10m,5", "keep=5");
+	assert_refused(PARSE("--rotate", "often", "-o", "a.gpt"), "often", "keep=5");
+	assert_refused(PARSE("--rotate", "10m"), "--rotate: makes logs and nothing else", "-o TRACE.gpt");
+	assert_refused(PARSE("--rotate", "10m", "-o", "a.json"), "--rotate: makes logs and nothing else",
+		       "-o TRACE.gpt");
+	assert_refused(PARSE("--rotate", "10m", "-o", "a.gpt", "-o", "b.gpt"), "--rotate: makes logs and nothing else",
+		       "one output");
+	assert_refused(PARSE("--rotate", "10m", "-o", "a.gpt", "--tree"), "--rotate: makes no report",
+		       "gputrace report");
+	assert_refused(PARSE("--rotate", "10m", "-o", "a.gpt", "--flight-recorder", "30s"),
+		       "--rotate: keeps all there is", "--flight-recorder");
+	assert_refused(PARSE("-p", "1", "--rotate", "10m", "-o", "a.gpt", "--capture-range", "cudaProfilerApi"),
+		       "--rotate: keeps all there is", "--capture-range");
+}
+
 static void ranges_of_the_profilers_api_are_a_schedule(void **state)
 {
 	const struct gpt_schedule *schedule = &options.schedule;
@@ -1119,6 +1185,8 @@ int main(void)
 		cmocka_unit_test(steps_are_requested_by_what_they_end_or_begin_with),
 		cmocka_unit_test(a_schedule_is_numbers_as_torch_profiler_has_them),
 		cmocka_unit_test(a_flight_recorder_has_a_span_and_a_size),
+		cmocka_unit_test(triggers_make_a_flight_recorder_write),
+		cmocka_unit_test(a_log_is_rotated_by_size_or_time),
 		cmocka_unit_test(ranges_of_the_profilers_api_are_a_schedule),
 		cmocka_unit_test(what_cannot_be_scheduled_is_refused),
 		cmocka_unit_test(of_several_cycles_each_has_a_file_of_its_own),

@@ -85,7 +85,7 @@ static void append_note(struct log_writer *writer, const char *text)
 struct contents {
 	uint32_t first, last, calls; /* ids of the first and the last call */
 	bool in_order;		     /* each call once */
-	unsigned threads, codes, notes, ends;
+	unsigned threads, codes, notes, ends, nvml;
 	char note[64]; /* the last one */
 	uint32_t reason;
 	bool torn;
@@ -96,10 +96,11 @@ struct contents {
 static void see_record(struct contents *found, const struct gpt_record *record)
 {
 	const struct gpt_text *note = (const struct gpt_text *)record;
-	uint32_t corr = ((const struct gpt_call *)record)->corr;
+	uint32_t corr;
 
 	switch (record->type) {
 	case GPT_CALL:
+		corr = ((const struct gpt_call *)record)->corr;
 		found->in_order &= !found->calls || corr == found->last + 1;
 		found->first = found->calls++ ? found->first : corr;
 		found->last = corr;
@@ -115,6 +116,7 @@ static void see_record(struct contents *found, const struct gpt_record *record)
 	default:
 		found->threads += record->type == GPT_THREAD;
 		found->codes += record->type == GPT_CODE;
+		found->nvml += record->type == GPT_NVML;
 	}
 }
 
@@ -210,12 +212,15 @@ static void a_short_recording_is_written_whole(void **state)
 static void only_the_last_seconds_are_kept_with_all_that_they_refer_to(void **state)
 {
 	struct log_writer *writer = open_recent(10 * SECOND_NS, MUCH);
+	struct log_builder nvml = {0};
 	uint64_t since_ns;
 	struct recent_log *recent;
 	struct contents found;
 
 	describe(writer);
 	append_note(writer, "of the first second");
+	log_nvml(&nvml, GPT_NVML_READ, "615.71");
+	append_all(writer, &nvml);
 	for (uint32_t second = 0; second < 100; second++)
 		pass_second(writer, 1 + second * 10, 10);
 	recent = take(writer);
@@ -232,6 +237,7 @@ static void only_the_last_seconds_are_kept_with_all_that_they_refer_to(void **st
 	assert_int_equal(found.codes, 1);
 	assert_int_equal(found.notes, 2);
 	assert_string_equal(found.note, "the last ones");
+	assert_int_equal(found.nvml, 1);
 	assert_false(found.torn);
 	recent_log_free(recent);
 	log_writer_close(writer);

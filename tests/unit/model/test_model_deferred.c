@@ -230,9 +230,8 @@ static void of_each_stretch_the_least_that_it_or_a_later_one_says_is_known(void 
 static void of_very_many_recordings_the_latest_are_kept(void **state)
 {
 	struct recording recording = {.process = 0, .epoch = 1, .context = 1, .event = 7, .call = NONE};
-	struct recordings recordings;
+	struct recordings recordings = {0};
 
-	recordings_init(&recordings, 1);
 	for (uint32_t i = 1; i <= 2 * RECORDINGS_MAX + 1; i++) {
 		recording.number = i;
 		recording.stream = i;

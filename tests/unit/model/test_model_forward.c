@@ -169,10 +169,9 @@ static void a_node_whose_forward_op_was_not_seen_has_no_line(void **state)
 
 static void the_latest_million_of_a_threads_numbers_are_kept_and_what_is_not_is_counted(void **state)
 {
-	struct forward_ops ops;
+	struct forward_ops ops = {0};
 	struct model_op forward = {.torch_thread = 1}, node = {.forward_thread = 1};
 
-	forward_ops_init(&ops, 1);
 	for (uint32_t i = 0; i <= FORWARD_NUMBERS_MAX; i++) {
 		forward.sequence = i;
 		forward.stack = i;
@@ -195,10 +194,9 @@ static void the_latest_million_of_a_threads_numbers_are_kept_and_what_is_not_is_
 
 static void numbers_and_threads_that_a_target_makes_up_take_no_more_memory(void **state)
 {
-	struct forward_ops ops;
+	struct forward_ops ops = {0};
 	struct model_op forward = {.stack = 1};
 
-	forward_ops_init(&ops, 1);
 	for (uint64_t i = 1; i <= 100000; i++) {
 		forward.torch_thread = i;
 		forward.sequence = (int64_t)(i << 40);

@@ -72,9 +72,8 @@ static void a_call_is_found_by_its_correlation_id_wherever_it_moves(void **state
 {
 	enum { SPACES = 3, COUNT = 1000 };
 	static uint32_t places[(SPACES + 1) * COUNT];
-	struct corr_index index;
+	struct corr_index index = {0};
 
-	corr_index_init(&index, 1);
 	assert_int_equal(corr_index_get(&index, 1, 7), UINT32_MAX);
 	for (uint32_t epoch = 1; epoch <= SPACES; epoch++)
 		for (uint32_t i = 0; i < COUNT; i++)

@@ -10,7 +10,7 @@ static struct string_pool pool;
 
 static int open_pool(void **state)
 {
-	string_pool_init(&pool, 12345);
+	pool = (struct string_pool){0};
 	return 0;
 }
 

@@ -215,7 +215,6 @@ static void times_that_cannot_be_are_bad_records(void **state)
 	struct model *model;
 
 	begin_log(&log);
-	add_event(&log, PUSH, 5, TID, "of another trace");
 	add_event(&log, PUSH, 901, TID, "after its batch");
 	add_event(&log, PUSH, 200, TID, "outer");
 	add_event(&log, PUSH, 300, TID, "inner");
@@ -226,6 +225,65 @@ static void times_that_cannot_be_are_bad_records(void **state)
 	assert_int_equal(model->range_count, 2);
 	assert_range(model, "outer", 200, 400, false);
 	assert_int_equal(model_source(model)->receipt.bad_records, 2);
+	model_free(model);
+}
+
+/* The trace begins at 10; the agent has had starts and ends before that. */
+static void what_was_open_when_the_trace_began_is_in_it_from_then_on(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	begin_log(&log);
+	add_event(&log, PUSH, 2, TID, "to the end");
+	add_event(&log, PUSH, 3, TID, "outer");
+	add_event(&log, PUSH, 4, TID, "over");
+	add_event(&log, MARK, 5, TID, "moment");
+	add_event(&log, POP, 6, TID, "");
+	add_event(&log, PUSH, 6, TID, "until it began");
+	add_event(&log, PUSH, 4, TID + 1, "of a thread with nothing else");
+	add_event(&log, POP, 5, TID + 1, "");
+	by_id(&log, START, 7, TID, 1);
+	by_id(&log, START, 7, TID, 2);
+	by_id(&log, END, 8, TID + 1, 2);
+	add_event(&log, POP, 10, TID, "");
+	add_event(&log, PUSH, 20, TID, "inner");
+	add_event(&log, POP, 30, TID, "");
+	add_event(&log, POP, 40, TID, ""); /* outer */
+	by_id(&log, END, 50, TID, 1);
+	log_end(&log, 1000);
+	model = model_of(&log);
+	assert_int_equal(model->range_count, 4);
+	assert_range(model, "to the end", 10, 1000, true);
+	assert_range(model, "outer", 10, 40, false);
+	assert_range(model, "started", 10, 50, false);
+	assert_range(model, "inner", 20, 30, false);
+	assert_true(range_of(model, "outer")->before && range_of(model, "to the end")->before);
+	assert_false(range_of(model, "inner")->before);
+	assert_int_equal(model->threads[range_of(model, "outer")->thread].ranges, 4);
+	for (uint32_t i = 0; i < model->thread_count; i++)
+		assert_int_not_equal(model->threads[i].tid, TID + 1);
+	assert_int_equal(model_source(model)->receipt.bad_records, 0);
+	model_free(model);
+}
+
+/* Which range a pop before the trace ended is not known where some were lost: the agent was left by an earlier trace.
+ */
+static void what_was_open_before_a_loss_before_the_trace_is_not_in_it(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	begin_log(&log);
+	add_event(&log, PUSH, 2, TID, "before");
+	log_agent_range(&log, &(struct gpt_agent_range){.time_ns = 4, .id = 3, .what = LOST}, "", "");
+	log_batch(&log, PID, TID, 950);
+	add_event(&log, PUSH, 920, TID, "later");
+	add_event(&log, POP, 930, TID, "");
+	log_end(&log, 1000);
+	model = model_of(&log);
+	assert_int_equal(model->range_count, 1);
+	assert_range(model, "later", 920, 930, false);
 	model_free(model);
 }
 
@@ -257,6 +315,8 @@ int main(void)
 		cmocka_unit_test(a_thread_is_known_though_all_its_ranges_were_lost),
 		cmocka_unit_test(ranges_are_numbered_as_they_began),
 		cmocka_unit_test(times_that_cannot_be_are_bad_records),
+		cmocka_unit_test(what_was_open_when_the_trace_began_is_in_it_from_then_on),
+		cmocka_unit_test(what_was_open_before_a_loss_before_the_trace_is_not_in_it),
 		cmocka_unit_test(a_thread_is_found_by_its_number_in_its_own_namespace),
 	};
 

@@ -92,6 +92,7 @@ static void samples_of_the_cpu_are_the_same_however_a_run_is_cut(void **state)
 	assert_int_equal(model_build(fd, &model, &why), 0);
 	close(fd);
 	assert_int_equal(model->sample_count, 80);
+	assert_int_equal(model->gpu_sample_count, 20);
 	assert_same_events(model, -1);
 	assert_same_events(model, 1);
 	model_free(model);

@@ -307,8 +307,7 @@ static void finish_lines(struct breakdown *all, struct lines *lines)
 				entry->ns;
 	}
 	name_lines(&naming);
-	if (all->lines.count)
-		qsort(all->lines.items, all->lines.count, sizeof(*all->lines.items), by_loss);
+	array_sort(&all->lines, by_loss);
 	tally_free(&naming.rows);
 	tally_free(&naming.users);
 	tally_free(&naming.names);

@@ -199,7 +199,7 @@ static void add_samples(struct maker *maker)
 {
 	struct line_costs *costs = maker->costs;
 	struct tally outside = {0}; /* line */
-	struct tally_entry *sorted;
+	AUTO_FREE struct tally_entry *sorted = NULL;
 
 	for (size_t i = 0; i < costs->samples.count; i++) {
 		const struct tally_entry *sum = &costs->samples.entries[i];
@@ -213,7 +213,6 @@ static void add_samples(struct maker *maker)
 	sorted = tally_sorted(&outside, false);
 	for (size_t i = 0; i < outside.count; i++)
 		array_push(&costs->outside, ((struct line_cost_outside){sorted[i].key.part[0], sorted[i].ns}));
-	free(sorted);
 	tally_free(&outside);
 }
 

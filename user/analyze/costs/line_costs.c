@@ -6,11 +6,6 @@
 
 #include "analyze/costs/line_cost_rows.h"
 
-void line_costs_init(struct line_costs *costs, const struct model *first)
-{
-	*costs = (struct line_costs){.model = first};
-}
-
 void line_costs_free(struct line_costs *costs)
 {
 	gpu_tally_free(&costs->gpu);

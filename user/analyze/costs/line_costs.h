@@ -76,7 +76,6 @@ struct line_costs {
 	ARRAY(struct line_cost_outside) outside; /* most time first */
 };
 
-void line_costs_init(struct line_costs *costs, const struct model *first);
 void line_costs_free(struct line_costs *costs);
 void line_costs_begin_part(struct line_costs *costs, const struct model *part);
 void line_costs_add_call(struct line_costs *costs, const struct call_event *event);
@@ -90,7 +89,7 @@ void line_costs_finish(struct line_costs *costs, struct lines *lines, const stru
 
 /* The hooks of this analysis (analyses.h). */
 #define ANALYSIS_LINE_COSTS(X)                                                                                         \
-	X(LINE_COSTS, begin, line_costs_init(&all->line_costs, event->first))                                          \
+	X(LINE_COSTS, begin, all->line_costs.model = event->first)                                                     \
 	X(LINE_COSTS, part, line_costs_begin_part(&all->line_costs, event->part))                                      \
 	X(LINE_COSTS, call, line_costs_add_call(&all->line_costs, event))                                              \
 	X(LINE_COSTS, gpu, line_costs_add_gpu(&all->line_costs, event))                                                \

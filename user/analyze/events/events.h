@@ -37,6 +37,9 @@
 	EVENTS(SAMPLE, sample, samples, time_ns)                                                                       \
 	EVENTS(AWAIT, await, awaits, time_ns)                                                                          \
 	EVENTS(WAIT, wait, waits, end_ns)                                                                              \
+	EVENTS(GPU_SAMPLE, gpu_sample, gpu_samples, time_ns)                                                           \
+	EVENTS(GPU_PROCESS, gpu_process, gpu_processes, time_ns)                                                       \
+	EVENTS(GPU_ERROR, gpu_error, gpu_errors, time_ns)                                                              \
 	OTHER(TORCH_MEMORY, torch_memory)
 
 /* The recording; shares of time are shares of it. */
@@ -139,6 +142,17 @@ struct wait_event {
 	const struct model_wait *wait;
 	uint32_t process;
 	uint32_t caller, waker_caller; /* callers.h; CALLER_UNSEEN: no traced thread woke it */
+};
+
+/* NVML was asked for a GPU's counters, for who has its memory; and it reported an error. */
+struct gpu_sample_event {
+	const struct model_gpu_sample *sample;
+};
+struct gpu_process_event {
+	const struct model_gpu_process *memory;
+};
+struct gpu_error_event {
+	const struct model_gpu_error *error;
 };
 
 /* A process ends; comes before memory events of that time. */

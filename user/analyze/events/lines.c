@@ -396,14 +396,12 @@ char *line_made_of(const struct lines *lines, uint32_t number)
 char *line_launches(const struct lines *lines, uint32_t number)
 {
 	const struct model_generated_line *says = lines->all.items[number].says;
-	char *place, *text;
+	AUTO_FREE char *place = NULL;
 
 	if (!says || !*says->kernel)
 		return NULL;
 	place = kernel_place(says);
-	text = xasprintf("%s%s%s", says->kernel, *place ? " " : "", place);
-	free(place);
-	return text;
+	return xasprintf("%s%s%s", says->kernel, *place ? " " : "", place);
 }
 
 char *line_label(const struct lines *lines, uint32_t number)

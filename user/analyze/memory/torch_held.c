@@ -7,12 +7,6 @@
 
 #include "base/order.h"
 
-void torch_held_init(struct torch_held *all, const struct torch_memory_sums *memory)
-{
-	*all = (struct torch_held){.memory = memory};
-	lookup_init(&all->by_address, hash_seed());
-}
-
 void torch_held_free(struct torch_held *all)
 {
 	lookup_free(&all->by_address);
@@ -277,8 +271,7 @@ static void make_holder_rows(struct holder_maker *maker)
 		row->user_line = line->user_line;
 		row->caller = line->caller;
 	}
-	if (all->holder_count)
-		qsort(all->holders, all->holder_count, sizeof(*all->holders), by_holder_bytes);
+	sort_items(all->holders, all->holder_count, sizeof(*all->holders), by_holder_bytes);
 }
 
 static void find_holders(struct line_maker *lines, uint64_t end_ns)
@@ -287,7 +280,6 @@ static void find_holders(struct line_maker *lines, uint64_t end_ns)
 	const struct model *model = lines->lines->callers->model;
 	struct holder_maker maker = {.all = all, .lines = lines, .model = model, .end_ns = end_ns};
 
-	lookup_init(&maker.storages, hash_seed());
 	for (uint32_t i = 0; i < model->held_storage_count; i++) {
 		const struct model_held_storage *storage = &model->held_storages[i];
 
@@ -323,8 +315,7 @@ void torch_held_finish(struct torch_held *all, struct lines *lines, uint64_t end
 	find_holders(&maker, end_ns);
 	all->rows = maker.rows.items;
 	all->count = maker.rows.count;
-	if (all->count)
-		qsort(all->rows, all->count, sizeof(*all->rows), by_bytes);
+	sort_items(all->rows, all->count, sizeof(*all->rows), by_bytes);
 	tally_free(&maker.known);
 }
 

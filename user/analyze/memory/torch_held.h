@@ -58,7 +58,6 @@ struct torch_held {
 };
 
 /* memory: has had each event before; must outlive the sums. */
-void torch_held_init(struct torch_held *all, const struct torch_memory_sums *memory);
 void torch_held_free(struct torch_held *all);
 void torch_held_add(struct torch_held *all, const struct torch_memory_event *event);
 void torch_held_finish(struct torch_held *all, struct lines *lines, uint64_t end_ns);
@@ -68,7 +67,7 @@ const struct torch_held_row *torch_held_of_growing(const struct torch_held *all,
 
 /* The hooks of this analysis (analyses.h). */
 #define ANALYSIS_TORCH_HELD(X)                                                                                         \
-	X(TORCH_HELD, begin, torch_held_init(&all->torch_held, &all->torch_memory))                                    \
+	X(TORCH_HELD, begin, all->torch_held.memory = &all->torch_memory)                                              \
 	X(TORCH_HELD, torch_memory, torch_held_add(&all->torch_held, event))                                           \
 	X(TORCH_HELD, finish, torch_held_finish(&all->torch_held, event->lines, all->window.end_ns))                   \
 	X(TORCH_HELD, free, torch_held_free(&all->torch_held))

@@ -7,11 +7,6 @@
 
 #include "base/order.h"
 
-void torch_memory_sums_init(struct torch_memory_sums *all, struct step_blocks *blocks)
-{
-	*all = (struct torch_memory_sums){.blocks = blocks};
-}
-
 void torch_memory_sums_free(struct torch_memory_sums *all)
 {
 	for (size_t i = 0; i < all->outs.count; i++) {
@@ -226,8 +221,7 @@ static size_t finish_rows(struct maker *maker)
 			row->user_line = users[i].key.part[1];
 	}
 	name_growing(maker);
-	if (count)
-		qsort(maker->rows, count, sizeof(*maker->rows), by_held);
+	sort_items(maker->rows, count, sizeof(*maker->rows), by_held);
 	tally_free(&maker->known);
 	tally_free(&maker->users);
 	tally_free(&maker->grows);

@@ -73,14 +73,13 @@ struct torch_memory_sums {
 };
 
 /* The blocks must not move. */
-void torch_memory_sums_init(struct torch_memory_sums *all, struct step_blocks *blocks);
 void torch_memory_sums_free(struct torch_memory_sums *all);
 void torch_memory_sums_add(struct torch_memory_sums *all, const struct torch_memory_event *event);
 void torch_memory_sums_finish(struct torch_memory_sums *all, struct lines *lines);
 
 /* The hooks of this analysis (analyses.h). */
 #define ANALYSIS_TORCH_MEMORY(X)                                                                                       \
-	X(TORCH_MEMORY, begin, torch_memory_sums_init(&all->torch_memory, &all->blocks))                               \
+	X(TORCH_MEMORY, begin, all->torch_memory.blocks = &all->blocks)                                                \
 	X(TORCH_MEMORY, torch_memory, torch_memory_sums_add(&all->torch_memory, event))                                \
 	X(TORCH_MEMORY, finish, torch_memory_sums_finish(&all->torch_memory, event->lines))                            \
 	X(TORCH_MEMORY, free, torch_memory_sums_free(&all->torch_memory))

@@ -81,8 +81,7 @@ static void join_rows(struct per_step_tables *joined, struct per_step_tables *ru
 			array_push(&all, ((struct row_of_run){from->list.items[k], i}));
 		array_free(&from->list);
 	}
-	if (all.count)
-		qsort(all.items, all.count, sizeof(*all.items), by_key_and_run);
+	array_sort(&all, by_key_and_run);
 	for (size_t i = 0, end; i < all.count; i = end) {
 		for (end = i + 1; end < all.count && !strcmp(all.items[end].row.key, all.items[i].row.key); end++)
 			;

@@ -69,8 +69,7 @@ static void take_rows(struct per_step_rows *rows, struct drafts *drafts, bool wh
 	const struct step_blocks *blocks = drafts->blocks;
 	size_t count = drafts->list.count, end;
 
-	if (count)
-		qsort(drafts->list.items, count, sizeof(*drafts->list.items), by_key);
+	sort_items(drafts->list.items, count, sizeof(*drafts->list.items), by_key);
 	for (size_t i = 0; i < count; i = end) {
 		struct draft *first = &drafts->list.items[i];
 

@@ -59,6 +59,5 @@ static int by_time(const void *left, const void *right)
 
 void activity_sums_finish(struct activity_sums *sums)
 {
-	if (sums->rows.count)
-		qsort(sums->rows.items, sums->rows.count, sizeof(*sums->rows.items), by_time);
+	array_sort(&sums->rows, by_time);
 }

@@ -49,7 +49,7 @@ static int by_text(const void *left, const void *right)
 /* The sums under the first params of each kind. */
 static struct tally merge_ranks(const struct model *model, const struct tally *sums)
 {
-	struct kind *kinds = xcalloc(sums->count, sizeof(*kinds));
+	AUTO_FREE struct kind *kinds = xcalloc(sums->count, sizeof(*kinds));
 	struct tally merged = {0}, first_of = {0}; /* key: params; more: the first params of its kind */
 	size_t count = 0;
 
@@ -60,8 +60,7 @@ static struct tally merge_ranks(const struct model *model, const struct tally *s
 		if (!known->count++)
 			kinds[count++] = (struct kind){params, text_of(model->strings[params])};
 	}
-	if (count)
-		qsort(kinds, count, sizeof(*kinds), by_text);
+	sort_items(kinds, count, sizeof(*kinds), by_text);
 	for (size_t i = 0, first = 0; i < count; i++) {
 		if (strcmp(kinds[i].text, kinds[first].text))
 			first = i;
@@ -78,7 +77,6 @@ static struct tally merge_ranks(const struct model *model, const struct tally *s
 	}
 	for (size_t i = 0; i < count; i++)
 		free(kinds[i].text);
-	free(kinds);
 	tally_free(&first_of);
 	return merged;
 }

@@ -52,7 +52,7 @@ static void count_threads(struct cpu_lines *cpu, struct lines *lines)
 static void choose_natives(struct cpu_lines *cpu, struct lines *lines)
 {
 	struct tally pairs = tally_by_line(lines, &cpu->natives, 0), chosen = {0};
-	struct tally_entry *sorted = tally_sorted(&pairs, false);
+	AUTO_FREE struct tally_entry *sorted = tally_sorted(&pairs, false);
 
 	for (size_t i = 0; i < pairs.count; i++) {
 		struct tally_entry *entry = tally_at(&chosen, (struct tally_key){{sorted[i].key.part[0]}});
@@ -60,7 +60,6 @@ static void choose_natives(struct cpu_lines *cpu, struct lines *lines)
 		if (!entry->more)
 			entry->more = sorted[i].key.part[1] + 1;
 	}
-	free(sorted);
 	tally_free(&pairs);
 	tally_free(&cpu->natives);
 	cpu->natives = chosen;

@@ -123,6 +123,5 @@ static int by_time(const void *left, const void *right)
 
 void interpreter_finish(struct interpreter *all)
 {
-	if (all->rows.count)
-		qsort(all->rows.items, all->rows.count, sizeof(*all->rows.items), by_time);
+	array_sort(&all->rows, by_time);
 }

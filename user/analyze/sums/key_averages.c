@@ -22,7 +22,6 @@ void key_averages_init(struct key_averages *keys, const struct model *first, con
 {
 	*keys = (struct key_averages){.grouping = *grouping};
 	op_tree_init(&keys->tree, first, add_node, keys);
-	string_pool_init(&keys->shapes, (uintptr_t)keys);
 }
 
 static void free_shapes(struct string_pool *shapes)
@@ -97,7 +96,6 @@ static uint32_t intern_shapes(struct key_averages *keys, const struct op_inputs_
 	bool of_list = false;
 	unsigned depth = 0;
 	size_t size = 0;
-	uint32_t shapes;
 
 	for (size_t i = 0; i < dims->size; i++) {
 		depth += dims->text[i] == '[';
@@ -107,8 +105,7 @@ static uint32_t intern_shapes(struct key_averages *keys, const struct op_inputs_
 		if (!of_list)
 			text[size++] = dims->text[i];
 	}
-	shapes = string_intern(&keys->shapes, text, size);
-	return shapes;
+	return string_intern(&keys->shapes, text, size);
 }
 
 /* 1 + index in shapes; 0: the inputs were not recorded, or are malformed. */
@@ -288,8 +285,7 @@ void key_averages_finish(struct key_averages *keys)
 		keys->cpu_self_ns += row->cpu_self_ns;
 		keys->gpu_ns += row->kind == KEY_GPU ? row->gpu_ns : 0;
 	}
-	if (keys->rows.count)
-		qsort(keys->rows.items, keys->rows.count, sizeof(*keys->rows.items), by_first);
+	array_sort(&keys->rows, by_first);
 }
 
 size_t key_row_frames(const struct key_averages *keys, const struct key_row *row, uint32_t frames[], size_t most)

@@ -7,12 +7,6 @@
 /* CUpti_ActivityMemoryKind (cupti_activity.h) */
 #define MEMORY_PAGEABLE 1
 
-void memcpys_free(struct memcpys *memcpys)
-{
-	tally_free(&memcpys->callers);
-	free(memcpys->rows);
-}
-
 /* A sum with bytes has the number of its last memcpy with bytes, a sum without bytes that of its last memcpy. */
 static void add_bytes(struct tally_entry *caller, uint64_t bytes, uint64_t number)
 {

@@ -28,7 +28,6 @@ struct memcpys {
 	size_t count;
 };
 
-void memcpys_free(struct memcpys *memcpys);
 void memcpys_add_gpu(struct memcpys *memcpys, const struct gpu_event *event);
 void memcpys_finish(struct memcpys *memcpys, struct lines *lines);
 
@@ -36,4 +35,4 @@ void memcpys_finish(struct memcpys *memcpys, struct lines *lines);
 #define ANALYSIS_MEMCPYS(X)                                                                                            \
 	X(MEMCPYS, gpu, memcpys_add_gpu(&all->memcpys, event))                                                         \
 	X(MEMCPYS, finish, memcpys_finish(&all->memcpys, event->lines))                                                \
-	X(MEMCPYS, free, memcpys_free(&all->memcpys))
+	X(MEMCPYS, free, (tally_free(&all->memcpys.callers), free(all->memcpys.rows)))

@@ -45,7 +45,6 @@ void nvtx_init(struct nvtx *all, const struct model *model)
 {
 	*all = (struct nvtx){0};
 	find_threads(all, model);
-	lookup_init(&all->prefixes, hash_seed());
 	nvtx_begin_part(all, model);
 }
 
@@ -82,7 +81,7 @@ static uint32_t row_name(struct nvtx *all, uint32_t string)
 	if (*known != NONE)
 		return *known;
 	length = range_name_length(strings[string]);
-	first = lookup_put(&all->prefixes, 1, hash_bytes(all->prefixes.seed, strings[string], length), string);
+	first = lookup_put(&all->prefixes, 1, hash_bytes(hash_seed(), strings[string], length), string);
 	*known = string;
 	if (*first != string && !strncmp(strings[*first], strings[string], length) &&
 	    range_name_length(strings[*first]) == length)
@@ -300,6 +299,5 @@ void nvtx_finish(struct nvtx *all)
 {
 	for (size_t i = 0; i < all->rows.count; i++)
 		all->rows.items[i].name = all->names.items[all->rows.items[i].name].name;
-	if (all->rows.count)
-		qsort(all->rows.items, all->rows.count, sizeof(*all->rows.items), by_time);
+	array_sort(&all->rows, by_time);
 }

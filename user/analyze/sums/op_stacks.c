@@ -19,9 +19,3 @@ void op_stacks_init(struct op_stacks *stacks, const struct model *first)
 	*stacks = (struct op_stacks){0};
 	op_tree_init(&stacks->tree, first, add_node, stacks);
 }
-
-void op_stacks_free(struct op_stacks *stacks)
-{
-	op_tree_free(&stacks->tree);
-	tally_free(&stacks->sums);
-}

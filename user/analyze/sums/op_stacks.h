@@ -12,12 +12,6 @@ struct op_stacks {
 
 /* Must not move while in use. */
 void op_stacks_init(struct op_stacks *stacks, const struct model *first);
-void op_stacks_free(struct op_stacks *stacks);
-
-static inline void op_stacks_finish(struct op_stacks *stacks)
-{
-	op_tree_finish(&stacks->tree);
-}
 
 /* The hooks of this analysis (analyses.h). */
 #define ANALYSIS_OP_STACKS(X)                                                                                          \
@@ -25,5 +19,5 @@ static inline void op_stacks_finish(struct op_stacks *stacks)
 	X(OP_STACKS, part, op_tree_begin_part(&all->op_stacks.tree, event->part))                                      \
 	X(OP_STACKS, call, op_tree_add_call(&all->op_stacks.tree, event))                                              \
 	X(OP_STACKS, op, op_tree_add_op(&all->op_stacks.tree, event))                                                  \
-	X(OP_STACKS, finish, op_stacks_finish(&all->op_stacks))                                                        \
-	X(OP_STACKS, free, op_stacks_free(&all->op_stacks))
+	X(OP_STACKS, finish, op_tree_finish(&all->op_stacks.tree))                                                     \
+	X(OP_STACKS, free, (op_tree_free(&all->op_stacks.tree), tally_free(&all->op_stacks.sums)))

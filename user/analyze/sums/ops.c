@@ -126,6 +126,5 @@ void ops_by_name_finish(struct ops_by_name *all)
 		all->cpu_self_ns += all->rows.items[i].cpu_self_ns;
 	}
 	all->rows.count = kept;
-	if (all->rows.count)
-		qsort(all->rows.items, all->rows.count, sizeof(*all->rows.items), by_time);
+	array_sort(&all->rows, by_time);
 }

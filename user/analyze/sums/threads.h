@@ -12,16 +12,6 @@ struct threads {
 	uint32_t count;	   /* threads that launch */
 };
 
-static inline void threads_init(struct threads *threads, const struct model *model)
-{
-	*threads = (struct threads){.launches = xcalloc(model->thread_count, sizeof(uint8_t))};
-}
-
-static inline void threads_free(struct threads *threads)
-{
-	free(threads->launches);
-}
-
 static inline void threads_add_call(struct threads *threads, const struct call_event *event)
 {
 	uint8_t *launches = &threads->launches[event->call->thread];
@@ -34,6 +24,6 @@ static inline void threads_add_call(struct threads *threads, const struct call_e
 
 /* The hooks of this analysis (analyses.h). */
 #define ANALYSIS_THREADS(X)                                                                                            \
-	X(THREADS, begin, threads_init(&all->threads, event->first))                                                   \
+	X(THREADS, begin, all->threads.launches = xcalloc(event->first->thread_count, 1))                              \
 	X(THREADS, call, threads_add_call(&all->threads, event))                                                       \
-	X(THREADS, free, threads_free(&all->threads))
+	X(THREADS, free, free(all->threads.launches))

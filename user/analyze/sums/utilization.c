@@ -82,6 +82,5 @@ static int by_device(const void *left, const void *right)
 
 void utilization_finish(struct utilization *all)
 {
-	if (all->rows.count)
-		qsort(all->rows.items, all->rows.count, sizeof(*all->rows.items), by_device);
+	array_sort(&all->rows, by_device);
 }

@@ -334,7 +334,6 @@ void call_tree_nodes_make(struct call_tree_nodes *nodes, struct call_tree *tree,
 	*nodes = (struct call_tree_nodes){.tree = tree};
 	array_push(&nodes->all,
 		   ((struct tree_node){.kind = TREE_NODE_ALL, .id = NONE, .children = NONE, .next = NONE}));
-	lookup_init(&maker.levels, hash_seed());
 	for (size_t i = 0; i < tree->levels.count; i++)
 		lookup_put(&maker.levels, tree->levels.entries[i].key.part[0], tree->levels.entries[i].key.part[1], 1);
 	find_functions(&maker);

@@ -152,7 +152,6 @@ void idle_free(struct idle *idle);
  * to_ns: where that ends, even if nothing happens up to there.
  */
 void idle_begin_around(struct idle *idle, struct window reach, uint64_t to_ns);
-void idle_begin_part(struct idle *idle, const struct model *part);
 void idle_add_call(struct idle *idle, const struct call_event *event);
 void idle_add_gpu(struct idle *idle, const struct gpu_event *event);
 void idle_add_jit(struct idle *idle, const struct jit_event *event);
@@ -218,7 +217,7 @@ uint32_t idle_caller_of_place(struct idle *idle, uint32_t place);
 /* The hooks of this analysis (analyses.h). */
 #define ANALYSIS_IDLE(X)                                                                                               \
 	X(IDLE, begin, begin_idle(all, event))                                                                         \
-	X(IDLE, part, begin_part_of_idle(all, event->part))                                                            \
+	X(IDLE, part, all->idle.model = event->part)                                                                   \
 	X(IDLE, call, idle_add_call(&all->idle, event))                                                                \
 	X(IDLE, crossing, idle_add_gpu(&all->idle, &event->gpu))                                                       \
 	X(IDLE, gpu, idle_add_gpu(&all->idle, event))                                                                  \
@@ -229,6 +228,6 @@ uint32_t idle_caller_of_place(struct idle *idle, uint32_t place);
 	X(IDLE, await, idle_add_await(&all->idle, event))                                                              \
 	X(IDLE, wait, idle_add_wait(&all->idle, event))                                                                \
 	X(IDLE, finish, idle_finish(&all->idle, event->lines))                                                         \
-	X(IDLE, free, free_idle(all))
+	X(IDLE, free, idle_free(&all->idle))
 
 #endif

@@ -57,11 +57,6 @@ void idle_init(struct idle *idle, const struct model *model, const struct window
 		look_at_steps(idle, steps, model);
 }
 
-void idle_begin_part(struct idle *idle, const struct model *part)
-{
-	idle->model = part;
-}
-
 void idle_free(struct idle *idle)
 {
 	why_threads_free(&idle->threads);

@@ -6,6 +6,7 @@
 
 #include "analyze/events/callers.h"
 #include "base/distance.h"
+#include "base/order.h"
 
 /* Samples and waits of a thread that are kept without checking whether they are needed. */
 #define KEPT_LEAST 256u
@@ -35,33 +36,13 @@ void ran_threads_free(struct ran_threads *ran)
 /* Index of the first sample at that time or later. */
 static size_t sample_from(const struct ran_thread *thread, uint64_t time_ns)
 {
-	size_t low = 0, high = thread->samples.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (thread->samples.items[middle].time_ns < time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return count_while(thread->samples.count, i, thread->samples.items[i].time_ns < time_ns);
 }
 
 /* Index of the first wait that ends after that time. */
 static size_t wait_beyond(const struct ran_thread *thread, uint64_t time_ns)
 {
-	size_t low = 0, high = thread->waits.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (thread->waits.items[middle].end_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return count_while(thread->waits.count, i, thread->waits.items[i].end_ns <= time_ns);
 }
 
 static void drop_awaits(struct ran_threads *ran, struct ran_thread *thread, size_t count)
@@ -245,22 +226,15 @@ static bool leads_to(const struct model *model, const struct ran_await *await, u
 /* The first one that was read in the wait; *count: how many of that look there are. */
 static const struct ran_await *look_in(const struct ran_thread *thread, const struct ran_wait *wait, size_t *count)
 {
-	const struct ran_await *end = thread->awaits.items + thread->awaits.count;
-	size_t low = 0, high = thread->awaits.count;
+	const struct ran_await *awaits = thread->awaits.items;
+	size_t low = count_while(thread->awaits.count, i, awaits[i].time_ns < wait->start_ns);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (thread->awaits.items[middle].time_ns < wait->start_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	*count = 0;
-	for (const struct ran_await *at = thread->awaits.items + low;
-	     at < end && at->time_ns == thread->awaits.items[low].time_ns && at->end_ns <= wait->end_ns; at++)
+	for (size_t at = low; at < thread->awaits.count && awaits[at].time_ns == awaits[low].time_ns &&
+			      awaits[at].end_ns <= wait->end_ns;
+	     at++)
 		++*count;
-	return *count ? &thread->awaits.items[low] : NULL;
+	return *count ? &awaits[low] : NULL;
 }
 
 struct ran_awaited ran_find_awaited(const struct ran_threads *ran, const struct model *model, uint32_t number,

@@ -93,7 +93,6 @@ struct why {
 /* idle: must get each event before why does. */
 void why_init(struct why *why, const struct model *model, const struct window *window, struct idle *idle,
 	      const struct comm_kernels *comm);
-void why_begin_part(struct why *why, const struct model *part);
 void why_free(struct why *why);
 void why_add_gpu(struct why *why, const struct gpu_event *event);
 
@@ -105,7 +104,7 @@ struct why_line why_line_of_charge(struct why *why, struct lines *lines, const s
 /* The hooks of this analysis (analyses.h). */
 #define ANALYSIS_WHY(X)                                                                                                \
 	X(WHY, begin, begin_why(all, event))                                                                           \
-	X(WHY, part, begin_part_of_why(all, event->part))                                                              \
+	X(WHY, part, all->why.model = event->part)                                                                     \
 	X(WHY, crossing, why_add_gpu(&all->why, &event->gpu))                                                          \
 	X(WHY, gpu, why_add_gpu(&all->why, event))                                                                     \
 	X(WHY, finish, why_finish(&all->why, event->lines))                                                            \

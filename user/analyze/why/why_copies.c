@@ -16,11 +16,6 @@ void why_init(struct why *why, const struct model *model, const struct window *w
 			    .at_block = STEP_BLOCK_NONE};
 }
 
-void why_begin_part(struct why *why, const struct model *part)
-{
-	why->model = part;
-}
-
 void why_free(struct why *why)
 {
 	tally_free(&why->device_index);

@@ -115,8 +115,7 @@ void why_findings_make(struct why_findings *findings, const struct why *why, uin
 	for (size_t i = 0; i < why->count; i++)
 		for (size_t k = 0; k < why->losses[i].line_count; k++)
 			choose_line(&making, &why->losses[i], &why->losses[i].lines[k]);
-	if (findings->all.count)
-		qsort(findings->all.items, findings->all.count, sizeof(*findings->all.items), by_time);
+	array_sort(&findings->all, by_time);
 	findings->sorted = xcalloc(findings->all.count + 1, sizeof(*findings->sorted));
 	for (size_t i = 0; i < findings->all.count; i++)
 		findings->sorted[findings->all.items[i].number] = i;

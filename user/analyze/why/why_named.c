@@ -74,8 +74,7 @@ static void end_named(struct why *why, struct why_named_collective *of)
 			const struct why_named_arrival *one = &of->arrivals.items[i];
 
 			loss.processes |= 1ull << process_at(of, one->arrival.process);
-			if (&one->arrival != last)
-				loss.ns += why_waited_ns(why, &one->arrival, last->start_ns, one->worked_ns);
+			loss.ns += one->waited_ns;
 		}
 		loss.longest_ns = loss.ns;
 		loss.waited = loss.ns != 0;
@@ -114,10 +113,13 @@ void why_named_add(struct why *why, size_t device, const struct gpu_event *event
 	if (!goes_on(of, op->process, op->start_ns))
 		end_named(why, of);
 	process_at(of, op->process);
-	for (size_t i = 0; i < of->arrivals.count; i++)
-		of->arrivals.items[i].worked_ns =
-			why_worked_by(&why->devices.items[of->arrivals.items[i].arrival.device].sharing, op->start_ns);
-	array_push(&of->arrivals, ((struct why_named_arrival){arrival, arrival.worked_ns}));
+	for (size_t i = 0; i < of->arrivals.count; i++) {
+		struct why_named_arrival *one = &of->arrivals.items[i];
+		const struct why_sharing *sharing = &why->devices.items[one->arrival.device].sharing;
+
+		one->waited_ns += why_waited_ns(why, &one->arrival, op->start_ns, why_worked_by(sharing, op->start_ns));
+	}
+	array_push(&of->arrivals, ((struct why_named_arrival){.arrival = arrival}));
 }
 
 /* Who was last has the number that its environment gave it; NONE: none did. */

@@ -402,8 +402,7 @@ static void make_losses(struct making *making)
 		why->count++;
 	}
 	name_shares(making, rows);
-	if (why->count)
-		qsort(why->losses, why->count, sizeof(*why->losses), by_time);
+	sort_items(why->losses, why->count, sizeof(*why->losses), by_time);
 	free(rows);
 	tally_free(&vias);
 }

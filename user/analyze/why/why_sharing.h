@@ -65,7 +65,7 @@ struct why_open_collectives {
 /* A rank in a collective that is known by its kernels' name. */
 struct why_named_arrival {
 	struct why_arrival arrival;
-	uint64_t worked_ns; /* of its GPU when the last one so far began */
+	uint64_t waited_ns; /* until the last one so far began */
 };
 
 /* The kernels of one name. */

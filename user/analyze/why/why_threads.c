@@ -159,8 +159,7 @@ static void find_pieces(struct why_threads *threads, const struct why_thread *th
 	add_pieces(threads, thread, 0, from_ns, to_ns, least_rank);
 	if (peers)
 		add_pieces(threads, peers, WHY_OF_PEERS, from_ns, to_ns, least_rank);
-	if (threads->pieces.count)
-		qsort(threads->pieces.items, threads->pieces.count, sizeof(*threads->pieces.items), by_time);
+	array_sort(&threads->pieces, by_time);
 }
 
 void why_thread_uses(struct why_thread *thread, uint64_t from_ns, uint64_t to_ns)

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What is installed on the machine. None of it is loaded, as gputrace runs as root. */
+/* What is installed on the machine. Nothing of it is loaded, as gputrace runs as root; NVML in a process of its own. */
 #include <errno.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <gputrace/agent.h>
 
 #include "attach/share/share_control.h"
 #include "cmd/process/agent_path.h"
+#include "base/monotonic.h"
 #include "base/path.h"
+#include "capture/gpu_counters.h"
+#include "capture/nvml_process.h"
 #include "cmd/doctor/doctor_checks.h"
 #include "cmd/process/privileges.h"
 #include "target/python/python.h"
@@ -123,6 +127,50 @@ static void check_driver(void)
 		fclose(file);
 }
 
+#define NVML_WAIT_S 5u /* a driver that has no client yet takes a second or two to start */
+
+struct nvml_answer {
+	enum gpt_nvml_state state; /* 0: none yet */
+	char text[128];
+};
+
+static void keep_answer(void *context, const struct gpt_record *record)
+{
+	struct nvml_answer *answer = context;
+	const struct gpt_nvml *nvml = (const struct gpt_nvml *)record;
+
+	if (record->type != GPT_NVML || answer->state)
+		return;
+	answer->state = nvml->state;
+	snprintf(answer->text, sizeof(answer->text), "%s", nvml->text);
+}
+
+/* As a trace asks it. */
+static void check_nvml(void)
+{
+	uint64_t until_ns = monotonic_ns() + NVML_WAIT_S * 1000000000ull;
+	struct nvml_answer answer = {0};
+	struct gpu_counters *counters =
+		gpu_counters_start(nvml_libraries(), getenv("LD_LIBRARY_PATH"), keep_answer, &answer);
+	bool answered;
+
+	while (!answer.state && monotonic_ns() < until_ns) {
+		gpu_counters_tick(counters);
+		nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+	}
+	answered = answer.state;
+	gpu_counters_stop(counters);
+	if (answer.state == GPT_NVML_READ)
+		doctor_say(HEALTH_OK, "NVML", "clocks, power, memory and errors of GPUs (driver %s)", answer.text);
+	else if (answered)
+		doctor_say(HEALTH_LIMITED, "NVML", "no clocks and power of GPUs: %s", answer.text);
+	else
+		doctor_say(HEALTH_LIMITED, "NVML",
+			   "no clocks and power of GPUs: it does not answer within %u s; where nvidia-smi does not "
+			   "either, the driver's messages (dmesg) say why",
+			   NVML_WAIT_S);
+}
+
 static void print_python(const char *path, char *list, size_t size)
 {
 	unsigned major, minor;
@@ -150,6 +198,7 @@ bool doctor_check_software(void)
 	check_agent();
 	check_cupti();
 	check_driver();
+	check_nvml();
 	check_pythons();
 	return true;
 }

@@ -307,9 +307,8 @@ static void list_traces(struct mcp_answer *answer)
 			array_push(&files, ((struct file){xstrdup(entry->d_name), of}));
 	if (folder)
 		closedir(folder);
-	if (files.count)
-		qsort(files.items, files.count, sizeof(*files.items), by_time);
-	else
+	array_sort(&files, by_time);
+	if (!files.count)
 		mcp_answer_add(answer, "no trace is in this folder\n");
 	for (size_t i = 0; i < files.count; i++) {
 		text_buffer name = {0};

@@ -159,14 +159,12 @@ bool format_path_is_per_process(const char *path)
 static char *path_with(const char *path, const char *sign, const char *instead)
 {
 	const char *mark = strstr(path, sign);
-	char *rest, *whole;
+	AUTO_FREE char *rest = NULL;
 
 	if (!mark)
 		return xstrdup(path);
 	rest = path_with(mark + 2, sign, instead);
-	whole = xasprintf("%.*s%s%s", (int)(mark - path), path, instead, rest);
-	free(rest);
-	return whole;
+	return xasprintf("%.*s%s%s", (int)(mark - path), path, instead, rest);
 }
 
 char *format_path_for_process(const char *path, const char *process)

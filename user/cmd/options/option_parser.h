@@ -32,6 +32,8 @@ int parse_pid(struct parse *parse, const char *value);
 int parse_label(struct parse *parse, const char *value);
 int parse_duration(struct parse *parse, const char *value);
 int parse_start_at(struct parse *parse, const char *value);
+int parse_trigger(struct parse *parse, const char *value);
+int parse_rotate(struct parse *parse, const char *value);
 int parse_flight_recorder(struct parse *parse, const char *value);
 int parse_interval(struct parse *parse, const char *value);
 int parse_cupti(struct parse *parse, const char *value);

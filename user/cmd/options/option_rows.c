@@ -130,6 +130,15 @@ const struct option_row option_rows[] = {
 	 "keep only the last TIME, in at most SIZE of memory (default 500M), for as long as it\n"
 	 "takes; kill -USR1 writes it into a file of its own, and so does a crash; the end as ever",
 	 RECORD | WHY, .parse = parse_flight_recorder},
+	{"trigger", 0, "what happens, such as idle>200ms", "WHAT[,before=TIME][,after=TIME][,max=N/h]",
+	 "with --flight-recorder: write when a process leaves its GPU without work for longer\n"
+	 "(idle>200ms), a step of training takes longer than that (step>2s, --ops) or than the\n"
+	 "median (step>1.5x), or PyTorch's memory runs out (oom, --memory); repeatable",
+	 RECORD | WHY, .parse = parse_trigger},
+	{"rotate", 0, "a size such as 1G or a time such as 10m", "SIZE|TIME[,keep=N]",
+	 "write a new log (-o TRACE.gpt) whenever one has SIZE or is TIME long, and keep the\n"
+	 "last N; a full disk pauses it",
+	 RECORD, .parse = parse_rotate},
 	{"interval", 0, "a time such as 500ms", "TIME",
 	 "from one look to the next (default 500ms, without a terminal 2s); more where the\n"
 	 "looks would take over 2 % of a processor",
@@ -221,6 +230,8 @@ const struct option_row option_rows[] = {
 	 RECORD | WHY | TOP, .parse = parse_off_cpu},
 	{"no-off-cpu", 0, NULL, NULL, "without the waits that are recorded by default (-p, COMMAND; root)",
 	 RECORD | WHY | TOP, .flag = OFFSET(off_cpu_unwanted)},
+	{"no-gpu-counters", 0, NULL, NULL, "without the clocks, power and memory of GPUs that are recorded by default",
+	 RECORD | WHY | TOP, .flag = OFFSET(gpu_counters_unwanted)},
 	{"native", 0, NULL, NULL, "also take native stacks between Python and the launch", RECORD | WHY,
 	 .flag = OFFSET(native)},
 	{"python-calls", 0, NULL, NULL,

@@ -24,4 +24,4 @@ struct option_row {
  * Ended by a row without a name.  An option whose meaning depends on the subcommand has a row for each meaning.
  */
 extern const struct option_row option_rows[];
-#define OPTION_ROWS_MAX 96
+#define OPTION_ROWS_MAX 112

@@ -179,12 +179,48 @@ static int check_schedule_outputs(struct parse *parse)
 	return 0;
 }
 
+/* There is no log of all that a report or another output could be made of. */
+static int check_rotate(struct parse *parse)
+{
+	const struct options *options = parse->options;
+	struct format format;
+	const char *path;
+
+	if (!options_rotate(options))
+		return 0;
+	if (options->recorder_ns || options->schedule.active || options->start_at.text)
+		return option_fail(parse,
+				   "--rotate: keeps all there is: it excludes --flight-recorder, --start-at and %s",
+				   schedule_option(options));
+	path = options->outputs.list.count == 1 ? options->outputs.list.items[0] : NULL;
+	if (!path || !strcmp(path, "-") || !format_by_path(path, &format) || format.writer)
+		return option_fail(parse, "--rotate: makes logs and nothing else: it needs one output, -o TRACE.gpt");
+	if (options->report_format || options->lists || options->wants_tree || options->wants_lines)
+		return option_fail(parse, "--rotate: makes no report: gputrace report FILE.gpt makes one of each log");
+	return 0;
+}
+
+static int check_trigger(struct parse *parse)
+{
+	const struct options *options = parse->options;
+
+	if (!trigger_is_wanted(&options->trigger))
+		return 0;
+	if (!options->recorder_ns)
+		return option_fail(parse, "--trigger: makes a flight recorder write: it needs --flight-recorder TIME");
+	if (options->trigger.before_ns > options->recorder_ns)
+		return option_fail(parse, "--trigger: before= is longer than what --flight-recorder keeps");
+	if (options->agent == ATTACH_AGENT_OFF)
+		return option_fail(parse, "--trigger: the agent sees what it is for: it excludes --agent off");
+	return 0;
+}
+
 static int check_recorder(struct parse *parse)
 {
 	const struct options *options = parse->options;
 
 	if (!options->recorder_ns || !options->schedule.active)
-		return 0;
+		return check_trigger(parse);
 	return option_fail(parse,
 			   "--flight-recorder: keeps the end of what happens, and %s says what is recorded: one of the "
 			   "two",
@@ -297,6 +333,7 @@ static const char *recording_option(const struct options *options)
 		{"off-cpu", options->off_cpu_min_ns},
 		{"no-cpu", options->cpu_unwanted},
 		{"no-off-cpu", options->off_cpu_unwanted},
+		{"no-gpu-counters", options->gpu_counters_unwanted},
 		{"output", options->outputs.list.count},
 		{"metric", options->metric}, /* of an output */
 		{"agent", options->agent},
@@ -312,6 +349,7 @@ static const char *recording_option(const struct options *options)
 		{"prove-cost", options->proof_ms},
 		{"schedule", options->schedule.active},
 		{"flight-recorder", options->recorder_ns},
+		{"trigger", trigger_is_wanted(&options->trigger)},
 		{"shapes", options->shapes},
 		{"forward-lines", options->forward_lines},
 		{"memory", options->torch_memory},
@@ -525,7 +563,7 @@ int option_rules_check(struct parse *parse)
 			"--gpu-trace, --gpu-sum and --api-sum exclude --tree, --lines and --ops: each is instead "
 			"of the report");
 	if (check_activity(parse) || check_instead(parse) || check_slice(parse) || check_capture(parse) ||
-	    check_proof(parse) || check_schedule(parse) || check_recorder(parse))
+	    check_proof(parse) || check_schedule(parse) || check_recorder(parse) || check_rotate(parse))
 		return -EINVAL;
 	return check_outputs(parse);
 }

@@ -9,9 +9,7 @@ void options_free(struct options *options)
 {
 	array_free(&options->pids.list);
 	array_free(&options->outputs.list);
-	for (size_t i = 0; i < options->outputs.made.count; i++)
-		free(options->outputs.made.items[i]);
-	array_free(&options->outputs.made);
+	array_free_items(&options->outputs.made);
 	array_free(&options->labels.list);
 	array_free(&options->logs.list);
 	name_list_free(&options->slice.processes);
@@ -32,6 +30,11 @@ bool options_want_slice(const struct options *options)
 bool options_select(const struct options *options)
 {
 	return options->gpu_processes || !selection_is_empty(&options->targets);
+}
+
+bool options_rotate(const struct options *options)
+{
+	return options->rotate.bytes || options->rotate.span_ns;
 }
 
 bool options_want_steps(const struct options *options)

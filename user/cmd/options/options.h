@@ -12,6 +12,7 @@
 #include "attach/attach.h"
 #include "base/array.h"
 #include "base/msg.h"
+#include "capture/trigger.h"
 #include "cmd/options/moment.h"
 #include "cmd/options/start_at.h"
 #include "cmd/options/values.h"
@@ -93,7 +94,12 @@ struct options {
 	uint64_t duration_ns;	  /* 0: no limit */
 	uint64_t recorder_ns;	  /* --flight-recorder: only so much of the end is kept; 0: everything */
 	uint64_t recorder_bytes;  /* in at most so much memory */
+	struct trigger_options trigger;
 	struct start_at start_at;
+	struct {
+		uint64_t bytes, span_ns; /* when a file is over; both 0: there is only one */
+		unsigned keep;		 /* how many are kept, 0: all */
+	} rotate;
 	uint64_t interval_ns; /* top: time between updates, 0: the default */
 	struct {
 		ARRAY(const char *) list; /* as given, with variables put in; "-" at most once */
@@ -119,6 +125,7 @@ struct options {
 	uint64_t cpu_frequency;		     /* samples of each CPU a second; 0: none */
 	uint64_t off_cpu_min_ns;	     /* the shortest wait that is recorded; 0: none */
 	bool cpu_unwanted, off_cpu_unwanted; /* not by default either (options_default_activity) */
+	bool gpu_counters_unwanted;
 	bool native;
 	bool as_root; /* the command runs as gputrace does, not as the user who called sudo */
 	bool python_calls;
@@ -184,6 +191,9 @@ struct default_activity {
 };
 
 struct default_activity options_default_activity(const struct options *options);
+
+/* True when the log is written into several files. */
+bool options_rotate(const struct options *options);
 
 /* True when the processes to be recorded are chosen by what is known of them. */
 bool options_select(const struct options *options);

@@ -68,6 +68,109 @@ int parse_flight_recorder(struct parse *parse, const char *value)
 			   value);
 }
 
+#define TRIGGER_AFTER_NS_MAX (60 * 1000000000ull)
+
+/* "10/h" */
+static bool take_hourly(const char *text, unsigned *hourly)
+{
+	char *number = strndup(text, strcspn(text, "/"));
+	uint64_t count = 0;
+	bool is_good =
+		number && !strcmp(text + strlen(number), "/h") && value_count(number, TRIGGER_HOURLY_MOST, &count) == 0;
+
+	free(number);
+	*hourly = (unsigned)count;
+	return is_good;
+}
+
+/* "2s", or "1.5x": above 1, at most 1,000. */
+static bool take_step(const char *text, struct trigger_options *trigger)
+{
+	size_t digits = strspn(text, "0123456789.");
+	double ratio;
+	char *end;
+
+	if (value_duration(text, &trigger->step_ns) == 0)
+		return true;
+	ratio = strtod(text, &end);
+	if (!digits || end != text + digits || strcmp(end, "x") != 0 || ratio <= 1 || ratio > 1000)
+		return false;
+	trigger->step_percent = (unsigned)(ratio * 100 + 0.5);
+	return true;
+}
+
+static bool take_trigger_word(const char *word, struct trigger_options *trigger)
+{
+	if (!strcmp(word, "oom"))
+		return trigger->oom = true;
+	if (!strncmp(word, "idle>", 5))
+		return value_duration(word + 5, &trigger->idle_ns) == 0;
+	if (!strncmp(word, "step>", 5))
+		return take_step(word + 5, trigger);
+	if (!strncmp(word, "before=", 7))
+		return value_duration(word + 7, &trigger->before_ns) == 0;
+	if (!strncmp(word, "after=", 6))
+		return value_duration(word + 6, &trigger->after_ns) == 0 && trigger->after_ns <= TRIGGER_AFTER_NS_MAX;
+	return !strncmp(word, "max=", 4) && take_hourly(word + 4, &trigger->hourly);
+}
+
+int parse_trigger(struct parse *parse, const char *value)
+{
+	struct options *options = parse->options;
+	char *words = xstrdup(value), *at = words, *word;
+	bool is_good = true;
+
+	while (is_good && (word = strsep(&at, ",")))
+		is_good = take_trigger_word(word, &options->trigger);
+	free(words);
+	options->ops |= options->trigger.oom || trigger_wants_steps(&options->trigger);
+	options->torch_memory |= options->trigger.oom;
+	if (is_good && trigger_is_wanted(&options->trigger))
+		return 0;
+	return option_fail(parse,
+			   "--trigger %s: idle>TIME, step>TIME, step>1.5x and oom are accepted, and after a comma "
+			   "before=TIME, after=TIME of up "
+			   "to 60s and max=N/h of up to %u, as in idle>200ms,before=20s,after=5s,max=10/h",
+			   value, TRIGGER_HOURLY_MOST);
+}
+
+#define ROTATE_NS_MIN (10 * 1000000000ull)
+#define ROTATE_BYTES_MIN 1000000u
+#define ROTATE_KEEP_MOST 100000u
+
+/* "10m" is a time, "10M" a size. */
+static bool take_rotation(const char *text, struct options *options)
+{
+	if (value_duration(text, &options->rotate.span_ns) == 0)
+		return options->rotate.span_ns >= ROTATE_NS_MIN;
+	return value_size(text, &options->rotate.bytes) == 0 && options->rotate.bytes >= ROTATE_BYTES_MIN;
+}
+
+int parse_rotate(struct parse *parse, const char *value)
+{
+	static const char keep[] = ",keep=";
+	struct options *options = parse->options;
+	const char *comma = strchr(value, ',');
+	char *first = strndup(value, comma ? (size_t)(comma - value) : strlen(value));
+	bool is_good;
+	uint64_t count = 0;
+
+	options->rotate.bytes = options->rotate.span_ns = 0;
+	is_good = first && take_rotation(first, options);
+	free(first);
+	if (is_good && comma)
+		is_good = !strncmp(comma, keep, strlen(keep)) &&
+			  value_count(comma + strlen(keep), ROTATE_KEEP_MOST, &count) == 0;
+	options->rotate.keep = (unsigned)count;
+	if (is_good)
+		return 0;
+	return option_fail(
+		parse,
+		"--rotate %s: when a file is over is accepted, as a size of 1M or more or a time of 10s or more, "
+		"and after a comma how many are kept, as in 1G, 10m or 10m,keep=5",
+		value);
+}
+
 #define LABEL_BYTES_MAX 256
 
 int parse_label(struct parse *parse, const char *value)

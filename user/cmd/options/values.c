@@ -148,9 +148,7 @@ int value_names(const char *text, struct name_list *names)
 
 void name_list_free(struct name_list *names)
 {
-	for (size_t i = 0; i < names->list.count; i++)
-		free(names->list.items[i]);
-	array_free(&names->list);
+	array_free_items(&names->list);
 }
 
 /* Takes digits up to `end`, a possible thread id. */

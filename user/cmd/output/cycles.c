@@ -31,8 +31,7 @@ static void put_in_order(struct cycles *cycles)
 	uint32_t *numbers = cycles->list.items;
 	size_t kept = 0;
 
-	if (cycles->list.count)
-		qsort(numbers, cycles->list.count, sizeof(*numbers), compare_numbers);
+	sort_items(numbers, cycles->list.count, sizeof(*numbers), compare_numbers);
 	for (size_t i = 0; i < cycles->list.count; i++)
 		if (!kept || numbers[kept - 1] != numbers[i])
 			numbers[kept++] = numbers[i];
@@ -140,9 +139,4 @@ void cycles_options_free(struct options *options)
 	for (size_t i = 0; i < options->outputs.list.count; i++)
 		free((void *)(uintptr_t)options->outputs.list.items[i]);
 	array_free(&options->outputs.list);
-}
-
-void cycles_free(struct cycles *cycles)
-{
-	array_free(&cycles->list);
 }

@@ -27,5 +27,3 @@ enum exit_code cycles_check(const struct cycles *cycles, const struct delivery *
 /* The options for one cycle.  Free them before `all`, of which they use strings. */
 struct options cycles_options(const struct options *all, uint32_t cycle);
 void cycles_options_free(struct options *options);
-
-void cycles_free(struct cycles *cycles);

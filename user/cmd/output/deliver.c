@@ -272,7 +272,7 @@ static enum exit_code deliver_all(struct delivering *delivering)
 		if (!code && cycles.are_wanted)
 			code = deliver_cycles(delivering, &cycles);
 	}
-	cycles_free(&cycles);
+	array_free(&cycles.list);
 	return code;
 }
 

@@ -119,8 +119,7 @@ static int read_list(int folder, struct kept_list *kept)
 		array_push(&kept->list, found);
 	}
 	closedir(files);
-	if (kept->list.count)
-		qsort(kept->list.items, kept->list.count, sizeof(struct kept), by_name);
+	array_sort(&kept->list, by_name);
 	return 0;
 }
 

@@ -21,6 +21,7 @@
 #include "capture/signals.h"
 #include "cmd/process/agent_path.h"
 #include "cmd/process/caller.h"
+#include "cmd/record/dated_file.h"
 #include "cmd/record/first_process.h"
 #include "cmd/record/flight_file.h"
 #include "cmd/options/format.h"
@@ -244,7 +245,9 @@ static int check_all(struct recording *recording)
 		recording->unasked = options_default_activity(options);
 	err = outputs_check(options);
 	if (!err && options->recorder_ns)
-		err = flight_file_check(log_path(options));
+		err = dated_file_check(log_path(options), "--flight-recorder");
+	if (!err && options_rotate(options))
+		err = dated_file_check(log_path(options), "--rotate");
 	return err ? err : find_agent(recording);
 }
 
@@ -271,6 +274,8 @@ static int open_log(struct recording *recording)
 	if (recording->options->recorder_ns)
 		log_writer_keep_recent(recording->log, recording->options->recorder_ns + FLIGHT_SPARE_NS,
 				       recording->options->recorder_bytes);
+	if (options_rotate(recording->options))
+		recording_rotate(recording);
 	session = session_record(recording->options, recording->unasked.cpu || recording->unasked.off_cpu,
 				 recording->share_name && !privileges_sudo_gives());
 	err = log_writer_append(recording->log, &session->hdr);
@@ -386,17 +391,31 @@ static void on_cycles_over(void *context, uint32_t first, uint32_t last)
 	early_cycles_report(&recording->early, first, last);
 }
 
+static void on_print(void *context)
+{
+	const struct recording *recording = context;
+
+	rotated_files_print(recording->rotated);
+}
+
 static int run_it(struct recording *recording)
 {
 	struct run_options options = {
 		.duration_ns = recording->options->duration_ns,
 		.end_with_targets = recording_scope(recording->options) == ATTACH_PIDS,
 		.end_with_schedule = recording->options->schedule.active != 0,
+		.gpu_counters = !recording->options->gpu_counters_unwanted,
+		.library_path = getenv("LD_LIBRARY_PATH"),
 		.signals_fd = recording->signals,
-		.flight = {.span_ns = recording->options->recorder_ns,
+		.by_itself = recording->options->trigger,
+		.trigger = recording->trigger,
+		.flight = {.hourly = recording->options->trigger.hourly,
+			   .span_ns = recording->options->recorder_ns,
 			   .write = flight_file_write,
 			   .context = recording},
 		.log_fd = recording->file.fd,
+		.history = recording->history,
+		.print = recording->rotated ? on_print : NULL,
 		.start = recording->start,
 		.begin = on_begin,
 		.started = on_started,
@@ -432,8 +451,11 @@ static void close_all(struct recording *recording)
 	top_process_end(&recording->top);
 	early_cycles_end(&recording->early);
 	drain_close(recording->drain);
+	trigger_free(recording->trigger);
 	attach_close(recording->attach);
 	log_writer_close(recording->log);
+	rotated_files_free(recording->rotated);
+	history_free(recording->history);
 	log_file_close(&recording->file);
 	if (recording->signals >= 0)
 		stop_signals_close(recording->signals, &recording->old_signals);

@@ -11,6 +11,7 @@
 #include "cmd/options/options.h"
 #include "cmd/record/early_cycles.h"
 #include "cmd/record/log_file.h"
+#include "cmd/record/rotated_files.h"
 #include "cmd/record/top.h"
 
 struct attach;
@@ -24,6 +25,8 @@ struct recording {
 	size_t log_output; /* index of the first .gpt among the outputs, which is the log itself; SIZE_MAX: none */
 	struct log_file file;
 	struct log_writer *log;
+	struct rotated_files *rotated;	 /* instead of the file; NULL: none */
+	struct history *history;	 /* of the recording, for the ends of these files; NULL: none */
 	char *share_name;		 /* without BPF: the name by which agents find this gputrace; else NULL */
 	struct default_activity unasked; /* what is recorded of threads without being asked for */
 	uid_t owner;			 /* without BPF: the user whose processes are recorded */
@@ -36,6 +39,7 @@ struct recording {
 	struct start_request start;
 	struct attach *attach;
 	struct drain *drain;
+	struct trigger *trigger; /* of the flight recorder; NULL: none */
 	struct run_result result;
 	struct recording_search *search; /* NULL: none has begun */
 	char why[512];
@@ -45,6 +49,9 @@ struct recording {
 void recording_emit(void *context, const struct gpt_record *record);
 
 enum attach_scope recording_scope(const struct options *options);
+
+/* Has the log written into several files (--rotate). */
+void recording_rotate(struct recording *recording);
 
 /* Finds when the recording is to begin (--start-at).  0, or -EINVAL and a message: that is past. */
 int recording_plan_start(struct recording *recording);

@@ -33,6 +33,9 @@ void recording_say_end(struct recording *recording)
 				 : "all cycles of --schedule are recorded");
 	else if (result->reason == GPT_END_TARGETS_GONE && !recording->command.pid)
 		msg_info("no traced process is left");
+	if (recording->trigger && trigger_lacks_steps(recording->trigger))
+		msg_warn("--trigger step: no step was seen: torch.profiler's steps are, and those of an optimizer of "
+			 "PyTorch");
 	if (recording->command.pid && command_has_ended(&recording->command))
 		recording_say_command_end(recording);
 }
@@ -101,8 +104,14 @@ static enum exit_code make_outputs(struct recording *recording)
 
 enum exit_code recording_deliver(struct recording *recording)
 {
-	enum exit_code code = make_outputs(recording);
+	enum exit_code code;
 
+	if (recording->rotated) {
+		rotated_files_print(recording->rotated);
+		rotated_files_say(recording->rotated);
+		return recording_result(recording);
+	}
+	code = make_outputs(recording);
 	/* Last, as it may take a copy. */
 	if (recording->options->keeps_log)
 		last_trace_keep(recording->file.fd);

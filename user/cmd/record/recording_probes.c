@@ -87,6 +87,15 @@ static void begin_set_up(struct recording *recording)
 	log_writer_set_start(recording->log, clock.mono_ns, clock.wall_offset_ns);
 }
 
+/* From the first record on: names of ops come once. */
+static void show_trigger(struct recording *recording)
+{
+	if (!trigger_is_wanted(&recording->options->trigger))
+		return;
+	recording->trigger = trigger_new(&recording->options->trigger);
+	drain_show(recording->drain, recording->trigger);
+}
+
 int recording_attach(struct recording *recording)
 {
 	const struct options *options = recording->options;
@@ -136,6 +145,7 @@ int recording_attach(struct recording *recording)
 	if (!err) {
 		drain_count_passes(recording->drain, attach_ring_passes(recording->attach));
 		drain_accept(recording->drain, &asked);
+		show_trigger(recording);
 	}
 	if (!err)
 		err = follow_processes(recording);

@@ -12,6 +12,9 @@
 #define SECOND_NS 1000000000
 #define CLOCK_TEXT 32
 
+/* A file begins at most so long before its counts are asked for: the time of a segment, and of a slow disk. */
+#define HISTORY_NS (600 * 1000000000ull)
+
 /* "14:30:00.000", in local time. */
 static const char *clock_text(int64_t wall_ns, char text[CLOCK_TEXT])
 {
@@ -23,6 +26,17 @@ static const char *clock_text(int64_t wall_ns, char text[CLOCK_TEXT])
 	length = strftime(text, CLOCK_TEXT, "%H:%M:%S", &local);
 	snprintf(text + length, CLOCK_TEXT - length, ".%03d", (int)(wall_ns / 1000000 % 1000));
 	return text;
+}
+
+void recording_rotate(struct recording *recording)
+{
+	const struct options *options = recording->options;
+	struct rotation_options rotation;
+
+	recording->history = history_new(HISTORY_NS);
+	recording->rotated = rotated_files_new(recording->file.output.path, options->rotate.keep, recording->history);
+	rotation = rotated_files_options(recording->rotated, options->rotate.bytes, options->rotate.span_ns);
+	log_writer_rotate(recording->log, &rotation);
 }
 
 int recording_plan_start(struct recording *recording)

@@ -162,7 +162,6 @@ static void read_all_values(struct python_look *look, const struct dump_process 
 	if (values->read)
 		return;
 	values->read = true;
-	lookup_init(&values->places, hash_seed());
 	for (unsigned i = process->thread_count; i-- > 0;) /* backwards: `next` leads from first to last */
 		for (unsigned k = look->stacks[i].count; k-- > 0;)
 			read_values(look, values, i, k);

@@ -34,6 +34,9 @@ enum look_depth {
  */
 int look_child_begin(const char *name, int keep);
 
+/* The looks themselves, in the child of look_start. */
+void look_run(struct look *look, enum look_depth depth) __attribute__((noreturn));
+
 /* Whether the child of a look does not go on: it waits for the process, or has run for too long. */
 bool look_is_stuck(struct look *look);
 

@@ -56,7 +56,7 @@ bool object_graph_begin(struct object_graph *graph, struct python_look *look, ui
 		.seen_nodes = map_zeros(slots * sizeof(uint32_t)),
 		.most = most,
 		.seen_mask = slots - 1,
-		.seed = hash_seed() | 1,
+		.seed = hash_seed(),
 		.cpu_end_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) + cpu_ns,
 	};
 	object_types_begin(&graph->types, &graph->reader);

@@ -58,7 +58,6 @@ static const struct {
 void object_types_begin(struct object_types *types, const struct python_reader *reader)
 {
 	*types = (struct object_types){.reader = reader};
-	lookup_init(&types->places, hash_seed());
 	array_push(&types->all, (struct object_type){0}); /* what is no type */
 }
 

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
+
 static int by_module(const void *left, const void *right)
 {
 	const struct import *a = left, *b = right;
@@ -19,31 +21,20 @@ void owners_add_import(struct owners *owners, const char *module, uint32_t threa
 
 void owners_add_object(struct owners *owners, uint64_t object, uint32_t thread)
 {
-	if (!owners->objects.seed)
-		lookup_init(&owners->objects, hash_seed() | 1);
 	lookup_put(&owners->objects, 1, object, thread);
 }
 
 void owners_sort(struct owners *owners)
 {
-	if (owners->imports.count)
-		qsort(owners->imports.items, owners->imports.count, sizeof(*owners->imports.items), by_module);
+	array_sort(&owners->imports, by_module);
 	owners->read = true;
 }
 
 uint32_t owners_find_import(const struct owners *owners, const char *module, uint32_t except)
 {
 	const struct import *items = owners->imports.items;
-	size_t low = 0, high = owners->imports.count;
+	size_t low = count_while(owners->imports.count, i, strcmp(items[i].module, module) < 0);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (strcmp(items[middle].module, module) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	while (low < owners->imports.count && items[low].thread == except && !strcmp(items[low].module, module))
 		low++;
 	return low < owners->imports.count && !strcmp(items[low].module, module) ? items[low].thread : NO_OWNER;
@@ -51,7 +42,7 @@ uint32_t owners_find_import(const struct owners *owners, const char *module, uin
 
 uint32_t owners_find_object(const struct owners *owners, uint64_t object)
 {
-	const uint32_t *thread = owners->objects.seed ? lookup_get(&owners->objects, 1, object) : NULL;
+	const uint32_t *thread = lookup_get(&owners->objects, 1, object);
 
 	return thread ? *thread : NO_OWNER;
 }

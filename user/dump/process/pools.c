@@ -260,9 +260,6 @@ static void read_all(struct python_look *look, const struct dump_process *proces
 	if (pools->read)
 		return;
 	pools->read = true;
-	lookup_init(&pools->places, hash_seed());
-	lookup_init(&pools->queued, hash_seed());
-	lookup_init(&pools->computed, hash_seed());
 	pools->of_thread = xmalloc((process->thread_count + 1) * sizeof(*pools->of_thread));
 	for (unsigned i = 0; i < process->thread_count; i++) {
 		pools->of_thread[i] = NO_POOL;

@@ -27,8 +27,6 @@ int python_look_begin(struct python_look *look, pid_t pid, const struct mappings
 	memory_begin(look->pid);
 	look->arena = arena;
 	look->text_left = arena->bytes / 4;
-	lookup_init(&look->code_places, hash_seed());
-	lookup_init(&look->by_tid, hash_seed());
 	error = python_find(pid, mappings, &look->info, why, why_size);
 	for (size_t i = 0; i < mappings->list.count && error; i++) { /* an interpreter in another file */
 		const struct mapping *mapping = &mappings->list.items[i];

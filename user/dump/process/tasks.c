@@ -431,8 +431,6 @@ void tasks_read(struct python_look *look, struct dump_process *process, const st
 	struct task_reader tasks = {
 		.look = look, .reader = {.pid = look->pid, .layout = &look->info.walk.layout}, .process = process};
 
-	lookup_init(&tasks.places, hash_seed());
-	lookup_init(&tasks.threads, hash_seed());
 	index_threads(&tasks);
 	tasks.layout = find_layout(look->info.walk.layout.version);
 	for (unsigned i = 0; i < places->count; i++) {

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "dump/process/waits.h"
 
-#include <errno.h>
 #include <linux/futex.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -115,114 +111,6 @@ const char *wait_kind_name(enum wait_kind kind)
 	};
 
 	return names[kind];
-}
-
-/* ---- files --------------------------------------------------------------------------------------------------- */
-
-static void add_file(struct looker *looker, struct dump_thread *thread, int fd, bool writes)
-{
-	struct dump_wait *wait = &thread->wait;
-	struct dump_file *file = &wait->files[wait->file_count];
-	char path[64], target[1024];
-	const char *inode;
-	ssize_t got;
-
-	if (wait->file_count == DUMP_POLLED_MAX)
-		return;
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/fd/%d", (int)looker->process->pid, (int)thread->tid, fd);
-	got = readlink(path, target, sizeof(target) - 1);
-	target[got > 0 ? got : 0] = '\0';
-	*file = (struct dump_file){.fd = fd, .writes = writes, .path = arena_text(looker->arena, "%s", target)};
-	inode = strchr(target, '[');
-	if (inode && (!strncmp(target, "pipe:", 5) || !strncmp(target, "socket:", 7)))
-		file->inode = strtoull(inode + 1, NULL, 10);
-	wait->file_count++;
-}
-
-/* The kernel waits by its own copy of the set; if the program has changed the set since, it may name closed files. */
-static bool is_open(const struct looker *looker, const struct dump_thread *thread, int fd)
-{
-	char path[64];
-	struct stat status;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/fd/%d", (int)looker->process->pid, (int)thread->tid, fd);
-	return !lstat(path, &status) || errno != ENOENT;
-}
-
-static void add_polled(struct looker *looker, struct dump_thread *thread)
-{
-	struct pollfd polled[DUMP_POLLED_MAX];
-	size_t count = thread->args[1] < DUMP_POLLED_MAX ? (size_t)thread->args[1] : DUMP_POLLED_MAX;
-
-	if (!looker->has_memory ||
-	    !memory_read(looker->process->pid, thread->args[0], polled, count * sizeof(polled[0])))
-		return;
-	for (size_t i = 0; i < count; i++)
-		if (polled[i].fd >= 0 && is_open(looker, thread, polled[i].fd))
-			add_file(looker, thread, polled[i].fd, !(polled[i].events & POLLIN));
-}
-
-static void add_selected(struct looker *looker, struct dump_thread *thread)
-{
-	size_t count = thread->args[0] < FD_SETSIZE ? (size_t)thread->args[0] : FD_SETSIZE;
-	fd_set set;
-
-	for (int writes = 0; writes < 2; writes++) {
-		uint64_t at = thread->args[1 + writes];
-
-		if (!at || !looker->has_memory || !memory_read(looker->process->pid, at, &set, (count + 63) / 64 * 8))
-			continue;
-		for (size_t fd = 0; fd < count; fd++)
-			if (FD_ISSET(fd, &set) && is_open(looker, thread, (int)fd))
-				add_file(looker, thread, (int)fd, writes);
-	}
-}
-
-/* "tfd: 5 events: 19 ..." for each file that an epoll instance watches (proc(5)). */
-static void add_watched(struct looker *looker, struct dump_thread *thread)
-{
-	char path[96], text[8192];
-	const char *at = text;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/fdinfo/%d", (int)looker->process->pid, (int)thread->tid,
-		 (int)thread->args[0]);
-	if (!kernel_read(path, text, sizeof(text)))
-		return;
-	while ((at = strstr(at, "tfd:"))) {
-		const char *events = strstr(at, "events:");
-
-		add_file(looker, thread, (int)strtol(at + 4, NULL, 10),
-			 events && !(strtoul(events + 7, NULL, 16) & EPOLLIN));
-		at += 4;
-	}
-}
-
-static const char *file_kind(const struct dump_file *file)
-{
-	if (!strncmp(file->path, "pipe:", 5))
-		return "a pipe";
-	if (!strncmp(file->path, "socket:", 7))
-		return "a socket";
-	return *file->path ? file->path : "not known";
-}
-
-static void say_files(struct looker *looker, struct dump_wait *wait, const struct call_row *row)
-{
-	const struct dump_file *file = &wait->files[0];
-
-	wait->kind = WAIT_FILE;
-	if (!wait->file_count)
-		wait->text = arena_text(looker->arena, "waits for files (%s)", row->name);
-	else if (wait->file_count > 1)
-		wait->text = arena_text(looker->arena, "waits for one of %u%s files (%s), the first is fd %d, %s",
-					wait->file_count, wait->file_count == DUMP_POLLED_MAX ? " or more" : "",
-					row->name, file->fd, file_kind(file));
-	else
-		wait->text = arena_text(looker->arena, "waits %s fd %d, %s",
-					row->verb      ? row->verb
-					: file->writes ? "to write to"
-						       : "to read from",
-					file->fd, file_kind(file));
 }
 
 /* ---- futexes ------------------------------------------------------------------------------------------------- */
@@ -406,12 +294,12 @@ static void set_path(struct looker *looker, const struct dump_thread *thread, co
 
 static void set_ioctl(struct looker *looker, struct dump_thread *thread, struct dump_wait *wait)
 {
-	add_file(looker, thread, (int)thread->args[0], false);
+	waits_add_file(looker, thread, (int)thread->args[0], false);
 	if (!strncmp(wait->files[0].path, "/dev/nvidia", 11) && set_cuda(looker, thread, wait))
 		return;
 	wait->kind = WAIT_FILE;
-	wait->text =
-		arena_text(looker->arena, "waits in ioctl of fd %d: %s", wait->files[0].fd, file_kind(&wait->files[0]));
+	wait->text = arena_text(looker->arena, "waits in ioctl of fd %d: %s", wait->files[0].fd,
+				waits_file_kind(&wait->files[0]));
 }
 
 static void set_call(struct looker *looker, unsigned index, const struct call_row *row)
@@ -422,27 +310,27 @@ static void set_call(struct looker *looker, unsigned index, const struct call_ro
 	switch (row->kind) {
 	case CALL_READ:
 	case CALL_WRITE:
-		add_file(looker, thread, (int)thread->args[0], row->kind == CALL_WRITE);
-		say_files(looker, wait, row);
+		waits_add_file(looker, thread, (int)thread->args[0], row->kind == CALL_WRITE);
+		waits_say_files(looker, wait, row->name, row->verb);
 		break;
 	case CALL_POLL:
 		if (set_cuda(looker, thread, wait))
 			break;
-		add_polled(looker, thread);
-		say_files(looker, wait, row);
+		waits_add_polled(looker, thread);
+		waits_say_files(looker, wait, row->name, row->verb);
 		break;
 	case CALL_SELECT:
-		add_selected(looker, thread);
+		waits_add_selected(looker, thread);
 		if (!wait->file_count) {
 			wait->kind = WAIT_TIMER;
 			wait->text = thread->polls ? "wakes, and sleeps again at the same line" : "sleeps";
 		} else {
-			say_files(looker, wait, row);
+			waits_say_files(looker, wait, row->name, row->verb);
 		}
 		break;
 	case CALL_EPOLL:
-		add_watched(looker, thread);
-		say_files(looker, wait, row);
+		waits_add_watched(looker, thread);
+		waits_say_files(looker, wait, row->name, row->verb);
 		break;
 	case CALL_IOCTL:
 		set_ioctl(looker, thread, wait);

@@ -27,3 +27,15 @@ void waits_find(struct looker *looker, unsigned index);
 
 /* Finds the lock, module or thread for which a Python thread waits at a futex; false: none of these. */
 bool waits_find_python(struct looker *looker, unsigned index, uint64_t futex);
+
+/* Add files to thread->wait: one; those of its poll, its select, and its epoll_wait. */
+void waits_add_file(struct looker *looker, struct dump_thread *thread, int fd, bool writes);
+void waits_add_polled(struct looker *looker, struct dump_thread *thread);
+void waits_add_selected(struct looker *looker, struct dump_thread *thread);
+void waits_add_watched(struct looker *looker, struct dump_thread *thread);
+
+/* "a pipe", or its path. */
+const char *waits_file_kind(const struct dump_file *file);
+
+/* Says what was added; name: of the call; verb: "to read from", NULL: as the files are waited for. */
+void waits_say_files(struct looker *looker, struct dump_wait *wait, const char *name, const char *verb);

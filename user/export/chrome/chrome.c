@@ -21,8 +21,11 @@ static void put_rows(struct chrome *chrome)
 /* With one part, gputrace's own object precedes the events; with several it follows them. */
 static int put_all(struct chrome *chrome, struct timeline *timeline)
 {
-	const struct timeline_visitor visitor = {
-		.context = chrome, .part = begin_part, .slice = chrome_put_slice, .memory = chrome_put_memory};
+	const struct timeline_visitor visitor = {.context = chrome,
+						 .part = begin_part,
+						 .slice = chrome_put_slice,
+						 .memory = chrome_put_memory,
+						 .counter = chrome_put_counter};
 	bool several_parts = timeline->more;
 	int error;
 

@@ -63,5 +63,6 @@ void chrome_put_step(struct chrome *chrome);
 /* Visitors of a timeline; context: struct chrome. */
 bool chrome_put_slice(void *context, const struct timeline_slice *slice);
 bool chrome_put_memory(void *context, const struct timeline_memory *memory);
+bool chrome_put_counter(void *context, const struct timeline_value *value);
 
 #endif

@@ -52,8 +52,11 @@ static uint32_t devices_of(const struct model *model)
 
 static int put_events(struct merging *merging, struct chrome *chrome, struct timeline *timeline)
 {
-	const struct timeline_visitor visitor = {
-		.context = chrome, .part = begin_part, .slice = chrome_put_slice, .memory = chrome_put_memory};
+	const struct timeline_visitor visitor = {.context = chrome,
+						 .part = begin_part,
+						 .slice = chrome_put_slice,
+						 .memory = chrome_put_memory,
+						 .counter = chrome_put_counter};
 	int error;
 
 	if (merging->used.members)

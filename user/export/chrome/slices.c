@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 
+#include <stdio.h>
+
 #include "export/chrome/file.h"
 
 /* Only torch.profiler's own steps may have this name: consumers read a number after it. */
@@ -209,5 +211,25 @@ bool chrome_put_memory(void *context, const struct timeline_memory *memory)
 		sink_u64(out, memory->pool_used_bytes);
 	}
 	sink_literal(out, "}}");
+	return !out->error;
+}
+
+/* On the GPU's rows, as a counter of Chrome's. */
+bool chrome_put_counter(void *context, const struct timeline_value *value)
+{
+	struct chrome *chrome = context;
+	struct sink *out = chrome->out;
+	char number[32];
+
+	sink_literal(out, ",\n{\"ph\":\"C\",\"name\":");
+	sink_json(out, value->name);
+	sink_literal(out, ",\"pid\":");
+	sink_u64(out, chrome_device_pid(&chrome->numbers, value->device));
+	sink_literal(out, ",\"tid\":0,\"ts\":");
+	put_time(chrome, value->time_ns);
+	sink_literal(out, ",\"args\":{");
+	sink_json(out, value->unit);
+	snprintf(number, sizeof(number), ":%.6g}}", value->value);
+	sink_text(out, number);
 	return !out->error;
 }

@@ -98,6 +98,11 @@ static inline void proto_fixed64(struct sink *out, uint32_t field, uint64_t valu
 	proto_wrote(out, proto_fixed64_at(sink_room(out, PROTO_NUMBER_MAX), field, value));
 }
 
+static inline void proto_double(struct sink *out, uint32_t field, double value)
+{
+	proto_wrote(out, proto_double_at(sink_room(out, PROTO_NUMBER_MAX), field, value));
+}
+
 static inline void proto_bytes(struct sink *out, uint32_t field, const char *bytes, size_t length)
 {
 	proto_tag(out, field, PROTO_WIRE_BYTES);

@@ -88,7 +88,13 @@ void sink_fraction(struct sink *sink, double value);
 /* A JSON string with its quotes. */
 void sink_json(struct sink *sink, const char *text);
 
-/* The same without quotes; `;` becomes `_` when asked for (stacks are joined by it). */
+/*
+ * As printf, of JSON: %s is a string with its quotes, %u and %d are 32 bits, PRIu64 and PRId64 64.  For what is not
+ * written a million times.
+ */
+void sink_print(struct sink *sink, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* A JSON string without its quotes; `;` becomes `_` when asked for (stacks are joined by it). */
 void sink_json_part(struct sink *sink, const char *text, bool replace_semicolons);
 
 /* Text as it is, with U+FFFD for invalid UTF-8. */

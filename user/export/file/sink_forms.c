@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Formats numbers and JSON strings; does not know where they go. */
+#include <stdarg.h>
 #include <string.h>
 
 #include "export/file/sink.h"
@@ -189,4 +190,26 @@ void sink_utf8(struct sink *sink, const char *text)
 		sink_put(sink, text, length);
 	else
 		put_utf8(sink, text);
+}
+
+void sink_print(struct sink *sink, const char *format, ...)
+{
+	const char *next;
+	va_list args;
+
+	va_start(args, format);
+	for (; (next = strchr(format, '%')); format = next + 1) {
+		bool is_long = next[1] == 'l';
+
+		sink_put(sink, format, (size_t)(next - format));
+		next += 1 + is_long;
+		if (*next == 's')
+			sink_json(sink, va_arg(args, const char *));
+		else if (*next == 'u')
+			sink_u64(sink, is_long ? va_arg(args, uint64_t) : va_arg(args, uint32_t));
+		else
+			sink_i64(sink, is_long ? va_arg(args, int64_t) : va_arg(args, int32_t));
+	}
+	sink_text(sink, format);
+	va_end(args);
 }

@@ -7,7 +7,6 @@ void texts_begin(struct texts *texts)
 {
 	*texts = (struct texts){0};
 	sink_open_memory(&texts->characters);
-	lookup_init(&texts->ids, hash_seed());
 }
 
 void texts_free(struct texts *texts)
@@ -25,7 +24,7 @@ static uint32_t find_or_add(struct texts *texts, const char *before, const char 
 
 	sink_utf8(&texts->characters, before);
 	sink_utf8(&texts->characters, text);
-	hash = hash_bytes(texts->ids.seed, texts->characters.buffer + at, texts->characters.used - at);
+	hash = hash_bytes(hash_seed(), texts->characters.buffer + at, texts->characters.used - at);
 	sink_char(&texts->characters, '\0');
 	/* texts with the same hash are kept under the next spaces */
 	for (uint32_t space = 1;; space++) {

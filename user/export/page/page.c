@@ -2,7 +2,7 @@
 /* Texts come from targets: HTML is escaped, and so is `<` in the data, so that nothing ends a script. */
 #include "export/page/page.h"
 
-#include <stdio.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "export/page/page_parts.h"
@@ -69,13 +69,7 @@ static void put_values(struct sink *out, const struct profile *profile)
 		if (!is_shown(profile, i))
 			continue;
 		sink_text(out, separator);
-		sink_literal(out, "{\"id\":");
-		put_text(out, values[i].id);
-		sink_literal(out, ",\"name\":");
-		put_text(out, values[i].name);
-		sink_literal(out, ",\"unit\":");
-		put_text(out, values[i].unit);
-		sink_char(out, '}');
+		sink_print(out, "{\"id\":%s,\"name\":%s,\"unit\":%s}", values[i].id, values[i].name, values[i].unit);
 		separator = ",";
 	}
 }
@@ -85,15 +79,9 @@ static void put_frames(struct sink *out, const struct profile *profile)
 	for (size_t i = 0; i < profile->frames.count; i++) {
 		const struct profile_frame *frame = &profile->frames.items[i];
 
-		sink_text(out, i ? ",\n[" : "\n[");
-		sink_u64(out, frame->kind);
-		sink_char(out, ',');
-		sink_u64(out, frame->name);
-		sink_char(out, ',');
-		sink_i64(out, frame->kind == STACK_FRAME_PYTHON ? (int64_t)frame->file : -1);
-		sink_char(out, ',');
-		sink_u64(out, frame->line);
-		sink_char(out, ']');
+		sink_text(out, i ? ",\n" : "\n");
+		sink_print(out, "[%u,%u,%" PRId64 ",%u]", frame->kind, frame->name,
+			   frame->kind == STACK_FRAME_PYTHON ? (int64_t)frame->file : -1, frame->line);
 	}
 }
 
@@ -102,23 +90,19 @@ static void put_nodes(struct sink *out, const struct profile *profile)
 	for (size_t i = 0; i < profile->nodes.count; i++) {
 		const struct profile_node *node = &profile->nodes.items[i];
 
-		sink_text(out, i ? ",\n[" : "\n[");
-		sink_i64(out, node->parent == PROFILE_ROOT ? -1 : (int64_t)node->parent);
-		sink_char(out, ',');
-		sink_u64(out, node->frame);
-		for (enum profile_value value = 0; value < PROFILE_OPERATIONS; value++) {
-			if (!is_shown(profile, value))
-				continue;
-			sink_char(out, ',');
-			sink_u64(out, node->values[value]);
-		}
+		sink_text(out, i ? ",\n" : "\n");
+		sink_print(out, "[%" PRId64 ",%u", node->parent == PROFILE_ROOT ? -1 : (int64_t)node->parent,
+			   node->frame);
+		for (enum profile_value value = 0; value < PROFILE_OPERATIONS; value++)
+			if (is_shown(profile, value))
+				sink_print(out, ",%" PRIu64, node->values[value]);
 		sink_char(out, ']');
 	}
 }
 
 static void put_data(struct sink *out, struct profile *profile)
 {
-	size_t left_out = profile_cut(profile, NODES_MOST);
+	uint64_t left_out = profile_cut(profile, NODES_MOST);
 
 	sink_literal(out, "{\"values\":[");
 	put_values(out, profile);
@@ -132,10 +116,8 @@ static void put_data(struct sink *out, struct profile *profile)
 	sink_literal(out, "],\n\"nodes\":[");
 	put_nodes(out, profile);
 	sink_char(out, ']');
-	if (left_out) {
-		sink_literal(out, ",\n\"left_out\":");
-		sink_u64(out, left_out);
-	}
+	if (left_out)
+		sink_print(out, ",\n\"left_out\":%" PRIu64, left_out);
 	sink_char(out, '}');
 }
 
@@ -238,9 +220,7 @@ static int put_answer(struct sink *out, struct zoom *zoom, struct trace *trace, 
 
 static void put_json_element(struct sink *out, const char *id, const struct sink *json)
 {
-	sink_literal(out, "<script id=\"");
-	sink_text(out, id);
-	sink_literal(out, "\" type=\"application/json\">");
+	sink_print(out, "<script id=%s type=\"application/json\">", id);
 	page_put_json(out, json);
 	sink_literal(out, "</script>\n");
 }

@@ -5,6 +5,7 @@
  */
 #include "export/page/page_parts.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,7 +93,8 @@ static char *where_of(struct analyses *all, const struct idle_charge *charge)
 {
 	struct why_line line = why_line_of_charge(&all->why, &all->lines, charge);
 	uint32_t process = idle_charge_process(&all->idle, charge);
-	char *label, *of;
+	AUTO_FREE char *of = NULL;
+	char *label;
 
 	if (charge->what.part[1] == WHY_SHORT || line.line == NONE)
 		return xstrdup("");
@@ -101,7 +103,6 @@ static char *where_of(struct analyses *all, const struct idle_charge *charge)
 		return label;
 	of = process_label(&all->model->processes[process]);
 	label = xjoin(label, "", xasprintf(" (%s)", of));
-	free(of);
 	return label;
 }
 
@@ -109,27 +110,25 @@ static char *where_of(struct analyses *all, const struct idle_charge *charge)
 static char *words_of(const struct analyses *all, const struct idle_charge *charge)
 {
 	const char *brief = why_short(charge->what.part[1]);
-	char *words = idle_charge_words(&all->idle, charge), *text;
+	AUTO_FREE char *words = idle_charge_words(&all->idle, charge);
+	char *text;
 
 	if (strstr(words, brief))
 		text = xstrdup(words);
 	else
 		text = *words ? xasprintf("%s: %s", brief, words) : xstrdup(brief);
-	free(words);
 	return text;
 }
 
 /* Where the launching thread waited for the one to blame. */
 static char *via_of(struct analyses *all, const struct idle_charge *charge)
 {
-	char *label, *text;
+	AUTO_FREE char *label = NULL;
 
 	if (charge->via == NONE)
 		return xstrdup("");
 	label = line_label(&all->lines, line_of(&all->lines, idle_caller_of_place(&all->idle, charge->via)));
-	text = xasprintf("; waited for at %s", label);
-	free(label);
-	return text;
+	return xasprintf("; waited for at %s", label);
 }
 
 static char *name_of_one(struct analyses *all, const struct idle_charge *charge)
@@ -218,9 +217,7 @@ static void name_reason(struct page_gaps *gaps, struct analyses *all, uint32_t r
 		as.tid = all->model->threads[thread].tid;
 	}
 	zoom_name_reason(gaps->zoom, reason, &as);
-	for (size_t i = 0; i < frames.texts.count; i++)
-		free(frames.texts.items[i]);
-	array_free(&frames.texts);
+	array_free_items(&frames.texts);
 	array_free(&frames.libraries);
 	free(name);
 	free(where);
@@ -283,16 +280,10 @@ static void put_line(struct sink *out, const struct page_gaps *gaps, const char 
 {
 	uint32_t row;
 
-	sink_char(out, '[');
-	sink_json(out, text);
-	if (gap && gap->ns && zoom_gap_row(gaps->zoom, gap->device, &row)) {
-		sink_char(out, ',');
-		sink_u64(out, row);
-		sink_char(out, ',');
-		sink_i64(out, (int64_t)(gap->from_ns - zoom_progress(gaps->zoom).start_ns));
-		sink_char(out, ',');
-		sink_u64(out, gap->ns);
-	}
+	sink_print(out, "[%s", text);
+	if (gap && gap->ns && zoom_gap_row(gaps->zoom, gap->device, &row))
+		sink_print(out, ",%u,%" PRId64 ",%" PRIu64, row,
+			   (int64_t)(gap->from_ns - zoom_progress(gaps->zoom).start_ns), gap->ns);
 	sink_char(out, ']');
 }
 

@@ -15,6 +15,7 @@ const GPUTRACE_CATEGORIES = [["CUDA call", 205], ["driver call", 195], ["kernel"
 	["Python function", 28], ["garbage collection", 80], ["import", 95], ["range", 285], ["mark", 285], ["op", 250],
 	["named by the program", 275], ["memory", 225, 30], ["step", 315], ["JIT compiler", 120], ["CUPTI", 0, 15],
 	["wait off the CPU", 65], ["CPU sample", 24]];
+GPUTRACE_CATEGORIES[99] = ["clock, power, temperature", 175, 35]; // only in this timeline
 
 // From category 100 on: what gaps of GPUs are charged to (enum cause_color): name, hue, saturation.
 const GPUTRACE_GAP_CATEGORY = 100;

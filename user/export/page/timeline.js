@@ -107,7 +107,7 @@ function gputraceTimeline(source) {
 		// for several slices, the height shows the part of the time that they took
 		const part = row.kind === MEMORY ? Math.max(1, (ROW - 1) * boxes[at + NUMBER] / most) :
 			count > 1 ? Math.max(3, (ROW - 1) * Math.min(1, boxes[at + BUSY] / Math.max(1, boxes[at + LENGTH]))) : ROW - 1;
-		const name = row.kind === MEMORY ? gputraceBytes(boxes[at + NUMBER]) : guessed ? "\u2248 " + gputraceBoxText(label, width - 6) :
+		const name = row.kind === MEMORY ? gputraceHeld(boxes[at + NUMBER], label) : guessed ? "\u2248 " + gputraceBoxText(label, width - 6) :
 			count > 1 ? count.toLocaleString("en") + " \u00d7 " + gputraceBoxText(label, width - 6) : gputraceBoxText(label, width - 6);
 
 		pen.fillRect(left, top + ROW - 1 - part, width, part);

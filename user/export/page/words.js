@@ -22,12 +22,15 @@ function gputraceBytes(number) {
 	return unit ? (number / unit[1]).toFixed(1) + " " + unit[0] : number + " B";
 }
 
+// What a box of memory, or of a counter of a GPU, which has a unit, holds.
+const gputraceHeld = (number, label) => label[1] ? number.toLocaleString("en") + " " + label[1] : gputraceBytes(number);
+
 // What a box is, in parts.
 function gputraceWords(hit) {
 	const [, where, category] = hit.label, kind = gputraceCategory(category).name, name = gputraceShown(hit.label);
 
 	if (hit.row.kind === GPUTRACE_MEMORY)
-		return [gputraceBytes(hit.number) + (hit.count > 1 ? " held at most" : " held"), hit.label[0], gputraceTime(hit.length) + ", from " + gputraceTime(hit.start) + " on"];
+		return [gputraceHeld(hit.number, hit.label) + (where ? "" : " held") + (hit.count > 1 ? " at most" : ""), hit.label[0], gputraceTime(hit.length) + ", from " + gputraceTime(hit.start) + " on"];
 	if (hit.guessed)
 		return ["not read yet: some " + hit.count.toLocaleString("en") + " slices in " + gputraceTime(hit.length) + " are expected, of " + gputraceTime(hit.busy),
 			"as where it was read next to here, where the longest is " + name + (where ? "  " + where : "")];

@@ -31,6 +31,7 @@ enum {
 	EVENT_NAME = 10,
 	EVENT_TRACK = 11,
 	EVENT_COUNTER_VALUE = 30,
+	EVENT_DOUBLE_VALUE = 44, /* double_counter_value */
 	EVENT_FLOWS = 47,
 	EVENT_ENDING_FLOWS = 48,
 	EVENT_CALLSTACK = 56,
@@ -117,6 +118,7 @@ struct perfetto {
 	struct sink waiting_text;
 	ARRAY(struct long_row) long_rows;
 	size_t groups, tracks, counters; /* number already described */
+	struct tally gpu_counters;	 /* described ones: GPU, counter of it */
 	uint64_t part_from_ns;		 /* start of the current part */
 	uint64_t next_from_ns;		 /* start of the next part */
 };
@@ -165,6 +167,11 @@ static inline uint64_t counter_uuid(const struct perfetto *file, uint32_t counte
 	return uuid_of(file, 0x20000000ull + counter);
 }
 
+static inline uint64_t gpu_counter_uuid(const struct perfetto *file, uint32_t number)
+{
+	return uuid_of(file, 0x40000000ull + number);
+}
+
 static inline uint64_t long_row_uuid(const struct perfetto *file, uint32_t row)
 {
 	return uuid_of(file, 0x30000000ull + row);
@@ -174,6 +181,9 @@ static inline uint64_t long_row_uuid(const struct perfetto *file, uint32_t row)
 void perfetto_put_tracks(struct perfetto *file);
 void perfetto_put_tracks_again(struct perfetto *file);
 void perfetto_put_long_row(struct perfetto *file, uint32_t row);
+
+/* The counter of a value, which is described if it is new. */
+uint64_t perfetto_gpu_counter(struct perfetto *file, const struct timeline_value *value);
 
 /* ---- interned.c -----------------------------------------------------------------------------------------------------
  */
@@ -195,6 +205,7 @@ uint64_t perfetto_line(struct perfetto *file, const struct timeline_frame *frame
 /* Visitors of a timeline; context: struct perfetto. */
 bool perfetto_put_slice(void *context, const struct timeline_slice *slice);
 bool perfetto_put_memory(void *context, const struct timeline_memory *memory);
+bool perfetto_put_value(void *context, const struct timeline_value *value);
 
 /* Writes the waiting slices of a part. */
 void perfetto_put_waiting(struct perfetto *file);

@@ -67,8 +67,11 @@ static void begin_part(void *context)
 
 int perfetto_put_timeline(struct perfetto *file)
 {
-	const struct timeline_visitor visitor = {
-		.context = file, .part = begin_part, .slice = perfetto_put_slice, .memory = perfetto_put_memory};
+	const struct timeline_visitor visitor = {.context = file,
+						 .part = begin_part,
+						 .slice = perfetto_put_slice,
+						 .memory = perfetto_put_memory,
+						 .counter = perfetto_put_value};
 	bool several_parts = file->timeline->more;
 	int error;
 
@@ -88,6 +91,7 @@ int perfetto_put_timeline(struct perfetto *file)
 	array_free(&file->waiting_at);
 	array_free(&file->open);
 	array_free(&file->long_rows);
+	tally_free(&file->gpu_counters);
 	array_free(&file->pids);
 	array_free(&file->tids);
 	sink_close(&file->waiting_text);

@@ -188,3 +188,16 @@ bool perfetto_put_memory(void *context, const struct timeline_memory *memory)
 	packet_end(file, packet);
 	return !file->out->error;
 }
+
+bool perfetto_put_value(void *context, const struct timeline_value *value)
+{
+	struct perfetto *file = context;
+	uint64_t uuid = perfetto_gpu_counter(file, value);
+	size_t packet = packet_begin(file), event;
+
+	event = event_begin(file, &file->packet, value->time_ns, EVENT_COUNTER, uuid);
+	proto_double(&file->packet, EVENT_DOUBLE_VALUE, value->value);
+	proto_end(&file->packet, event);
+	packet_end(file, packet);
+	return !file->out->error;
+}

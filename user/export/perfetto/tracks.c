@@ -17,6 +17,7 @@ enum {
 	THREAD_TID = 2,
 	THREAD_NAME = 5,
 	COUNTER_UNIT = 3,
+	COUNTER_UNIT_NAME = 6,
 	UNIT_BYTES = 3,
 };
 
@@ -184,6 +185,28 @@ static void put_counter(struct perfetto *file, uint32_t index)
 	proto_number(&file->packet, COUNTER_UNIT, UNIT_BYTES);
 	proto_end(&file->packet, inner);
 	descriptor_end(file, begin, packet);
+}
+
+uint64_t perfetto_gpu_counter(struct perfetto *file, const struct timeline_value *value)
+{
+	size_t known = file->gpu_counters.count, packet, inner, begin;
+	uint32_t number = tally_number(&file->gpu_counters, (struct tally_key){{value->device, value->counter}});
+	uint64_t uuid = gpu_counter_uuid(file, number);
+	char text[64];
+
+	if (number < known)
+		return uuid;
+	begin = descriptor_begin(file, uuid, 0, &packet);
+	snprintf(text, sizeof(text), "GPU %u %s", value->device, value->name);
+	inner = proto_begin(&file->packet, TRACK_NAME);
+	sink_text(&file->packet, text);
+	put_label(&file->packet, file->gpu_label);
+	proto_end(&file->packet, inner);
+	inner = proto_begin(&file->packet, TRACK_COUNTER);
+	proto_text(&file->packet, COUNTER_UNIT_NAME, value->unit);
+	proto_end(&file->packet, inner);
+	descriptor_end(file, begin, packet);
+	return uuid;
 }
 
 void perfetto_put_tracks(struct perfetto *file)

@@ -3,6 +3,8 @@
 
 #include "export/profiles/profile.h"
 
+#include <inttypes.h>
+
 static const struct {
 	const char *name, *unit;
 } values[PROFILE_OPERATIONS] = {
@@ -18,16 +20,12 @@ static void put_frames(struct sink *out, const struct profile *profile)
 	for (size_t i = 0; i < profile->frames.count; i++) {
 		const struct profile_frame *frame = &profile->frames.items[i];
 
-		sink_text(out, i ? ",\n{\"name\":" : "\n{\"name\":");
-		sink_json(out, profile_text(profile, frame->name));
-		if (frame->kind == STACK_FRAME_PYTHON) {
-			sink_literal(out, ",\"file\":");
-			sink_json(out, profile_text(profile, frame->file));
-		}
-		if (frame->line) {
-			sink_literal(out, ",\"line\":");
-			sink_u64(out, frame->line);
-		}
+		sink_text(out, i ? ",\n" : "\n");
+		sink_print(out, "{\"name\":%s", profile_text(profile, frame->name));
+		if (frame->kind == STACK_FRAME_PYTHON)
+			sink_print(out, ",\"file\":%s", profile_text(profile, frame->file));
+		if (frame->line)
+			sink_print(out, ",\"line\":%u", frame->line);
 		sink_char(out, '}');
 	}
 }
@@ -53,11 +51,8 @@ static void put_profile(struct sink *out, const struct profile *profile, enum pr
 	const char *separator = "\n";
 	uint64_t sum = 0;
 
-	sink_literal(out, "{\"type\":\"sampled\",\"name\":");
-	sink_json(out, values[value].name);
-	sink_literal(out, ",\"unit\":");
-	sink_json(out, values[value].unit);
-	sink_literal(out, ",\"startValue\":0,\"samples\":[");
+	sink_print(out, "{\"type\":\"sampled\",\"name\":%s,\"unit\":%s,\"startValue\":0,\"samples\":[",
+		   values[value].name, values[value].unit);
 	for (uint32_t i = 0; i < profile->nodes.count; i++)
 		if (profile->nodes.items[i].values[value]) {
 			sink_text(out, separator);
@@ -73,9 +68,7 @@ static void put_profile(struct sink *out, const struct profile *profile, enum pr
 			sum += profile->nodes.items[i].values[value];
 			separator = ",";
 		}
-	sink_literal(out, "],\"endValue\":");
-	sink_u64(out, sum);
-	sink_char(out, '}');
+	sink_print(out, "],\"endValue\":%" PRIu64 "}", sum);
 }
 
 int speedscope_write(struct sink *sink, struct trace *trace, const struct export_options *options)

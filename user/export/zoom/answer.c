@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Writes a range at a resolution, as JSON. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -199,12 +200,9 @@ static void put_row(struct answer_row *row, uint32_t index, uint32_t depth, stru
 {
 	if (!row->any)
 		return;
-	sink_text(out, *any ? ",\n[" : "\n[");
+	sink_text(out, *any ? ",\n" : "\n");
 	*any = true;
-	sink_u64(out, index);
-	sink_char(out, ',');
-	sink_u64(out, depth);
-	sink_literal(out, ",[");
+	sink_print(out, "[%u,%u,[", index, depth);
 	sink_put(out, row->boxes.buffer, row->boxes.used);
 	sink_literal(out, "]]");
 	row->boxes.used = 0;
@@ -297,21 +295,12 @@ static void put_labels(const struct answer *answer, struct sink *out)
 
 		if (!(answer->used[i / 8] >> i % 8 & 1))
 			continue;
-		sink_text(out, any ? ",\n\"" : "\n\"");
+		sink_text(out, any ? ",\n" : "\n");
 		any = true;
-		sink_u64(out, i);
-		sink_literal(out, "\":[");
-		sink_json(out, texts_at(&zoom->texts, label->name));
-		sink_char(out, ',');
-		sink_json(out, texts_at(&zoom->texts, label->where));
-		sink_char(out, ',');
-		sink_u64(out, label->category);
-		sink_char(out, ',');
-		sink_u64(out, label->stack);
-		if (label->leads_to != ZOOM_NONE) {
-			sink_char(out, ',');
-			sink_u64(out, label->leads_to);
-		}
+		sink_print(out, "\"%u\":[%s,%s,%u,%u", i, texts_at(&zoom->texts, label->name),
+			   texts_at(&zoom->texts, label->where), label->category, label->stack);
+		if (label->leads_to != ZOOM_NONE)
+			sink_print(out, ",%u", label->leads_to);
 		sink_char(out, ']');
 	}
 }
@@ -332,7 +321,7 @@ static void put_stacks(const struct answer *answer, struct sink *out)
 	const struct zoom *zoom = answer->zoom;
 	const struct texts *texts = &zoom->texts;
 	AUTO_FREE uint8_t *stacks = xcalloc(1, texts->at.count / 8 + 1), *frames = xcalloc(1, texts->at.count / 8 + 1);
-	const char *between = "\n\"";
+	const char *between = "\n";
 
 	for (uint32_t i = 0; i < zoom->labels.count; i++)
 		if (answer->used[i / 8] >> i % 8 & 1)
@@ -343,22 +332,19 @@ static void put_stacks(const struct answer *answer, struct sink *out)
 			continue;
 		note_frames(texts_at(texts, i), frames);
 		sink_text(out, between);
-		sink_u64(out, i);
-		sink_literal(out, "\":[");
+		sink_print(out, "\"%u\":[", i);
 		sink_text(out, texts_at(texts, i));
 		sink_char(out, ']');
-		between = ",\n\"";
+		between = ",\n";
 	}
 	sink_literal(out, "},\n\"frames\":{");
-	between = "\n\"";
+	between = "\n";
 	for (uint32_t i = 0; i < texts->at.count; i++) {
 		if (!(frames[i / 8] >> i % 8 & 1))
 			continue;
 		sink_text(out, between);
-		sink_u64(out, i);
-		sink_literal(out, "\":");
-		sink_json(out, texts_at(texts, i));
-		between = ",\n\"";
+		sink_print(out, "\"%u\":%s", i, texts_at(texts, i));
+		between = ",\n";
 	}
 	sink_char(out, '}');
 }
@@ -369,9 +355,7 @@ void zoom_put_stack(struct zoom *zoom, uint32_t id, struct sink *out)
 
 	zoom_lock_to_ask(zoom);
 	stack = id < zoom->texts.at.count ? texts_at(&zoom->texts, id) : "";
-	sink_literal(out, "{\"own\":");
-	sink_i64(out, *stack ? strtol(stack, NULL, 10) : -1);
-	sink_literal(out, ",\"frames\":[");
+	sink_print(out, "{\"own\":%ld,\"frames\":[", *stack ? strtol(stack, NULL, 10) : -1);
 	for (stack = strchr(stack, ','); stack; stack = strchr(stack + 1, ',')) {
 		unsigned long frame = strtoul(stack + 1, NULL, 10);
 
@@ -397,13 +381,9 @@ uint32_t zoom_put_answer(struct zoom *zoom, const struct zoom_question *question
 	answer->to_ns = question->from_ns + length;
 	answer->least_ns = question->width ? (length + question->width - 1) / question->width : 0;
 	answer->used = xcalloc(1, zoom->labels.count / 8 + 1);
-	sink_literal(out, "{\"from\":");
-	sink_i64(out, (int64_t)(question->from_ns - zoom->progress.start_ns));
-	sink_literal(out, ",\"to\":");
-	sink_i64(out, (int64_t)(answer->to_ns - zoom->progress.start_ns));
-	sink_literal(out, ",\"least\":");
-	sink_u64(out, answer->least_ns);
-	sink_literal(out, ",\"rows\":[");
+	sink_print(out, "{\"from\":%" PRId64 ",\"to\":%" PRId64 ",\"least\":%" PRIu64 ",\"rows\":[",
+		   (int64_t)(question->from_ns - zoom->progress.start_ns),
+		   (int64_t)(answer->to_ns - zoom->progress.start_ns), answer->least_ns);
 	for_tracks(answer, question, out, draw_track);
 	if (zoom_sampled_from(zoom) != UINT64_MAX) {
 		sink_literal(out, "],\n\"estimates\":[");
@@ -414,9 +394,7 @@ uint32_t zoom_put_answer(struct zoom *zoom, const struct zoom_question *question
 	sink_char(out, '}');
 	if (!question->width)
 		put_stacks(answer, out);
-	sink_literal(out, ",\"left_out\":");
-	sink_u64(out, answer->left_out);
-	sink_char(out, '}');
+	sink_print(out, ",\"left_out\":%u}", answer->left_out);
 	pthread_mutex_unlock(&zoom->lock);
 	for (uint32_t i = 0; i <= DEPTH_MAX; i++)
 		if (answer->rows[i].is_open)

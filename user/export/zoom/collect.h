@@ -8,11 +8,13 @@
 #define ARROWS (1u << 18)
 #define RECENT_LABELS 1024u
 
-/* How much memory an allocator holds, since when, and the row that shows it. */
+/* How much memory an allocator holds, or a counter of a GPU, since when, and the row that shows it. */
 struct held_memory {
 	uint32_t kind, device;
 	uint32_t track, label;
-	uint64_t since_ns, bytes;
+	uint64_t since_ns;
+	uint64_t bytes;	    /* of a counter: its value */
+	uint64_t latest_ns; /* of a counter: its latest sample */
 };
 
 struct collect {
@@ -68,6 +70,7 @@ uint32_t zoom_label_id(struct collect *collect, const struct zoom_label *label);
 
 void zoom_see_cuda_memory(struct collect *collect, const struct timeline_memory *memory);
 void zoom_see_torch_memory(struct collect *collect, const struct timeline_slice *slice);
+void zoom_see_gpu_counter(struct collect *collect, const struct timeline_value *value);
 void zoom_end_memory(struct collect *collect, uint64_t end_ns);
 
 /* ---- tracks.c --------------------------------------------------------------------------------------------------- */
@@ -75,5 +78,6 @@ void zoom_end_memory(struct collect *collect, uint64_t end_ns);
 /* Adds the tracks that the timeline has so far; the caller holds the lock. */
 void zoom_add_tracks(struct collect *collect);
 
-/* The row for the memory of a GPU, or of the host (device TIMELINE_NONE); kind distinguishes rows of one GPU. */
+/* The row for memory or a counter of a GPU, or of the host (device TIMELINE_NONE); kind distinguishes rows of one GPU.
+ */
 uint32_t zoom_memory_track(struct collect *collect, uint32_t kind, uint32_t device, const char *label);

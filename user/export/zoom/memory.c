@@ -1,25 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Memory held, as a row: a slice for each time between two changes. */
+/* Memory held, and counters of GPUs, as rows: a slice for each time between two changes. */
 #include "export/zoom/collect.h"
+#include "model/gpu_counters.h"
 
 #define OF_CUDA 0u  /* memory from CUDA since the trace began */
 #define OF_TORCH 1u /* memory handed out by PyTorch's allocators */
+#define OF_NVML 2u  /* and more: counters of a GPU, by number */
 
 #define TORCH_CPU 0 /* c10::DeviceType */
 
-static struct held_memory *held_by(struct collect *collect, uint32_t kind, uint32_t device)
+/* unit: "" for bytes. */
+static struct held_memory *held_by(struct collect *collect, uint32_t kind, uint32_t device, const char *label,
+				   const char *unit)
 {
-	const char *label = kind == OF_TORCH ? "memory of PyTorch" : "memory from CUDA";
 	struct held_memory made = {.kind = kind, .device = device};
 
 	for (size_t i = 0; i < collect->memory.count; i++)
 		if (collect->memory.items[i].kind == kind && collect->memory.items[i].device == device)
 			return &collect->memory.items[i];
 	made.track = zoom_memory_track(collect, kind, device, label);
-	made.label = zoom_label_id(collect, &(struct zoom_label){.name = zoom_text_id(collect, "", label),
-								 .where = collect->nothing,
-								 .category = TIMELINE_TORCH_MEMORY,
-								 .stack = collect->nothing});
+	made.label = zoom_label_id(
+		collect, &(struct zoom_label){.name = zoom_text_id(collect, "", label),
+					      .where = zoom_text_id(collect, "", unit),
+					      .category = *unit ? ZOOM_CATEGORY_COUNTER : TIMELINE_TORCH_MEMORY,
+					      .stack = collect->nothing});
 	return array_push(&collect->memory, made);
 }
 
@@ -46,8 +50,10 @@ void zoom_see_cuda_memory(struct collect *collect, const struct timeline_memory 
 {
 	const struct timeline_counter *counter = &collect->timeline->counters.items[memory->counter];
 
-	hold_bytes(collect, held_by(collect, OF_CUDA, counter->of_host ? TIMELINE_NONE : counter->device),
-		   memory->time_ns, memory->held_bytes);
+	hold_bytes(
+		collect,
+		held_by(collect, OF_CUDA, counter->of_host ? TIMELINE_NONE : counter->device, "memory from CUDA", ""),
+		memory->time_ns, memory->held_bytes);
 }
 
 /* Only for GPUs: for the CPU PyTorch's allocator does not report the total that it has handed out. */
@@ -71,11 +77,30 @@ void zoom_see_torch_memory(struct collect *collect, const struct timeline_slice 
 		}
 	}
 	if (is_known && type != TORCH_CPU)
-		hold_bytes(collect, held_by(collect, OF_TORCH, device), slice->start_ns, bytes);
+		hold_bytes(collect, held_by(collect, OF_TORCH, device, "memory of PyTorch", ""), slice->start_ns,
+			   bytes);
+}
+
+/* A sample stands for the time until the next one, if that comes soon. */
+void zoom_see_gpu_counter(struct collect *collect, const struct timeline_value *value)
+{
+	struct held_memory *held = held_by(collect, OF_NVML + value->counter, value->device, value->name, value->unit);
+	uint64_t number = (uint64_t)(value->value + 0.5);
+	bool is_known = held->bytes && value->time_ns - held->latest_ns <= GPU_SAMPLE_HOLDS_NS;
+
+	if (!is_known || held->bytes != number) {
+		put_until(collect, held, is_known ? value->time_ns : held->latest_ns);
+		held->since_ns = value->time_ns;
+		held->bytes = number;
+	}
+	held->latest_ns = value->time_ns;
 }
 
 void zoom_end_memory(struct collect *collect, uint64_t end_ns)
 {
-	for (size_t i = 0; i < collect->memory.count; i++)
-		put_until(collect, &collect->memory.items[i], end_ns);
+	for (size_t i = 0; i < collect->memory.count; i++) {
+		const struct held_memory *held = &collect->memory.items[i];
+
+		put_until(collect, held, held->kind < OF_NVML ? end_ns : held->latest_ns);
+	}
 }

@@ -119,6 +119,14 @@ static bool see_memory(void *context, const struct timeline_memory *memory)
 	return !atomic_load_explicit(&collect->zoom->stopped, memory_order_relaxed);
 }
 
+static bool see_counter(void *context, const struct timeline_value *value)
+{
+	struct collect *collect = context;
+
+	zoom_see_gpu_counter(collect, value);
+	return !atomic_load_explicit(&collect->zoom->stopped, memory_order_relaxed);
+}
+
 /* Whether the trace is cut, according to its receipt. */
 static bool is_cut(const struct model *last)
 {
@@ -130,8 +138,12 @@ static bool is_cut(const struct model *last)
 int zoom_read(struct zoom *zoom, struct trace *trace, int process)
 {
 	struct collect collect;
-	const struct timeline_visitor visitor = {
-		.context = &collect, .part = begin_part, .slice = see_slice, .memory = see_memory, .open = see_open};
+	const struct timeline_visitor visitor = {.context = &collect,
+						 .part = begin_part,
+						 .slice = see_slice,
+						 .memory = see_memory,
+						 .counter = see_counter,
+						 .open = see_open};
 	int error;
 
 	if (!zoom_collect_begin(&collect, zoom, trace, process))

@@ -288,16 +288,8 @@ void zoom_sort_long_slices(struct zoom_track *track)
 
 uint32_t zoom_longs_at(const struct zoom_track *track, uint64_t time_ns)
 {
-	size_t low = 0, high = track->edges.count;
+	size_t low = count_while(track->edges.count, i, track->edges.items[i].time_ns <= time_ns);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (track->edges.items[middle].time_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low ? track->edges.items[low - 1].open : 0;
 }
 

@@ -133,6 +133,7 @@ struct zoom {
 
 /* Categories of gaps, after those of slices: by color. */
 #define ZOOM_CATEGORY_GAPS 100u
+#define ZOOM_CATEGORY_COUNTER 99u /* clocks, power and temperature of GPUs */
 
 /* Lock to answer a question.  Long work calls zoom_let_ask without the lock, so that waiting threads go first. */
 static inline void zoom_lock_to_ask(struct zoom *zoom)

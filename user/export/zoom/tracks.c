@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Tracks of a zoom: finds the tracks of a timeline again in another pass, and writes them for the caller. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -251,16 +252,14 @@ static void put_samples(const struct zoom *zoom, struct sink *out)
 
 	for (size_t i = 0; i < zoom->places.count; i++)
 		records += zoom->places.items[i].records;
-	sink_literal(out, ",\"places\":");
-	sink_u64(out, zoom->places.count);
 	snprintf(text, sizeof(text), "%.4f", zoom->records > 0 ? (double)records / zoom->records : 0.);
-	sink_literal(out, ",\"sampled\":");
+	sink_print(out, ",\"places\":%" PRIu64 ",\"sampled\":", (uint64_t)zoom->places.count);
 	sink_text(out, text);
 }
 
 _Static_assert(TIMELINE_TRACK_STREAM == 6 && TIMELINE_TRACK_WAITS == 7 && TIMELINE_TRACK_CUPTI == 8 &&
 		       TIMELINE_TRACK_OFF_CPU == 9 && TIMELINE_TRACK_CPU_SAMPLES == 10 && ZOOM_TRACK_MEMORY == 100 &&
-		       ZOOM_TRACK_GAPS == 101 && ZOOM_CATEGORY_GAPS == 100,
+		       ZOOM_TRACK_GAPS == 101 && ZOOM_CATEGORY_GAPS == 100 && ZOOM_CATEGORY_COUNTER == 99,
 	       "page/rows.js knows rows and categories by these");
 
 void zoom_put_tracks(struct zoom *zoom, struct sink *out)
@@ -286,13 +285,10 @@ void zoom_put_tracks(struct zoom *zoom, struct sink *out)
 		count++;
 	}
 	read_ns = zoom->progress.done ? zoom->progress.end_ns : zoom->progress.read_ns;
-	sink_literal(out, "{\"span\":");
-	sink_u64(out, zoom->progress.end_ns - zoom->progress.start_ns);
-	sink_literal(out, ",\"read\":");
-	sink_u64(out, read_ns > zoom->progress.start_ns ? read_ns - zoom->progress.start_ns : 0);
+	sink_print(out, "{\"span\":%" PRIu64 ",\"read\":%" PRIu64, zoom->progress.end_ns - zoom->progress.start_ns,
+		   read_ns > zoom->progress.start_ns ? read_ns - zoom->progress.start_ns : 0);
 	sink_text(out, zoom->progress.done ? ",\"done\":true" : ",\"done\":false");
-	sink_literal(out, ",\"slices\":");
-	sink_u64(out, zoom->progress.slices);
+	sink_print(out, ",\"slices\":%" PRIu64, zoom->progress.slices);
 	if (zoom->progress.is_cut)
 		sink_literal(out, ",\"cut\":true");
 	if (samples)
@@ -301,23 +297,10 @@ void zoom_put_tracks(struct zoom *zoom, struct sink *out)
 	for (uint32_t i = 0; i < count; i++) {
 		const struct zoom_track *track = &zoom->tracks.items[order[i]];
 
-		sink_text(out, i ? ",\n[" : "\n[");
-		sink_u64(out, order[i]);
-		sink_char(out, ',');
-		sink_json(out, track->label);
-		sink_char(out, ',');
-		sink_json(out, track->group);
-		sink_char(out, ',');
-		sink_u64(out, depth_of(zoom, track));
-		sink_char(out, ',');
-		sink_u64(out, track->kind);
-		sink_char(out, ',');
-		sink_u64(out, track->owner);
-		sink_char(out, ',');
-		sink_u64(out, busy_of(track));
-		sink_char(out, ',');
-		sink_json(out, track->thread ? track->thread : "");
-		sink_char(out, ']');
+		sink_text(out, i ? ",\n" : "\n");
+		sink_print(out, "[%u,%s,%s,%u,%u,%u,%" PRIu64 ",%s]", order[i], track->label, track->group,
+			   depth_of(zoom, track), track->kind, track->owner, busy_of(track),
+			   track->thread ? track->thread : "");
 	}
 	sink_literal(out, "]}");
 	pthread_mutex_unlock(&zoom->lock);

@@ -55,7 +55,7 @@ void database_read_gpus(struct database_reader *reader, const char *table,
 
 	while (database_next(&rows)) {
 		struct foreign_device found = {.name = ROW_NO_TEXT};
-		struct new_device *device = &found.device;
+		struct model_device *device = &found.device;
 		int64_t memory = database_number(&rows, DATABASE_DEVICE_MEMORY, 0);
 
 		if (reader->file->devices.count >= DATABASE_DEVICES_MAX)

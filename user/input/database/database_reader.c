@@ -11,10 +11,6 @@
 bool database_reader_open(struct database_reader *reader, int fd, struct foreign_file *file)
 {
 	*reader = (struct database_reader){.file = file};
-	lookup_init(&reader->string_lookup, file->rows.seed);
-	lookup_init(&reader->stack_lookup, file->rows.seed);
-	lookup_init(&reader->waiting_calls, file->rows.seed);
-	lookup_init(&reader->numbered_calls, file->rows.seed);
 	return database_open(&reader->base, fd);
 }
 

@@ -230,11 +230,10 @@ static void read_stacks(struct database_reader *reader)
 {
 	static const char *const columns[FRAME_COLUMNS] = {"id", "symbol", "module", "stackDepth", "line", "firstLine"};
 	struct database_rows rows = {.statement = NULL};
-	struct lookup codes;
+	struct lookup codes = {0};
 
 	if (!database_has_column(&reader->base, "CUDA_CALLCHAINS", "line"))
 		return;
-	lookup_init(&codes, reader->file->rows.seed);
 	rows = database_select(&reader->base, "CUDA_CALLCHAINS", columns, FRAME_COLUMNS);
 	while (database_next(&rows))
 		if (!add_frame(reader, &codes, &rows))

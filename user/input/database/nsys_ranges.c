@@ -83,7 +83,6 @@ void nsys_read_ranges(struct database_reader *reader)
 	struct database_rows rows;
 	uint64_t count = 0;
 
-	lookup_init(&domains.lookup, reader->file->rows.seed);
 	read_domains(reader, &domains);
 	rows = database_select(&reader->base, table, columns, RANGE_COLUMNS);
 	while (database_next(&rows) && !reader->file->rows.error) {

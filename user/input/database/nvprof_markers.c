@@ -176,8 +176,6 @@ void nvprof_read_markers(struct database_reader *reader)
 
 	markers.rows = database_select(&reader->base, "CUPTI_ACTIVITY_KIND_MARKER", marker_columns, MARKER_COLUMNS);
 	markers.open = xcalloc(OPEN_MARKERS, sizeof(*markers.open));
-	lookup_init(&markers.domains, reader->file->rows.seed);
-	lookup_init(&markers.apart, reader->file->rows.seed);
 	while (database_next(&markers.rows) && !reader->file->rows.error) {
 		int64_t flags = database_number(&markers.rows, MARKER_FLAGS, 0);
 

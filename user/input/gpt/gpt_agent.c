@@ -52,8 +52,11 @@ bool gpt_add_agent_range(struct builder *builder, const struct sender *sender, c
 {
 	const struct gpt_agent_range *event = (const struct gpt_agent_range *)record;
 	struct process_image program = sender->program;
-	struct new_range range = {
-		.time_ns = event->time_ns, .id = event->id, .tid = event->tid, .domain = event->domain};
+	struct new_range range = {.time_ns = event->time_ns,
+				  .id = event->id,
+				  .tid = event->tid,
+				  .what = event->what,
+				  .domain = event->domain};
 
 	/* later than its own batch: not this machine's clock (a time namespace shifts it) */
 	if ((size_t)event->bytes + event->domain_bytes > record->size - sizeof(*event) ||
@@ -61,23 +64,11 @@ bool gpt_add_agent_range(struct builder *builder, const struct sender *sender, c
 		return false;
 	range.name = (struct text){event->text, event->bytes};
 	range.domain_name = (struct text){event->text + event->bytes, event->domain_bytes};
-	switch (event->what) {
-	case GPT_AGENT_RANGE_MARK:
-		return builder_mark_range(builder, program, &range);
-	case GPT_AGENT_RANGE_PUSHED:
-		return builder_push_range(builder, program, &range);
-	case GPT_AGENT_RANGE_POPPED:
-		return builder_pop_range(builder, program, &range);
-	case GPT_AGENT_RANGE_STARTED:
-		return builder_start_range(builder, program, &range);
-	case GPT_AGENT_RANGE_ENDED:
-		return builder_end_range(builder, program, &range);
-	case GPT_AGENT_RANGE_LOST:
+	if (event->what == GPT_AGENT_RANGE_LOST)
 		builder_lose_ranges(builder, program, event->id, event->time_ns, sender->time_ns);
+	if (event->what < GPT_AGENT_RANGE_MARK || event->what > GPT_AGENT_RANGE_ENDED) /* or newer than this reader */
 		return true;
-	default: /* newer than this reader */
-		return true;
-	}
+	return builder_add_range(builder, program, &range);
 }
 
 /* Adds a kernel's name and, after a NUL, the place of its function. */
@@ -108,7 +99,7 @@ bool gpt_add_agent_name(struct builder *builder, const struct sender *sender, co
 bool gpt_add_agent_device(struct builder *builder, const struct sender *sender, const struct gpt_record *record)
 {
 	const struct gpt_agent_device *event = (const struct gpt_agent_device *)record;
-	struct new_device device = {
+	struct model_device device = {
 		.memory_bytes = event->memory_bytes,
 		.id = event->id,
 		.multiprocessors = event->multiprocessors,
@@ -126,9 +117,8 @@ bool gpt_add_agent_device(struct builder *builder, const struct sender *sender, 
 
 	if (event->bytes > record->size - sizeof(*event))
 		return false;
-	device.name = gpt_text(event->name, event->bytes);
 	memcpy(device.uuid, event->uuid, sizeof(device.uuid));
-	return builder_add_device(builder, sender->program, &device);
+	return builder_add_device(builder, sender->program, &device, gpt_text(event->name, event->bytes));
 }
 
 bool gpt_add_agent_ops(struct builder *builder, const struct sender *sender, const struct gpt_record *record)

@@ -65,8 +65,7 @@ bool gpt_places_find(int fd, struct gpt_places *places)
 		     at += header->header_size + log_segment_body_room(header))
 			add_segment(places, header, &before_ns);
 	log_reader_close(&reader);
-	if (places->list.count)
-		qsort(places->list.items, places->list.count, sizeof(*places->list.items), by_begin);
+	array_sort(&places->list, by_begin);
 	return places->list.count > 0;
 }
 
@@ -88,16 +87,8 @@ static bool is_free(const struct gpt_place *place)
 static size_t find_at(const struct gpt_places *places, uint64_t time_ns)
 {
 	const size_t count = places->list.count;
-	size_t low = 0, high = count;
+	size_t low = count_while(count, i, places->list.items[i].from_ns <= time_ns);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (places->list.items[middle].from_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	low = low ? low - 1 : 0;
 	for (size_t by = 0; by < count; by++) {
 		if (by <= low && is_free(&places->list.items[low - by]))

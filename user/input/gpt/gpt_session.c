@@ -93,6 +93,16 @@ bool gpt_add_note(struct builder *builder, const struct sender *none, const stru
 	return true;
 }
 
+bool gpt_add_nvml(struct builder *builder, const struct sender *none, const struct gpt_record *record)
+{
+	const struct gpt_nvml *event = (const struct gpt_nvml *)record;
+
+	if (event->bytes > record->size - sizeof(*event))
+		return false;
+	builder_set_nvml(builder, event->state, gpt_text(event->text, event->bytes));
+	return true;
+}
+
 bool gpt_add_clock(struct builder *builder, const struct sender *none, const struct gpt_record *record)
 {
 	const struct gpt_clock *event = (const struct gpt_clock *)record;

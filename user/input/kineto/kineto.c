@@ -45,7 +45,7 @@ static bool read_small(struct json *json, uint32_t *number)
 static bool read_device(struct reader *reader, struct foreign_device *found)
 {
 	struct json *json = &reader->json;
-	struct new_device *device = &found->device;
+	struct model_device *device = &found->device;
 	struct json_text key, name;
 	bool first = true, read;
 	int64_t bytes;
@@ -365,10 +365,6 @@ int kineto_read(int fd, struct foreign_file *file, char **why)
 
 	*why = NULL;
 	json_open(&reader.json, fd);
-	kineto_stacks_open(&reader.reading.stacks, file->rows.seed);
-	kineto_threads_open(&reader.reading.threads, file->rows.seed);
-	lookup_init(&reader.reading.apis, file->rows.seed);
-	lookup_init(&reader.reading.callers, file->rows.seed);
 	read_document(&reader);
 	kineto_threads_finish(&reader.reading.threads, file);
 	kineto_stacks_finish(&reader.reading.stacks, file);

@@ -113,8 +113,6 @@ static void add_range(struct foreign_file *file, const struct kineto_event *even
 			       : JSON_IS(kind, "push, pop") ? ROW_RANGE_PUSH
 							    : ROW_RANGE_START);
 	if (event->domain.size) {
-		if (!own->domains.count)
-			lookup_init(&own->domains, file->rows.seed);
 		range.named = kineto_text(file, &event->domain, &reading->scratch);
 		domain = lookup_put(&own->domains, 1, range.named, (uint32_t)own->domains.count + 1);
 		range.domain = (uint16_t)(*domain <= UINT16_MAX ? *domain : 0);

@@ -169,7 +169,7 @@ static uint16_t api_of(const struct foreign_file *file, const struct kineto_even
 
 	if (api)
 		return api;
-	hash = hash_bytes(file->rows.seed, name->bytes, name->size);
+	hash = hash_bytes(hash_seed(), name->bytes, name->size);
 	known = lookup_put(&reading->apis, 1, hash, 0);
 	if (!*known)
 		*known = name_to_any_api(name->bytes, name->size);

@@ -9,13 +9,6 @@
 
 #define FRAMES_MAX (16u << 20) /* of all stacks */
 
-void kineto_stacks_open(struct kineto_stacks *stacks, uint64_t seed)
-{
-	lookup_init(&stacks->known, seed);
-	lookup_init(&stacks->codes, seed);
-	lookup_init(&stacks->firsts, seed);
-}
-
 void kineto_stacks_close(struct kineto_stacks *stacks)
 {
 	lookup_free(&stacks->known);
@@ -142,7 +135,7 @@ uint32_t kineto_stack(struct kineto_stacks *stacks, struct foreign_file *file, c
 
 	if (!text->size)
 		return 0;
-	hash = hash_bytes(file->rows.seed, text->bytes, text->size);
+	hash = hash_bytes(hash_seed(), text->bytes, text->size);
 	known = lookup_get(&stacks->known, 1, hash);
 	if (known)
 		return *known;

@@ -15,7 +15,6 @@ struct kineto_stacks {
 	ARRAY(bool) noted;    /* by text of a function: it is in firsts */
 };
 
-void kineto_stacks_open(struct kineto_stacks *stacks, uint64_t seed);
 void kineto_stacks_close(struct kineto_stacks *stacks);
 
 /*

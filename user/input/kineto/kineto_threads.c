@@ -27,12 +27,6 @@ struct kineto_forwards {
 	bool by_arrow;		      /* an arrow names its forward_thread */
 };
 
-void kineto_threads_open(struct kineto_threads *threads, uint64_t seed)
-{
-	*threads = (struct kineto_threads){0};
-	lookup_init(&threads->process_lookup, seed);
-}
-
 void kineto_threads_close(struct kineto_threads *threads)
 {
 	free(threads->arrows);
@@ -77,7 +71,7 @@ static struct kineto_backward *backward_at(struct kineto_threads *threads, const
 					   struct kineto_moment at)
 {
 	const uint64_t key[] = {at.time_ns, (uint64_t)at.pid << 32 | at.tid};
-	struct kineto_backward *backward = &threads->backwards[hash_bytes(file->rows.seed, key, sizeof(key)) % KEPT];
+	struct kineto_backward *backward = &threads->backwards[hash_bytes(hash_seed(), key, sizeof(key)) % KEPT];
 
 	if (!backward->used || backward->at.time_ns != at.time_ns || backward->at.pid != at.pid ||
 	    backward->at.tid != at.tid)

@@ -26,7 +26,6 @@ struct kineto_moment {
 	uint32_t pid, tid;
 };
 
-void kineto_threads_open(struct kineto_threads *threads, uint64_t seed);
 void kineto_threads_close(struct kineto_threads *threads);
 
 /* An op with a sequence number; forward_thread: 0 for a forward op. */

@@ -12,12 +12,6 @@ void foreign_file_open(struct foreign_file *file, const char *tool)
 {
 	*file = (struct foreign_file){.tool = tool, .host = ROW_NO_TEXT};
 	rows_open(&file->rows);
-	lookup_init(&file->thread_lookup, file->rows.seed);
-	lookup_init(&file->process_lookup, file->rows.seed);
-	lookup_init(&file->torch_threads, file->rows.seed);
-	lookup_init(&file->names, file->rows.seed);
-	lookup_init(&file->node_lookup, file->rows.seed);
-	lookup_init(&file->node_calls, file->rows.seed);
 }
 
 void foreign_file_close(struct foreign_file *file)
@@ -39,9 +33,7 @@ void foreign_file_close(struct foreign_file *file)
 	lookup_free(&file->names);
 	lookup_free(&file->node_lookup);
 	lookup_free(&file->node_calls);
-	for (size_t i = 0; i < file->notes.count; i++)
-		free(file->notes.items[i]);
-	array_free(&file->notes);
+	array_free_items(&file->notes);
 }
 
 void foreign_set_form(struct foreign_file *file, const char *form, struct text from)

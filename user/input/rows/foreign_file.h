@@ -22,8 +22,8 @@ struct foreign_process {
 };
 
 struct foreign_device {
-	struct new_device device; /* all but its name */
-	uint32_t name;		  /* text */
+	struct model_device device; /* all but its name */
+	uint32_t name;		    /* text */
 };
 
 /* Stacks that a file holds as such: innermost first. */

@@ -33,8 +33,10 @@ struct row_enclosing {
 	ARRAY(struct label) labels;
 };
 
-static void reset_enclosing(struct row_enclosing *enclosing)
+void row_enclosing_begin(struct row_enclosing *enclosing)
 {
+	if (!enclosing)
+		return;
 	for (size_t i = 0; i < enclosing->threads.count; i++)
 		array_free(&enclosing->threads.items[i].all);
 	for (size_t i = 0; i < enclosing->labels.count; i++)
@@ -46,15 +48,6 @@ static void reset_enclosing(struct row_enclosing *enclosing)
 	lookup_free(&enclosing->same_label);
 }
 
-static void init_enclosing(struct row_enclosing *enclosing)
-{
-	uint64_t seed = enclosing->file->rows.seed;
-
-	lookup_init(&enclosing->thread_lookup, seed);
-	lookup_init(&enclosing->label_lookup, seed);
-	lookup_init(&enclosing->same_label, seed);
-}
-
 struct row_enclosing *row_enclosing_new(const struct foreign_file *file)
 {
 	struct row_enclosing *enclosing;
@@ -63,23 +56,13 @@ struct row_enclosing *row_enclosing_new(const struct foreign_file *file)
 		return NULL;
 	enclosing = xcalloc(1, sizeof(*enclosing));
 	enclosing->file = file;
-	init_enclosing(enclosing);
 	return enclosing;
 }
 
 void row_enclosing_free(struct row_enclosing *enclosing)
 {
-	if (enclosing)
-		reset_enclosing(enclosing);
+	row_enclosing_begin(enclosing);
 	free(enclosing);
-}
-
-void row_enclosing_begin(struct row_enclosing *enclosing)
-{
-	if (!enclosing)
-		return;
-	reset_enclosing(enclosing);
-	init_enclosing(enclosing);
 }
 
 /* ---- labels ------------------------------------------------------------------------------------------------------ */
@@ -98,13 +81,10 @@ static char *name_of(const struct row_enclosing *enclosing, uint32_t text)
 /* domain: text, ROW_NO_TEXT: the default one, or an op. */
 static char *label_text(const struct row_enclosing *enclosing, bool is_op, uint32_t text, uint32_t domain)
 {
-	char *name = name_of(enclosing, text), *of = name_of(enclosing, domain), *label;
+	AUTO_FREE char *name = name_of(enclosing, text), *of = name_of(enclosing, domain);
 
-	label = xasprintf("%s %s%s%s%s", is_op ? "op" : "NVTX range", *name ? name : "(no name)", *of ? " [" : "", of,
-			  *of ? "]" : "");
-	free(name);
-	free(of);
-	return label;
+	return xasprintf("%s %s%s%s%s", is_op ? "op" : "NVTX range", *name ? name : "(no name)", *of ? " [" : "", of,
+			 *of ? "]" : "");
 }
 
 static uint32_t label_of(struct row_enclosing *enclosing, bool is_op, uint32_t text, uint32_t domain)
@@ -116,7 +96,7 @@ static uint32_t label_of(struct row_enclosing *enclosing, bool is_op, uint32_t t
 	if (*known != NONE)
 		return *known;
 	label = label_text(enclosing, is_op, text, domain);
-	same = lookup_put(&enclosing->same_label, 1, hash_bytes(enclosing->file->rows.seed, label, strlen(label)),
+	same = lookup_put(&enclosing->same_label, 1, hash_bytes(hash_seed(), label, strlen(label)),
 			  (uint32_t)enclosing->labels.count);
 	*known = *same;
 	if (*same != enclosing->labels.count) {

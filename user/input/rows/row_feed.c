@@ -32,8 +32,6 @@ struct row_feed *row_feed_new(const struct foreign_file *file, struct row_owners
 	feed->given = xcalloc(file->rows.texts.count + 1, 1);
 	feed->main_pid = file->processes.count ? file->processes.items[0].pid : 1;
 	feed->owners = owners;
-	lookup_init(&feed->contexts, file->rows.seed);
-	lookup_init(&feed->inputs, file->rows.seed);
 	feed->evaluations = xcalloc(file->threads.count + 1, sizeof(*feed->evaluations));
 	return feed;
 }
@@ -91,10 +89,9 @@ static void feed_processes(struct row_feed *feed, struct builder *builder, uint6
 		if (process->has_torch_memory)
 			builder_add_torch_memory_state(builder, program, &(struct new_torch_memory_state){0});
 		for (size_t d = 0; d < file->devices.count; d++) {
-			struct new_device device = file->devices.items[d].device;
+			const struct foreign_device *found = &file->devices.items[d];
 
-			device.name = row_feed_text(feed, file->devices.items[d].name);
-			builder_add_device(builder, program, &device);
+			builder_add_device(builder, program, &found->device, row_feed_text(feed, found->name));
 		}
 	}
 }
@@ -111,9 +108,7 @@ void row_feed_begin(struct row_feed *feed, struct builder *builder)
 	feed->unsure = 0;
 	memset(feed->given, 0, file->rows.texts.count);
 	lookup_free(&feed->contexts);
-	lookup_init(&feed->contexts, file->rows.seed);
 	lookup_free(&feed->inputs);
-	lookup_init(&feed->inputs, file->rows.seed);
 	feed->sampled = 0;
 	memset(feed->evaluations, 0, file->threads.count * sizeof(*feed->evaluations));
 	builder_set_start(builder, start_ns, file->wall_offset_ns - (int64_t)delay_of(file));

@@ -39,8 +39,6 @@ struct row_owners *row_owners_new(const struct foreign_file *file)
 	owners = xcalloc(1, sizeof(*owners));
 	owners->file = file;
 	owners->latest = xmalloc(RECENT_CALLS * sizeof(*owners->latest));
-	lookup_init(&owners->of_process, file->rows.seed);
-	lookup_init(&owners->of_device, file->rows.seed);
 	row_owners_begin(owners);
 	return owners;
 }

@@ -52,7 +52,6 @@ struct row_ranges *row_ranges_new(const struct foreign_file *file)
 
 	ranges->file = file;
 	ranges->names = xmalloc(file->rows.texts.count * sizeof(*ranges->names));
-	lookup_init(&ranges->track_lookup, file->rows.seed);
 	return ranges;
 }
 
@@ -75,7 +74,6 @@ void row_ranges_begin(struct row_ranges *ranges)
 {
 	reset_ranges(ranges);
 	memset(ranges->names, 0xff, ranges->file->rows.texts.count * sizeof(*ranges->names));
-	lookup_init(&ranges->track_lookup, ranges->file->rows.seed);
 }
 
 static struct track *find_track(struct row_ranges *ranges, const struct row_range *range)
@@ -96,7 +94,8 @@ static bool pop_ended(struct track *track, struct builder *builder, struct proce
 
 	while (track->ends.count && track->ends.items[track->ends.count - 1] <= time_ns) {
 		event.time_ns = track->ends.items[--track->ends.count];
-		sense = builder_pop_range(builder, program, &event) && sense;
+		event.what = GPT_AGENT_RANGE_POPPED;
+		sense = builder_add_range(builder, program, &event) && sense;
 	}
 	return sense;
 }
@@ -112,7 +111,7 @@ static bool push_range(struct track *track, struct builder *builder, struct proc
 	/* a range that seems to outlast the enclosing one ends with it */
 	if (track->ends.count && end_ns > track->ends.items[track->ends.count - 1])
 		end_ns = track->ends.items[track->ends.count - 1];
-	sense = builder_push_range(builder, program, event) && sense;
+	sense = builder_add_range(builder, program, event) && sense;
 	array_push(&track->ends, end_ns);
 	return sense;
 }
@@ -131,25 +130,16 @@ bool row_ranges_feed(struct row_ranges *ranges, struct builder *builder, const s
 				  .id = range->id,
 				  .tid = range->row.tid,
 				  .domain = range->domain,
+				  .what = range->what,
 				  .name = text_of(ranges, range->row.text),
 				  .domain_name = text_of(ranges, range->named),
 				  .known_name = range->row.text < ranges->file->rows.texts.count
 							? &ranges->names[range->row.text]
 							: NULL};
 
-	switch ((enum row_range_what)range->what) {
-	case ROW_RANGE_MARK:
-		return builder_mark_range(builder, program, &event);
-	case ROW_RANGE_PUSH:
+	if (range->what == ROW_RANGE_PUSH)
 		return push_range(find_track(ranges, range), builder, program, range, &event);
-	case ROW_RANGE_POP:
+	if (range->what == ROW_RANGE_POP)
 		return pop_ended(find_track(ranges, range), builder, program, event, range->row.start_ns);
-	case ROW_RANGE_START:
-		return builder_start_range(builder, program, &event);
-	case ROW_RANGE_END:
-		return builder_end_range(builder, program, &event);
-	case ROW_RANGE_WHOLE:
-		return builder_add_range(builder, program, &event);
-	}
-	return false;
+	return builder_add_range(builder, program, &event);
 }

@@ -35,14 +35,7 @@ struct row_stacks {
 	struct lookup stacks;	 /* (pid + 1, key) already passed on */
 };
 
-static void init_stacks(struct row_stacks *stacks)
-{
-	lookup_init(&stacks->thread_lookup, stacks->file->rows.seed);
-	lookup_init(&stacks->codes, stacks->file->rows.seed);
-	lookup_init(&stacks->stacks, stacks->file->rows.seed);
-}
-
-static void reset_stacks(struct row_stacks *stacks)
+void row_stacks_begin(struct row_stacks *stacks)
 {
 	for (size_t i = 0; i < stacks->threads.count; i++)
 		array_free(&stacks->threads.items[i].open);
@@ -58,20 +51,13 @@ struct row_stacks *row_stacks_new(const struct foreign_file *file)
 	struct row_stacks *stacks = xcalloc(1, sizeof(*stacks));
 
 	stacks->file = file;
-	init_stacks(stacks);
 	return stacks;
 }
 
 void row_stacks_free(struct row_stacks *stacks)
 {
-	reset_stacks(stacks);
+	row_stacks_begin(stacks);
 	free(stacks);
-}
-
-void row_stacks_begin(struct row_stacks *stacks)
-{
-	reset_stacks(stacks);
-	init_stacks(stacks);
 }
 
 static struct row_thread *find_thread(struct row_stacks *stacks, const struct row *row, bool make)
@@ -235,7 +221,7 @@ static uint64_t feed_stack(struct row_stacks *stacks, struct builder *builder, c
 	stack.gap = stack.depth;
 	if (!stack.depth)
 		return 0;
-	stack.key = hash_bytes(stacks->file->rows.seed, frames, stack.depth * sizeof(frames[0])) | 1;
+	stack.key = hash_bytes(hash_seed(), frames, stack.depth * sizeof(frames[0])) | 1;
 	was_given = lookup_put(&stacks->stacks, foreign_epoch(thread->pid), stack.key, 0);
 	if (!*was_given)
 		builder_wait(builder);

@@ -42,7 +42,7 @@ uint32_t rows_text(struct rows *rows, const char *bytes, size_t size)
 		bytes = "";
 	if (size > TEXT_MAX)
 		size = TEXT_MAX;
-	hash = hash_bytes(rows->seed, bytes, size);
+	hash = hash_bytes(hash_seed(), bytes, size);
 	found = lookup_put(&rows->text_lookup, 1, hash, ROW_NO_TEXT);
 	if (*found != ROW_NO_TEXT && rows->texts.items[*found].size == size &&
 	    !memcmp(rows->texts.items[*found].bytes, bytes, size))

@@ -31,8 +31,7 @@ _Static_assert(sizeof(struct row_gpu) <= ROW_MAX && sizeof(struct row_memory) <=
 
 void rows_open(struct rows *rows)
 {
-	*rows = (struct rows){.piece_bytes = PIECE_BYTES, .fd = -1, .start_ns = UINT64_MAX, .seed = hash_seed()};
-	lookup_init(&rows->text_lookup, rows->seed);
+	*rows = (struct rows){.piece_bytes = PIECE_BYTES, .fd = -1, .start_ns = UINT64_MAX};
 }
 
 static void free_runs(struct rows *rows)
@@ -54,9 +53,7 @@ void rows_close(struct rows *rows)
 	if (rows->fd >= 0)
 		close(rows->fd);
 	lookup_free(&rows->text_lookup);
-	for (size_t i = 0; i < rows->text_blocks.count; i++)
-		free(rows->text_blocks.items[i]);
-	array_free(&rows->text_blocks);
+	array_free_items(&rows->text_blocks);
 	array_free(&rows->texts);
 	rows->fd = -1;
 	rows->piece = NULL;

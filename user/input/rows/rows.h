@@ -89,12 +89,14 @@ struct row_pause {
 };
 
 enum row_range_what {
-	ROW_RANGE_MARK,
-	ROW_RANGE_PUSH,
-	ROW_RANGE_POP, /* pops ranges that are over by then; start and end are both that time */
-	ROW_RANGE_START,
-	ROW_RANGE_END,	 /* start and end are both that time; so are those of START, as its end is a row of its own */
-	ROW_RANGE_WHOLE, /* a start with a known end; start and end are both the start time */
+	ROW_RANGE_MARK = GPT_AGENT_RANGE_MARK,
+	ROW_RANGE_PUSH = GPT_AGENT_RANGE_PUSHED,
+	ROW_RANGE_POP =
+		GPT_AGENT_RANGE_POPPED, /* pops ranges that are over by then; start and end are both that time */
+	ROW_RANGE_START = GPT_AGENT_RANGE_STARTED,
+	ROW_RANGE_END = GPT_AGENT_RANGE_ENDED, /* start and end are both that time; so are those of START, as its end is
+						  a row of its own */
+	ROW_RANGE_WHOLE = NEW_RANGE_WHOLE,     /* a start with a known end; start and end are both the start time */
 };
 
 /* An NVTX range; pushed ranges nest in their thread and domain. */
@@ -173,7 +175,6 @@ struct rows {
 	ARRAY(struct text) texts;
 	ARRAY(char *) text_blocks;
 	size_t text_used, text_bytes;
-	uint64_t seed;
 };
 
 void rows_open(struct rows *rows);

@@ -10,34 +10,33 @@
 struct builder *builder_new(void)
 {
 	struct builder *builder = xcalloc(1, sizeof(*builder));
-	uint64_t seed = hash_seed();
+	struct string_pool *strings = &builder->strings;
 	struct model_source *source = xcalloc(1, sizeof(*source));
 
 	builder->model = xcalloc(1, sizeof(*builder->model));
 	builder->model->sources = source;
 	builder->model->source_count = 1;
-	string_pool_init(&builder->strings, seed);
-	process_table_init(&builder->processes, &builder->strings, seed);
-	codes_init(&builder->codes, &builder->strings, seed);
-	stacks_init(&builder->stacks, &builder->codes, &builder->strings, seed);
-	sampled_stacks_init(&builder->sampled, seed);
-	calls_init(&builder->calls, &builder->strings, &builder->processes, &builder->stacks, seed);
-	api_activities_init(&builder->api_activities, &builder->processes, &builder->calls, seed);
-	builder->agents = (struct agents){.processes = &builder->processes, .strings = &builder->strings};
-	gaps_init(&builder->gaps, &builder->processes);
-	ranges_init(&builder->ranges, &builder->processes, &builder->strings, seed);
-	torch_memory_init(&builder->torch_memory, seed);
-	ops_init(&builder->ops, &builder->processes, &builder->strings, &builder->sampled, seed);
-	device_table_init(&builder->devices, &builder->strings, seed);
-	graphs_init(&builder->graphs, seed);
-	lookup_init(&builder->kernel_names, seed);
-	lookup_init(&builder->kernel_labels, seed);
-	lookup_init(&builder->kernel_places, seed);
-	lookup_init(&builder->collected.contexts, seed);
-	lookup_init(&builder->parts.allocations, seed);
-	recordings_init(&builder->parts.recordings, seed);
+	builder->processes.strings = strings;
+	builder->codes.strings = strings;
+	builder->codes.unknown = NONE;
+	builder->stacks.codes = &builder->codes;
+	builder->stacks.strings = strings;
+	builder->calls.strings = strings;
+	builder->calls.processes = &builder->processes;
+	builder->calls.stacks = &builder->stacks;
+	builder->api_activities.processes = &builder->processes;
+	builder->api_activities.calls = &builder->calls;
+	builder->agents = (struct agents){.processes = &builder->processes, .strings = strings};
+	builder->gaps.processes = &builder->processes;
+	builder->ranges.processes = &builder->processes;
+	builder->ranges.strings = strings;
+	builder->torch_memory.free_block = NONE;
+	builder->ops.processes = &builder->processes;
+	builder->ops.strings = strings;
+	builder->ops.sampled = &builder->sampled;
+	builder->devices.strings = strings;
 	source->version = source->host = source->kernel = source->target = source->tool = source->boot =
-		string_keep(&builder->strings, "", 0);
+		string_keep(strings, "", 0);
 	return builder;
 }
 
@@ -126,7 +125,7 @@ static void free_builder(struct builder *builder)
 #undef FREE
 	array_free(&builder->pending_reported_steps);
 	lateness_free(&builder->lateness);
-	deferred_events_free(&builder->deferred);
+	array_free(&builder->deferred.list);
 	collected_free(&builder->collected);
 	keep_free(&builder->parts.keep);
 	kept_arrays_free(&builder->parts.spare);

@@ -150,13 +150,13 @@ void builder_add_registration(struct builder *builder, uint32_t pid, uint64_t ti
 static char *label_with_place(const char *name, const char *place)
 {
 	const char *base = path_base(place), *colon = strrchr(base, ':');
-	char *file = xasprintf("%.*s", (int)(colon ? colon - place : 0), place), *shortened = NULL, *label;
+	AUTO_FREE char *file = xasprintf("%.*s", (int)(colon ? colon - place : 0), place);
+	char *shortened = NULL, *label;
 
 	if (colon && file_is_generated(file))
 		shortened = generated_name_shorten(path_base(file), (uint32_t)strtoul(colon + 1, NULL, 10));
 	label = xasprintf("%s (%s)", name, shortened ? shortened : base);
 	free(shortened);
-	free(file);
 	return label;
 }
 
@@ -191,9 +191,10 @@ bool builder_add_agent_graph_node(struct builder *builder, const struct sender *
 	return true;
 }
 
-bool builder_add_device(struct builder *builder, struct process_image program, const struct new_device *device)
+bool builder_add_device(struct builder *builder, struct process_image program, const struct model_device *device,
+			struct text name)
 {
-	return device_table_add(&builder->devices, program.process, device);
+	return device_table_add(&builder->devices, program.process, device, name);
 }
 
 bool builder_add_agent_context(struct builder *builder, const struct sender *sender,

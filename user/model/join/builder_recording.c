@@ -86,6 +86,17 @@ void builder_set_tool(struct builder *builder, struct text tool)
 	builder->ops.outer_first = true; /* its rows are sorted */
 }
 
+void builder_set_nvml(struct builder *builder, uint32_t state, struct text text)
+{
+	struct model_source *source = model_source(builder->model);
+
+	if (builder->first || state < GPT_NVML_READ ||
+	    state > GPT_NVML_NO_DRIVER) /* pass 1 has it; newer than this reader */
+		return;
+	source->nvml = (uint8_t)state;
+	source->nvml_text = keep_text(builder, text);
+}
+
 void builder_set_rank(struct builder *builder, uint32_t rank, uint32_t world)
 {
 	struct model_source *source = model_source(builder->model);

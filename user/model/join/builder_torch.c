@@ -8,46 +8,11 @@
 
 /* ---- ranges that the program names ------------------------------------------------------------------------------- */
 
-/* A part must end before ranges that arrive later. */
-static void note_range(struct builder *builder, const struct new_range *range)
-{
-	if (builder->pass == PASS_FIRST)
-		lateness_note_begin(&builder->lateness, NONE, range->time_ns);
-}
-
-bool builder_mark_range(struct builder *builder, struct process_image program, const struct new_range *range)
-{
-	note_range(builder, range);
-	return ranges_mark(&builder->ranges, program, range);
-}
-
-bool builder_push_range(struct builder *builder, struct process_image program, const struct new_range *range)
-{
-	note_range(builder, range);
-	return ranges_push(&builder->ranges, program, range);
-}
-
-bool builder_pop_range(struct builder *builder, struct process_image program, const struct new_range *range)
-{
-	note_range(builder, range);
-	return ranges_pop(&builder->ranges, program, range);
-}
-
-bool builder_start_range(struct builder *builder, struct process_image program, const struct new_range *range)
-{
-	note_range(builder, range);
-	return ranges_start(&builder->ranges, program, range);
-}
-
-bool builder_end_range(struct builder *builder, struct process_image program, const struct new_range *range)
-{
-	note_range(builder, range);
-	return ranges_end(&builder->ranges, program, range);
-}
-
 bool builder_add_range(struct builder *builder, struct process_image program, const struct new_range *range)
 {
-	note_range(builder, range);
+	/* a part must end before ranges that arrive later */
+	if (builder->pass == PASS_FIRST)
+		lateness_note_begin(&builder->lateness, NONE, range->time_ns);
 	return ranges_add(&builder->ranges, program, range);
 }
 

@@ -55,8 +55,3 @@ void cut_launches_count(const struct cut_launches *launches, const struct model 
 		}
 	}
 }
-
-void cut_launches_free(struct cut_launches *launches)
-{
-	array_free(&launches->processes);
-}

@@ -24,4 +24,3 @@ void cut_launches_add(struct cut_launches *launches, const struct model *part, c
 
 /* Fills in the receipt's members that begin with cut. */
 void cut_launches_count(const struct cut_launches *launches, const struct model *last, struct model_receipt *receipt);
-void cut_launches_free(struct cut_launches *launches);

@@ -2,6 +2,8 @@
 /* Finds a launch's gap by its time; see gap_launches.h. */
 #include "model/join/gap_launches.h"
 
+#include "base/order.h"
+
 /*
  * When another client registers, it also gets records of work that had not reached the agent yet.  The agent takes
  * complete records every 100 ms (user/agent/session.c).
@@ -16,17 +18,9 @@ static bool begins_after(const struct model_gap *gap, uint32_t process, uint64_t
 /* The process's latest gap that had begun by time_ns, NONE; the list is sorted. */
 static uint32_t latest_gap(const struct model *model, uint32_t process, uint64_t time_ns)
 {
-	uint32_t low = 0, high = model->gap_count;
+	size_t low = count_while(model->gap_count, i, !begins_after(&model->gaps[i], process, time_ns + ON_ITS_WAY_NS));
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (begins_after(&model->gaps[middle], process, time_ns + ON_ITS_WAY_NS))
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low && model->gaps[low - 1].process == process ? low - 1 : NONE;
+	return low && model->gaps[low - 1].process == process ? (uint32_t)low - 1 : NONE;
 }
 
 static bool is_foreign(const struct model *model, const struct model_call *call)
@@ -142,9 +136,4 @@ void gap_launches_count(const struct gap_launches *launches, const struct gap_li
 
 		count_gap(&last->gaps[i], &sums->in, limits, last, receipt);
 	}
-}
-
-void gap_launches_free(struct gap_launches *launches)
-{
-	array_free(&launches->sums);
 }

@@ -44,4 +44,3 @@ struct gap_limits {
  */
 void gap_launches_count(const struct gap_launches *launches, const struct gap_limits *limits, const struct model *last,
 			struct model_receipt *receipt);
-void gap_launches_free(struct gap_launches *launches);

@@ -161,8 +161,8 @@ void receipt_finish(struct receipt_count *count, const struct model *last, struc
 
 void receipt_count_free(struct receipt_count *count)
 {
-	gap_launches_free(&count->gaps);
-	cut_launches_free(&count->cuts);
+	array_free(&count->gaps.sums);
+	array_free(&count->cuts.processes);
 }
 
 /* ---- of the recording -------------------------------------------------------------------------------------------- */

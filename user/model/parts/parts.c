@@ -76,6 +76,8 @@ static void copy_whole_tables(struct builder *second)
 		model->pyspans[i].name = copy_string(second, model->pyspans[i].name);
 	}
 	model->schedule = first->model->schedule;
+	model_source(model)->nvml = model_source(first->model)->nvml;
+	model_source(model)->nvml_text = model_source(first->model)->nvml_text;
 	model->reported_step_count = (uint32_t)first->reported_steps.count;
 	model->reported_steps = xmalloc(model->reported_step_count * sizeof(*model->reported_steps));
 	if (model->reported_step_count)

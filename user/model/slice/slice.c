@@ -21,6 +21,12 @@ static bool is_in_span(const struct slice *slice, uint32_t process, uint64_t tim
 	return time_ns >= slice->from_ns && time_ns < slice->to_ns;
 }
 
+/* The same of what no process did. */
+static bool is_between(const struct slice *slice, uint64_t time_ns)
+{
+	return time_ns >= slice->from_ns && time_ns < slice->to_ns;
+}
+
 static bool begins_before_end(const struct slice *slice, uint32_t process, uint64_t time_ns)
 {
 	return time_ns < (slice->spans ? slice->spans[process].to_ns : slice->to_ns);
@@ -123,6 +129,9 @@ static bool has_tid(const struct slice *slice, const struct model *part, uint32_
 #define IS_AT_LOOP begins_before_end /* also what was read before the slice, in a wait that goes on into it */
 #define HAS_BY_LOOP(slice, part, event)                                                                                \
 	(has_process(slice, PROCESS_OF_LOOP(part, event)) && HAS_BY_THREAD(slice, part, event))
+#define PROCESS_OF_DEVICE(part, event) NONE
+#define IS_AT_DEVICE(slice, process, time_ns) is_between(slice, time_ns)
+#define HAS_BY_DEVICE(slice, part, event) ((slice)->device == NONE || (event)->device == (slice)->device)
 #define HAS(one, many, time, timing, record, slicing)                                                                  \
 	static bool has_##one(const struct slice *slice, const struct model *part, const struct model_##one *one)      \
 	{                                                                                                              \

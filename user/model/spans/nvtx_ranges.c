@@ -8,17 +8,6 @@
 #include "base/order.h"
 #include "model/order.h"
 
-void ranges_init(struct ranges *ranges, struct process_table *processes, struct string_pool *strings, uint64_t seed)
-{
-	memset(ranges, 0, sizeof(*ranges));
-	ranges->processes = processes;
-	ranges->strings = strings;
-	lookup_init(&ranges->by_thread, seed);
-	lookup_init(&ranges->by_id, seed);
-	lookup_init(&ranges->tids, seed);
-	lookup_init(&ranges->epoch_execs, seed);
-}
-
 void ranges_free(struct ranges *ranges)
 {
 	spans_free(&ranges->spans);
@@ -104,15 +93,7 @@ static uint32_t add_range(struct ranges *ranges, const struct range_owner *owner
 	return spans_add(&ranges->spans, &span);
 }
 
-bool ranges_mark(struct ranges *ranges, struct process_image program, const struct new_range *range)
-{
-	struct range_owner owner = {.program = program, .tid = range->tid};
-
-	add_range(ranges, &owner, range, MODEL_SPAN_MARK);
-	return true;
-}
-
-bool ranges_push(struct ranges *ranges, struct process_image program, const struct new_range *range)
+static bool push_range(struct ranges *ranges, struct process_image program, const struct new_range *range)
 {
 	struct range_owner owner = {.program = program, .tid = range->tid};
 	uint32_t track = track_of(ranges, program.epoch, range);
@@ -129,21 +110,26 @@ bool ranges_push(struct ranges *ranges, struct process_image program, const stru
 	return in_order;
 }
 
-bool ranges_pop(struct ranges *ranges, struct process_image program, const struct new_range *range)
+static bool pop_range(struct ranges *ranges, struct process_image program, const struct new_range *range)
 {
 	uint32_t track = track_of(ranges, program.epoch, range);
 	bool in_order = go_on(&ranges->latest.items[track], range->time_ns);
 
+	if (ranges->spans.collecting)
+		ranges_collect_pop(ranges, &(struct range_owner){.program = program, .tid = range->tid}, track,
+				   ranges->latest.items[track]);
 	spans_end(&ranges->spans, track, spans_last_depth(&ranges->spans, track), MODEL_SPAN_PUSHED,
 		  ranges->latest.items[track]);
 	return in_order;
 }
 
-bool ranges_start(struct ranges *ranges, struct process_image program, const struct new_range *range)
+static bool start_range(struct ranges *ranges, struct process_image program, const struct new_range *range)
 {
 	struct range_owner owner = {.program = program, .tid = range->tid};
 	uint32_t added = add_range(ranges, &owner, range, MODEL_SPAN_STARTED);
 
+	if (ranges->spans.collecting)
+		ranges_collect_start(ranges, added);
 	*lookup_put(&ranges->by_id, program.epoch, range->id, added) = added;
 	return true;
 }
@@ -158,7 +144,7 @@ static void forget_id(struct ranges *ranges, uint32_t *added)
 	ranges->passes.ids_ended = 0;
 }
 
-bool ranges_end(struct ranges *ranges, struct process_image program, const struct new_range *range)
+static bool end_range(struct ranges *ranges, struct process_image program, const struct new_range *range)
 {
 	uint32_t *added = lookup_get(&ranges->by_id, program.epoch, range->id);
 	struct spans *spans = &ranges->spans;
@@ -167,13 +153,15 @@ bool ranges_end(struct ranges *ranges, struct process_image program, const struc
 		return true;
 	if (!spans->collecting && !spans->known)
 		return !spans->list.items[*added].truncated || spans_end_at(spans, *added, range->time_ns);
+	if (spans->collecting)
+		ranges_collect_end(ranges, *added, range->time_ns);
 	if (!spans_end_at(spans, *added, range->time_ns))
 		return false;
 	forget_id(ranges, added);
 	return true;
 }
 
-bool ranges_add(struct ranges *ranges, struct process_image program, const struct new_range *range)
+static bool add_whole(struct ranges *ranges, struct process_image program, const struct new_range *range)
 {
 	struct range_owner owner = {.program = program, .tid = range->tid};
 	struct model_span span;
@@ -182,6 +170,27 @@ bool ranges_add(struct ranges *ranges, struct process_image program, const struc
 	add_owner(ranges, &owner, &span);
 	spans_add_whole(&ranges->spans, &span, range->end_ns);
 	return true;
+}
+
+bool ranges_add(struct ranges *ranges, struct process_image program, const struct new_range *range)
+{
+	struct range_owner owner = {.program = program, .tid = range->tid};
+
+	switch (range->what) {
+	case GPT_AGENT_RANGE_MARK:
+		add_range(ranges, &owner, range, MODEL_SPAN_MARK);
+		return true;
+	case GPT_AGENT_RANGE_PUSHED:
+		return push_range(ranges, program, range);
+	case GPT_AGENT_RANGE_POPPED:
+		return pop_range(ranges, program, range);
+	case GPT_AGENT_RANGE_STARTED:
+		return start_range(ranges, program, range);
+	case GPT_AGENT_RANGE_ENDED:
+		return end_range(ranges, program, range);
+	default:
+		return add_whole(ranges, program, range);
+	}
 }
 
 void ranges_lose(struct ranges *ranges, struct process_image program, uint64_t count, uint64_t from_ns, uint64_t to_ns)
@@ -264,28 +273,59 @@ static bool truncate_at_loss(const struct ranges *ranges, const struct range_own
 	return true;
 }
 
+/* Ends what never ended; false: it was over before the trace began. */
+static bool end_open_range(const struct ranges *ranges, size_t index, uint64_t start_ns, uint64_t end_ns)
+{
+	struct model_span *range = &ranges->spans.list.items[index];
+
+	if (range->truncated)
+		range->end_ns = ranges_last_moment(ranges, &ranges->owners.items[index], end_ns);
+	if (range->end_ns < range->start_ns)
+		range->end_ns = range->start_ns;
+	return range->start_ns >= start_ns || (range->kind != MODEL_SPAN_MARK && range->end_ns > start_ns);
+}
+
+/* Threads are numbered in the order of their first starts, also of ranges that were over, if they have others. */
+static void find_threads(struct ranges *ranges, uint64_t start_ns, uint64_t end_ns)
+{
+	struct lookup owners;
+
+	lookup_init(&owners, ranges->by_id.seed);
+	for (size_t i = 0; i < ranges->spans.list.count; i++) {
+		const struct range_owner *owner = &ranges->owners.items[i];
+
+		ranges->spans.list.items[i].lost = !end_open_range(ranges, i, start_ns, end_ns);
+		if (!ranges->spans.list.items[i].lost)
+			lookup_put(&owners, owner->program.epoch, owner->tid, 0);
+	}
+	for (size_t i = 0; i < ranges->spans.list.count; i++) {
+		const struct range_owner *owner = &ranges->owners.items[i];
+
+		if (ranges->spans.list.items[i].kind != MODEL_SPAN_MARK ||
+		    ranges->spans.list.items[i].start_ns >= start_ns)
+			if (lookup_get(&owners, owner->program.epoch, owner->tid))
+				ranges->spans.list.items[i].thread = ranges_thread_of(ranges, owner);
+	}
+	lookup_free(&owners);
+}
+
 void ranges_finish(struct ranges *ranges, uint64_t start_ns, uint64_t end_ns)
 {
 	size_t kept = 0;
 
-	if (ranges->losses.count)
-		qsort(ranges->losses.items, ranges->losses.count, sizeof(ranges->losses.items[0]), by_epoch);
+	array_sort(&ranges->losses, by_epoch);
 	if (ranges->spans.collecting) {
 		ranges_finish_collecting(ranges, end_ns);
 		return;
 	}
+	find_threads(ranges, start_ns, end_ns);
 	for (size_t i = 0; i < ranges->spans.list.count; i++) {
 		struct model_span range = ranges->spans.list.items[i];
 
-		/* left over in the agent from an earlier trace */
-		if (range.start_ns < start_ns)
+		if (range.lost || !truncate_at_loss(ranges, &ranges->owners.items[i], &range))
 			continue;
-		if (range.truncated)
-			range.end_ns = ranges_last_moment(ranges, &ranges->owners.items[i], end_ns);
-		if (range.end_ns < range.start_ns)
-			range.end_ns = range.start_ns;
-		range.thread = ranges_thread_of(ranges, &ranges->owners.items[i]);
-		if (!truncate_at_loss(ranges, &ranges->owners.items[i], &range))
+		ranges_cut_before(&range, start_ns);
+		if (range.lost)
 			continue;
 		range.number = kept;
 		ranges->spans.list.items[kept++] = range;

@@ -29,6 +29,7 @@ struct range_loss {
 struct range_thread {
 	struct range_owner owner;
 	uint64_t begins;  /* starts in the recording, including ranges that are left out */
+	uint64_t before;  /* starts before it of ranges that had not ended when it began */
 	uint64_t last_ns; /* end time of ranges that never ended */
 	uint32_t thread;
 };
@@ -42,6 +43,7 @@ struct range_passes {
 	uint32_t latest_thread;		    /* NONE: none found yet */
 	ARRAY(struct range_thread) threads; /* in order of their first starts */
 	ARRAY(uint64_t) begins;		    /* by model.threads: as in struct range_thread */
+	ARRAY(uint32_t) starters;	    /* pass 1: by the result of spans_add: index in threads; NONE */
 	size_t ids_ended;
 };
 
@@ -61,17 +63,10 @@ struct ranges {
 	struct range_passes passes;
 };
 
-void ranges_init(struct ranges *ranges, struct process_table *processes, struct string_pool *strings, uint64_t seed);
 void ranges_free(struct ranges *ranges); /* all but the list, which is the model's */
 
-/* Starts and ends.  False: they make no sense, e.g. time goes backwards; the latest time is then used instead. */
-bool ranges_mark(struct ranges *ranges, struct process_image program, const struct new_range *range);
-bool ranges_push(struct ranges *ranges, struct process_image program, const struct new_range *range);
-bool ranges_pop(struct ranges *ranges, struct process_image program, const struct new_range *range);
-bool ranges_start(struct ranges *ranges, struct process_image program, const struct new_range *range);
-bool ranges_end(struct ranges *ranges, struct process_image program, const struct new_range *range);
-bool ranges_add(struct ranges *ranges, struct process_image program,
-		const struct new_range *range); /* a complete range */
+/* False: it makes no sense, e.g. time goes backwards; the latest time is then used instead. */
+bool ranges_add(struct ranges *ranges, struct process_image program, const struct new_range *range);
 
 /* Some starts and ends in that interval were lost, for lack of room. */
 void ranges_lose(struct ranges *ranges, struct process_image program, uint64_t count, uint64_t from_ns, uint64_t to_ns);
@@ -103,9 +98,13 @@ void ranges_take_part(struct ranges *ranges, uint64_t until_ns, bool last, size_
 uint64_t ranges_of_thread(const struct ranges *ranges, uint32_t thread);
 
 /* For nvtx_ranges.c. */
+void ranges_collect_start(struct ranges *ranges, uint32_t added);
+void ranges_collect_pop(struct ranges *ranges, const struct range_owner *owner, uint32_t track, uint64_t time_ns);
+void ranges_collect_end(struct ranges *ranges, uint32_t added, uint64_t time_ns);
 void ranges_collect_begin(struct ranges *ranges, const struct range_owner *owner, const struct model_span *span);
 void ranges_finish_collecting(struct ranges *ranges, uint64_t end_ns);
 void ranges_know_begin(struct ranges *ranges, const struct range_owner *owner, struct model_span *span);
+void ranges_cut_before(struct model_span *range, uint64_t start_ns);
 void ranges_free_readings(struct ranges *ranges);
 const struct range_loss *ranges_loss_after(const struct ranges *ranges, uint32_t epoch, uint64_t start_ns);
 uint64_t ranges_last_moment(const struct ranges *ranges, const struct range_owner *owner, uint64_t end_ns);

@@ -30,23 +30,26 @@ uint32_t ranges_thread_of(struct ranges *ranges, const struct range_owner *owner
 /* The first loss that had not ended when a range began, NULL: none. */
 const struct range_loss *ranges_loss_after(const struct ranges *ranges, uint32_t epoch, uint64_t start_ns)
 {
-	size_t low = 0, high = ranges->losses.count;
+	const struct range_loss *all = ranges->losses.items;
+	size_t low = count_while(ranges->losses.count, i,
+				 all[i].epoch < epoch || (all[i].epoch == epoch && all[i].to_ns < start_ns));
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct range_loss *loss = &ranges->losses.items[middle];
+	return low < ranges->losses.count && all[low].epoch == epoch ? &all[low] : NULL;
+}
 
-		if (loss->epoch < epoch || (loss->epoch == epoch && loss->to_ns < start_ns))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < ranges->losses.count && ranges->losses.items[low].epoch == epoch ? &ranges->losses.items[low]
-										      : NULL;
+/* Of a range that was open when the trace began only what follows is in it. */
+void ranges_cut_before(struct model_span *range, uint64_t start_ns)
+{
+	if (range->start_ns >= start_ns)
+		return;
+	range->lost |= range->kind == MODEL_SPAN_MARK || range->end_ns <= start_ns;
+	range->before = true;
+	range->start_ns = start_ns;
 }
 
 void ranges_free_readings(struct ranges *ranges)
 {
+	array_free(&ranges->passes.starters);
 	array_free(&ranges->passes.threads);
 	array_free(&ranges->passes.begins);
 	lookup_free(&ranges->passes.by_owner);
@@ -58,7 +61,6 @@ void ranges_collect(struct ranges *ranges, const struct model *model)
 {
 	ranges->passes.model = model;
 	ranges->passes.latest_thread = NONE;
-	lookup_init(&ranges->passes.by_owner, ranges->by_id.seed);
 	spans_collect(&ranges->spans);
 }
 
@@ -80,7 +82,7 @@ void ranges_collect_begin(struct ranges *ranges, const struct range_owner *owner
 	struct range_passes *passes = &ranges->passes;
 	uint32_t count = (uint32_t)passes->threads.count, found;
 
-	if (span->start_ns < passes->model->start_ns)
+	if (span->kind == MODEL_SPAN_MARK && span->start_ns < passes->model->start_ns)
 		return;
 	if (!is_latest(passes, owner)) {
 		found = *lookup_put(&passes->by_owner, owner->program.epoch, owner->tid, count);
@@ -88,7 +90,47 @@ void ranges_collect_begin(struct ranges *ranges, const struct range_owner *owner
 			array_push(&passes->threads, ((struct range_thread){.owner = *owner}));
 		remember_owner(passes, owner, found);
 	}
-	passes->threads.items[passes->latest_thread].begins++;
+	if (span->start_ns < passes->model->start_ns)
+		passes->threads.items[passes->latest_thread].before++;
+	else
+		passes->threads.items[passes->latest_thread].begins++;
+}
+
+void ranges_collect_start(struct ranges *ranges, uint32_t added)
+{
+	struct range_passes *passes = &ranges->passes;
+
+	while (passes->starters.count <= added)
+		array_push(&passes->starters, NONE);
+	passes->starters.items[added] = passes->latest_thread;
+}
+
+/* A range that ended before the trace began is none of it. */
+static void collect_over(struct ranges *ranges, uint32_t thread, uint64_t number)
+{
+	number_set_add(&ranges->spans.fates.over, number);
+	ranges->passes.threads.items[thread].before--;
+}
+
+void ranges_collect_pop(struct ranges *ranges, const struct range_owner *owner, uint32_t track, uint64_t time_ns)
+{
+	const struct spans *spans = &ranges->spans;
+	const struct span_track *of = track < spans->tracks.count ? &spans->tracks.items[track] : NULL;
+	const uint32_t *thread;
+
+	if (time_ns > ranges->passes.model->start_ns || !of || !of->open.count)
+		return;
+	thread = lookup_get(&ranges->passes.by_owner, owner->program.epoch, owner->tid);
+	if (thread)
+		collect_over(ranges, *thread, of->open.items[of->open.count - 1].at);
+}
+
+void ranges_collect_end(struct ranges *ranges, uint32_t added, uint64_t time_ns)
+{
+	const struct loose_span *loose = &ranges->spans.loose.items[added];
+
+	if (time_ns <= ranges->passes.model->start_ns && time_ns >= loose->start_ns && loose->at != SPAN_NOWHERE)
+		collect_over(ranges, ranges->passes.starters.items[added], loose->at);
 }
 
 void ranges_finish_collecting(struct ranges *ranges, uint64_t end_ns)
@@ -100,6 +142,10 @@ void ranges_finish_collecting(struct ranges *ranges, uint64_t end_ns)
 		struct range_thread *of = &passes->threads.items[i];
 
 		of->last_ns = ranges_last_moment(ranges, &of->owner, end_ns);
+		if (of->last_ns > passes->model->start_ns)
+			of->begins += of->before;
+		if (!of->begins)
+			continue;
 		of->thread = ranges_thread_of(ranges, &of->owner);
 		while (passes->begins.count <= of->thread)
 			array_push(&passes->begins, 0);
@@ -135,21 +181,24 @@ void ranges_know_begin(struct ranges *ranges, const struct range_owner *owner, s
 {
 	const struct ranges *first = ranges->passes.first;
 	const struct range_thread *of = known_thread(ranges, owner);
-	bool lasts = spans_next_fate(&ranges->spans) == SPAN_LASTS;
+	enum span_fate fate = spans_next_fate(&ranges->spans);
+	uint64_t start_ns = first->passes.model->start_ns;
+	bool lasts = fate == SPAN_LASTS, is_mark = span->kind == MODEL_SPAN_MARK;
 	const struct range_loss *loss;
 
-	span->lost = !of || span->start_ns < first->passes.model->start_ns;
+	span->lost = !of || fate == SPAN_OVER || (is_mark && span->start_ns < start_ns);
 	if (span->lost)
 		return;
 	span->thread = of->thread;
 	span->end_ns = lasts ? of->last_ns : UINT64_MAX;
-	if (span->kind == MODEL_SPAN_MARK || (span->kind == MODEL_SPAN_STARTED && !lasts))
-		return;
-	loss = ranges_loss_after(first, owner->program.epoch, span->start_ns);
-	if (!loss)
-		return;
-	span->lost = span->start_ns >= loss->from_ns;
-	span->end_ns = earlier_time(span->end_ns, loss->from_ns);
+	loss = is_mark || (span->kind == MODEL_SPAN_STARTED && !lasts)
+		       ? NULL
+		       : ranges_loss_after(first, owner->program.epoch, span->start_ns);
+	if (loss) {
+		span->lost = span->start_ns >= loss->from_ns;
+		span->end_ns = earlier_time(span->end_ns, loss->from_ns);
+	}
+	ranges_cut_before(span, start_ns);
 }
 
 /* Enclosing ranges come first. */

@@ -12,6 +12,7 @@ void spans_free(struct spans *spans)
 	array_free(&spans->tracks);
 	number_set_free(&spans->fates.lost);
 	number_set_free(&spans->fates.lasting);
+	number_set_free(&spans->fates.over);
 	array_free(&spans->fates.kept);
 	array_free(&spans->fates.ends);
 	array_free(&spans->loose);

@@ -35,6 +35,7 @@ struct loose_span {
 /* What became of the spans, numbered in order of their starts. */
 struct span_fates {
 	struct number_set lost, lasting; /* lasting: still open at the end of the source */
+	struct number_set over;		 /* ended before the trace began: set by the tracks' owner */
 	ARRAY(uint64_t) kept;		 /* by track: number of spans not lost */
 	ARRAY(uint64_t) ends;		 /* by track, set by the tracks' owner: end time of its lasting spans */
 };
@@ -113,6 +114,7 @@ enum span_fate {
 	SPAN_ENDS,
 	SPAN_LASTS, /* until the end of the source, or of its program */
 	SPAN_LOST,
+	SPAN_OVER, /* before the trace began */
 };
 
 /*

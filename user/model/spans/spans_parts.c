@@ -46,6 +46,8 @@ enum span_fate spans_next_fate(const struct spans *spans)
 		return SPAN_ENDS;
 	if (number_set_has(&spans->known->lost, spans->begun))
 		return SPAN_LOST;
+	if (number_set_has(&spans->known->over, spans->begun))
+		return SPAN_OVER;
 	return number_set_has(&spans->known->lasting, spans->begun) ? SPAN_LASTS : SPAN_ENDS;
 }
 

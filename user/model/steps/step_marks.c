@@ -174,7 +174,7 @@ static void add_span(struct step_marks *all, const struct model *part, enum step
 			step_lasts(candidate, end_ns);
 		return;
 	}
-	if (span->start_ns < candidate->last_end_ns)
+	if (span->before || span->start_ns < candidate->last_end_ns) /* its start was not seen */
 		return;
 	step_begins(all->candidates, candidate, span->start_ns, end_ns);
 	candidate->open = 1 + span->number;

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/order.h"
 #include "model/steps/step_functions.h"
 #include "model/steps/step_marks.h"
 #include "model/steps/step_reported.h"
@@ -150,16 +151,8 @@ uint32_t step_track_thread(const struct step_track *track, const struct model *m
 
 size_t step_at(const struct step *list, size_t count, uint64_t time_ns)
 {
-	size_t low = 0, high = count;
+	size_t low = count_while(count, i, list[i].start_ns <= time_ns);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (list[middle].start_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low ? low - 1 : SIZE_MAX;
 }
 

@@ -43,15 +43,6 @@ struct joining {
 	struct captures captures;
 };
 
-void api_activities_init(struct api_activities *table, struct process_table *processes, struct calls *calls,
-			 uint64_t seed)
-{
-	memset(table, 0, sizeof(*table));
-	lookup_init(&table->threads, seed);
-	table->processes = processes;
-	table->calls = calls;
-}
-
 void api_activities_free(struct api_activities *table)
 {
 	array_free(&table->pending);
@@ -214,7 +205,7 @@ static void join_timeline(struct joining *joining, struct timeline *line)
 	uint64_t end_ns = thread->end_ns;
 	uint32_t outer = NONE;
 
-	captures_begin_thread(&joining->captures, thread->capture_ns);
+	joining->captures.since_ns = thread->capture_ns;
 	for (size_t i = 0; i < line->activity_count; i++) {
 		const struct api_activity *activity = &line->activity[i];
 		size_t at;
@@ -279,8 +270,7 @@ static size_t collect_seen(const struct api_activities *table, bool by_pointer, 
 					      .key = key,
 					      .call = (uint32_t)i};
 	}
-	if (count)
-		qsort(seen, count, sizeof(*seen), compare_seen);
+	sort_items(seen, count, sizeof(*seen), compare_seen);
 	return count;
 }
 
@@ -342,7 +332,7 @@ void api_activities_join(struct api_activities *table, const struct api_activity
 		join_all(&joining, activity + by_id, count - by_id, seen, seen_count);
 	}
 	captures_mark(&joining.captures, table->processes, table->calls);
-	captures_free(&joining.captures);
+	array_free(&joining.captures.list);
 	keep_later(table, terms->part_ns);
 }
 

@@ -61,8 +61,6 @@ struct api_activity_terms {
 	bool calls_lost;   /* some calls seen by symbol probes were lost for lack of room */
 };
 
-void api_activities_init(struct api_activities *table, struct process_table *processes, struct calls *calls,
-			 uint64_t seed);
 void api_activities_free(struct api_activities *table);
 
 static inline bool api_activity_makes_sense(const struct gpt_agent_api_activity *activity)

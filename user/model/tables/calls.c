@@ -14,16 +14,6 @@
 #include "model/order.h"
 #include "model/lateness.h"
 
-void calls_init(struct calls *calls, struct string_pool *strings, struct process_table *processes,
-		struct stacks *stacks, uint64_t seed)
-{
-	memset(calls, 0, sizeof(*calls));
-	calls->strings = strings;
-	calls->processes = processes;
-	calls->stacks = stacks;
-	corr_index_init(&calls->by_corr, seed);
-}
-
 void calls_free(struct calls *calls)
 {
 	array_free(&calls->early_returns);

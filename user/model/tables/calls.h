@@ -29,8 +29,6 @@ struct calls {
 	uint64_t handed_over; /* number of calls in earlier parts */
 };
 
-void calls_init(struct calls *calls, struct string_pool *strings, struct process_table *processes,
-		struct stacks *stacks, uint64_t seed);
 void calls_free(struct calls *calls); /* all but list and args, which are the model's */
 
 void calls_add(struct calls *calls, const struct new_call *call);

@@ -25,11 +25,6 @@ static enum step step_of(uint16_t api)
 	return NEITHER;
 }
 
-void captures_begin_thread(struct captures *captures, uint64_t since_ns)
-{
-	captures->since_ns = since_ns;
-}
-
 uint64_t captures_end_thread(struct captures *captures, uint32_t process, uint64_t until_ns)
 {
 	struct owned_span capture = {.owner = process, .start_ns = captures->since_ns, .end_ns = until_ns};
@@ -71,9 +66,4 @@ void captures_mark(struct captures *captures, const struct process_table *proces
 		    owned_spans_have(&captures->list, processes->threads.items[call->thread].process, call->start_ns))
 			call->captured = true;
 	}
-}
-
-void captures_free(struct captures *captures)
-{
-	array_free(&captures->list);
 }

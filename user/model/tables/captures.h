@@ -13,9 +13,6 @@ struct captures {
 	uint64_t since_ns;	 /* since when the current thread has been capturing, 0: it is not */
 };
 
-/* The next records are of another thread, which has been capturing since since_ns (0: it is not). */
-void captures_begin_thread(struct captures *captures, uint64_t since_ns);
-
 /* The thread has no more records before until_ns (UINT64_MAX: at all).  Returns since when it is capturing then, 0. */
 uint64_t captures_end_thread(struct captures *captures, uint32_t process, uint64_t until_ns);
 
@@ -27,5 +24,3 @@ void captures_note(struct captures *captures, const struct api_activity *activit
  * end).
  */
 void captures_mark(struct captures *captures, const struct process_table *processes, struct calls *calls);
-
-void captures_free(struct captures *captures);

@@ -26,17 +26,6 @@ struct code_version {
 	line_ranges ranges;   /* of the table, when decoded */
 };
 
-void codes_init(struct codes *codes, struct string_pool *strings, uint64_t seed)
-{
-	memset(codes, 0, sizeof(*codes));
-	codes->strings = strings;
-	codes->unknown = NONE;
-	lookup_init(&codes->by_address, seed);
-	lookup_init(&codes->by_content, seed);
-	lookup_init(&codes->by_line, seed);
-	lookup_init(&codes->by_cell, seed);
-}
-
 static void drop_tables(struct code_version *version)
 {
 	array_free(&version->table);

@@ -26,7 +26,6 @@ struct codes {
 	uint32_t unknown;	  /* the model_code of objects that could not be read, NONE until needed */
 };
 
-void codes_init(struct codes *codes, struct string_pool *strings, uint64_t seed);
 void codes_free(struct codes *codes); /* all but list and frames, which are the model's */
 
 void codes_add(struct codes *codes, uint32_t epoch, const struct new_code *code);

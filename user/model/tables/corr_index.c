@@ -3,12 +3,6 @@
 
 #include <string.h>
 
-void corr_index_init(struct corr_index *index, uint64_t seed)
-{
-	memset(index, 0, sizeof(*index));
-	lookup_init(&index->by_number, seed);
-}
-
 void corr_index_free(struct corr_index *index)
 {
 	lookup_free(&index->by_number);

@@ -25,7 +25,6 @@ struct corr_index {
 	uint32_t latest; /* the page used last, which is usually used next, too */
 };
 
-void corr_index_init(struct corr_index *index, uint64_t seed);
 void corr_index_free(struct corr_index *index);
 
 /* Makes the page the latest one; false: there is no such page. */

@@ -30,8 +30,3 @@ void deferred_events_sort(struct deferred_events *deferred)
 	deferred->list.items = sorted;
 	deferred->list.capacity = count;
 }
-
-void deferred_events_free(struct deferred_events *deferred)
-{
-	array_free(&deferred->list);
-}

@@ -59,7 +59,5 @@ struct deferred_events {
 	ARRAY(struct deferred_event) list;
 };
 
-void deferred_events_free(struct deferred_events *deferred);
-
 /* Sorts by time, after the last event. */
 void deferred_events_sort(struct deferred_events *deferred);

@@ -9,15 +9,6 @@
 /* No machine has more; further ones, invented by a target, are refused. */
 #define DEVICES_MAX 1024
 
-void device_table_init(struct device_table *table, struct string_pool *strings, uint64_t seed)
-{
-	memset(table, 0, sizeof(*table));
-	table->strings = strings;
-	lookup_init(&table->by_id, seed);
-	lookup_init(&table->contexts, seed);
-	lookup_init(&table->stream_keys, seed);
-}
-
 void device_table_free(struct device_table *table)
 {
 	lookup_free(&table->by_id);
@@ -44,7 +35,7 @@ static struct model_device *find_id(struct device_table *table, uint32_t id)
 	return NULL;
 }
 
-static struct model_device *find_device(struct device_table *table, const struct new_device *from)
+static struct model_device *find_device(struct device_table *table, const struct model_device *from)
 {
 	struct model_device *device = find_uuid(table, from->uuid);
 	static const uint8_t unknown[16];
@@ -64,31 +55,19 @@ static struct model_device *find_device(struct device_table *table, const struct
 	return array_push(&table->list, made);
 }
 
-bool device_table_add(struct device_table *table, uint32_t process, const struct new_device *from)
+bool device_table_add(struct device_table *table, uint32_t process, const struct model_device *from, struct text name)
 {
 	struct model_device *device = find_device(table, from);
+	uint32_t id;
 
 	if (!device)
 		return false;
-	*device = (struct model_device){
-		.id = device->id,
-		.name = string_keep(table->strings, from->name.bytes, from->name.size),
-		.memory_bytes = from->memory_bytes,
-		.multiprocessors = from->multiprocessors,
-		.compute_major = from->compute_major,
-		.compute_minor = from->compute_minor,
-		.warp_size = from->warp_size,
-		.max_threads_per_multiprocessor = from->max_threads_per_multiprocessor,
-		.max_threads_per_block = from->max_threads_per_block,
-		.max_blocks_per_multiprocessor = from->max_blocks_per_multiprocessor,
-		.max_registers_per_multiprocessor = from->max_registers_per_multiprocessor,
-		.max_registers_per_block = from->max_registers_per_block,
-		.max_shared_per_multiprocessor = from->max_shared_per_multiprocessor,
-		.max_shared_per_block = from->max_shared_per_block,
-	};
-	memcpy(device->uuid, from->uuid, sizeof(device->uuid));
-	*lookup_put(&table->by_id, process + 1, from->id, 0) = device->id;
-	if (device->id != from->id)
+	id = device->id;
+	*device = *from;
+	device->id = id;
+	device->name = string_keep(table->strings, name.bytes, name.size);
+	*lookup_put(&table->by_id, process + 1, from->id, 0) = id;
+	if (id != from->id)
 		table->renumbered = true;
 	return true;
 }
@@ -107,8 +86,7 @@ static int compare_ids(const void *left, const void *right)
 
 void device_table_finish(struct device_table *table)
 {
-	if (table->list.count)
-		qsort(table->list.items, table->list.count, sizeof(table->list.items[0]), compare_ids);
+	array_sort(&table->list, compare_ids);
 }
 
 uint32_t device_table_find(const struct device_table *table, uint32_t process, uint32_t id)
@@ -116,6 +94,14 @@ uint32_t device_table_find(const struct device_table *table, uint32_t process, u
 	const uint32_t *device = table->renumbered ? lookup_get(&table->by_id, process + 1, id) : NULL;
 
 	return device ? *device : id;
+}
+
+uint32_t device_table_find_uuid(const struct device_table *table, const uint8_t uuid[16])
+{
+	for (size_t i = 0; i < table->list.count; i++)
+		if (!memcmp(table->list.items[i].uuid, uuid, 16))
+			return table->list.items[i].id;
+	return NONE;
 }
 
 uint32_t device_table_of_context(const struct device_table *table, uint32_t process, uint32_t context)

@@ -28,11 +28,11 @@ struct device_table {
 	bool renumbered; /* some process's ids differ from the model's */
 };
 
-void device_table_init(struct device_table *table, struct string_pool *strings, uint64_t seed);
 void device_table_free(struct device_table *table); /* all but list, which is the model's */
 
 /* False: there are more devices than any machine has. */
-bool device_table_add(struct device_table *table, uint32_t process, const struct new_device *device);
+bool device_table_add(struct device_table *table, uint32_t process, const struct model_device *device,
+		      struct text name);
 void device_table_add_context(struct device_table *table, uint32_t process, uint32_t context, uint32_t device);
 
 /*
@@ -46,6 +46,7 @@ void device_table_finish(struct device_table *table);
 
 /* model_device.id of a process's device, by CUPTI's id; and of a context's device, NONE: not known. */
 uint32_t device_table_find(const struct device_table *table, uint32_t process, uint32_t id);
+uint32_t device_table_find_uuid(const struct device_table *table, const uint8_t uuid[16]); /* likewise */
 uint32_t device_table_of_context(const struct device_table *table, uint32_t process, uint32_t context);
 
 #endif

@@ -9,12 +9,6 @@
 #define NUMBERS_FIRST 256u
 #define ROOM_MAX (4u << 20) /* entries of all threads: 64 MB */
 
-void forward_ops_init(struct forward_ops *ops, uint64_t seed)
-{
-	memset(ops, 0, sizeof(*ops));
-	lookup_init(&ops->by_thread, seed);
-}
-
 void forward_ops_free(struct forward_ops *ops)
 {
 	for (size_t i = 0; i < ops->threads.count; i++)

@@ -31,7 +31,6 @@ struct forward_ops {
 	uint64_t forgotten; /* look-ups of numbers that were already overwritten */
 };
 
-void forward_ops_init(struct forward_ops *ops, uint64_t seed);
 void forward_ops_free(struct forward_ops *ops);
 
 /* Both must be called in the order in which ops began. */

@@ -7,12 +7,6 @@
 
 #include "base/order.h"
 
-void gaps_init(struct gaps *gaps, struct process_table *processes)
-{
-	memset(gaps, 0, sizeof(*gaps));
-	gaps->processes = processes;
-}
-
 void gaps_free(struct gaps *gaps)
 {
 	array_free(&gaps->latest);
@@ -95,6 +89,5 @@ static void add_idle_gaps(struct gaps *gaps)
 void gaps_finish(struct gaps *gaps)
 {
 	add_idle_gaps(gaps);
-	if (gaps->list.count)
-		qsort(gaps->list.items, gaps->list.count, sizeof(gaps->list.items[0]), compare_gaps);
+	array_sort(&gaps->list, compare_gaps);
 }

@@ -16,7 +16,6 @@ struct gaps {
 	ARRAY(uint64_t) first_register_ns; /* by process: time of the first registration, 0: none yet */
 };
 
-void gaps_init(struct gaps *gaps, struct process_table *processes);
 void gaps_free(struct gaps *gaps); /* all but the list, which is the model's */
 
 /* A CUPTI client registers buffers for activity records; own: it is the agent, else another client. */

@@ -13,17 +13,6 @@
  */
 #define CLONES_MAX 8
 
-void graphs_init(struct graphs *graphs, uint64_t seed)
-{
-	memset(graphs, 0, sizeof(*graphs));
-	lookup_init(&graphs->node_calls, seed);
-	lookup_init(&graphs->node_clones, seed);
-	lookup_init(&graphs->executables, seed);
-	lookup_init(&graphs->nodes, seed);
-	lookup_init(&graphs->launches, seed);
-	lookup_init(&graphs->have, seed);
-}
-
 void graphs_free(struct graphs *graphs)
 {
 	lookup_free(&graphs->node_calls);

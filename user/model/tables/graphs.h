@@ -30,7 +30,6 @@ struct graphs {
 	ARRAY(struct graph_launch) list;
 };
 
-void graphs_init(struct graphs *graphs, uint64_t seed);
 void graphs_free(struct graphs *graphs);
 
 void graphs_add_node(struct graphs *graphs, uint32_t epoch, uint64_t node, uint32_t corr);

@@ -19,19 +19,6 @@
 /* How many ops of a thread with the same start are searched for an op reported earlier as open. */
 #define TWICE_MAX 8u
 
-void ops_init(struct ops *ops, struct process_table *processes, struct string_pool *strings,
-	      const struct sampled_stacks *sampled, uint64_t seed)
-{
-	memset(ops, 0, sizeof(*ops));
-	ops->processes = processes;
-	ops->strings = strings;
-	ops->sampled = sampled;
-	lookup_init(&ops->texts, seed);
-	lookup_init(&ops->threads, seed);
-	lookup_init(&ops->lost_of, seed);
-	forward_ops_init(&ops->forwards, seed);
-}
-
 void ops_free(struct ops *ops)
 {
 	array_free(&ops->pending);

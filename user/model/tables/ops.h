@@ -67,8 +67,6 @@ struct ops {
 	uint64_t until_ns;     /* ops that start before this have been in a part */
 };
 
-void ops_init(struct ops *ops, struct process_table *processes, struct string_pool *strings,
-	      const struct sampled_stacks *sampled, uint64_t seed);
 void ops_free(struct ops *ops); /* all but the list and the collectives, which are the model's */
 
 /* Adds the text of a key of gpt_agent_op; and returns its string, NONE: not reported. */

@@ -13,15 +13,6 @@
  */
 #define SAME_START_NS 100000000ull
 
-void process_table_init(struct process_table *processes, struct string_pool *strings, uint64_t seed)
-{
-	memset(processes, 0, sizeof(*processes));
-	processes->strings = strings;
-	lookup_init(&processes->by_pid, seed);
-	lookup_init(&processes->by_tid, seed);
-	lookup_init(&processes->by_own_tid, seed);
-}
-
 void process_table_free(struct process_table *processes)
 {
 	array_free(&processes->list);
@@ -92,6 +83,13 @@ struct process_image process_table_image(struct process_table *processes, uint32
 	uint32_t process = process_table_find(processes, pid);
 
 	return (struct process_image){.process = process, .epoch = processes->states.items[process].epoch};
+}
+
+uint32_t process_table_known(struct process_table *processes, uint32_t pid)
+{
+	const uint32_t *index = lookup_get(&processes->by_pid, 1, pid);
+
+	return index && !processes->list.items[*index].exit_ns ? *index : NONE;
 }
 
 struct process_image process_table_image_at(struct process_table *processes, uint32_t pid, uint64_t time_ns)

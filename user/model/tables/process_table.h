@@ -47,11 +47,12 @@ struct process_table {
 	struct lookup_latest last_threads; /* of by_tid */
 };
 
-void process_table_init(struct process_table *processes, struct string_pool *strings, uint64_t seed);
 void process_table_free(struct process_table *processes);
 
 /* Index of the process that has this pid now, created if it is new. */
 uint32_t process_table_find(struct process_table *processes, uint32_t pid);
+/* The process that has the pid now, NONE: none that is known, or it has ended. */
+uint32_t process_table_known(struct process_table *processes, uint32_t pid);
 struct process_image process_table_image(struct process_table *processes, uint32_t pid);
 
 /* Its process image at time_ns: a record of that time may come after a later exec. */

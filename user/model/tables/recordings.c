@@ -8,12 +8,6 @@
 #include "base/order.h"
 #include "model/model.h"
 
-void recordings_init(struct recordings *recordings, uint64_t seed)
-{
-	memset(recordings, 0, sizeof(*recordings));
-	lookup_init(&recordings->numbered, seed);
-}
-
 void recordings_free(struct recordings *recordings)
 {
 	array_free(&recordings->list);
@@ -75,21 +69,14 @@ const struct recording *recordings_numbered(const struct recordings *recordings,
 
 const struct recording *recordings_latest(const struct recordings *recordings, const struct recording *wanted)
 {
-	size_t low = 0, high = recordings->by_event.count;
+	const uint32_t *order = recordings->by_event.items;
+	size_t low = count_while(recordings->by_event.count, i,
+				 compare_recordings(&recordings->list.items[order[i]], wanted) <= 0);
 	const struct recording *found;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		uint32_t index = recordings->by_event.items[middle];
-
-		if (compare_recordings(&recordings->list.items[index], wanted) <= 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (!low)
 		return NULL;
-	found = &recordings->list.items[recordings->by_event.items[low - 1]];
+	found = &recordings->list.items[order[low - 1]];
 	return found->process == wanted->process && found->context == wanted->context && found->event == wanted->event
 		       ? found
 		       : NULL;

@@ -25,7 +25,6 @@ struct recordings {
 	struct lookup numbered;	      /* (epoch, number) to index in list */
 };
 
-void recordings_init(struct recordings *recordings, uint64_t seed);
 void recordings_free(struct recordings *recordings);
 
 /* Whether CUPTI numbered this recording. */

@@ -4,13 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void sampled_stacks_init(struct sampled_stacks *sampled, uint64_t seed)
-{
-	memset(sampled, 0, sizeof(*sampled));
-	for (int what = GPT_STACK_OF_OP; what <= GPT_STACK_OF_MEMORY; what++)
-		lookup_init(&sampled->by_number[what], seed);
-}
-
 void sampled_stacks_free(struct sampled_stacks *sampled)
 {
 	array_free(&sampled->list);

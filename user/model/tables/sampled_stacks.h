@@ -23,7 +23,6 @@ struct sampled_stacks {
 	struct lookup by_number[GPT_STACK_OF_MEMORY + 1]; /* by `what`: (epoch, number) to list */
 };
 
-void sampled_stacks_init(struct sampled_stacks *sampled, uint64_t seed);
 void sampled_stacks_free(struct sampled_stacks *sampled);
 void sampled_stacks_add(struct sampled_stacks *sampled, uint32_t epoch, const struct new_sampled_stack *from,
 			uint32_t stack);

@@ -6,18 +6,6 @@
 
 #define UNREADABLE (NONE - 1) /* in by_id: no frames, see stacks_is_unreadable */
 
-void stacks_init(struct stacks *stacks, struct codes *codes, struct string_pool *strings, uint64_t seed)
-{
-	memset(stacks, 0, sizeof(*stacks));
-	stacks->codes = codes;
-	stacks->strings = strings;
-	stacks->seed = seed;
-	lookup_init(&stacks->by_id, seed);
-	lookup_init(&stacks->by_content, seed);
-	lookup_init(&stacks->native_by_id, seed);
-	lookup_init(&stacks->symbols, seed);
-}
-
 void stacks_free(struct stacks *stacks)
 {
 	array_free(&stacks->ips);
@@ -38,7 +26,7 @@ static bool is_same(const struct stacks *stacks, const struct model_stack *a, co
 /* Interns the stack `made` of the last frames, which are removed again if an equal stack exists. */
 static uint32_t intern_stack(struct stacks *stacks, const struct model_stack made)
 {
-	uint64_t hash = hash_bytes(stacks->seed ^ made.missing, stacks->frames.items + made.first,
+	uint64_t hash = hash_bytes(hash_seed() ^ made.missing, stacks->frames.items + made.first,
 				   made.depth * sizeof(*stacks->frames.items));
 	uint32_t *found = lookup_put(&stacks->by_content, made.depth, hash, NONE);
 

@@ -20,7 +20,6 @@ struct native_ip {
 struct stacks {
 	struct codes *codes;
 	struct string_pool *strings;
-	uint64_t seed;
 	ARRAY(struct model_stack) list;
 	ARRAY(uint32_t) frames;
 	struct lookup by_id;	     /* (epoch, id) to stack */
@@ -34,7 +33,6 @@ struct stacks {
 	struct lookup symbols;	    /* (epoch, ip) to string */
 };
 
-void stacks_init(struct stacks *stacks, struct codes *codes, struct string_pool *strings, uint64_t seed);
 void stacks_free(struct stacks *stacks); /* all but list, frames, natives, native_frames, which are the model's */
 
 void stacks_add_python(struct stacks *stacks, uint32_t epoch, const struct new_stack *stack);

@@ -9,15 +9,6 @@
 /* Freed addresses are dropped once they exceed the allocated ones by this and a factor. */
 #define FORGOTTEN_MIN 1024u
 
-void torch_memory_init(struct torch_memory *memory, uint64_t seed)
-{
-	memset(memory, 0, sizeof(*memory));
-	memory->free_block = NONE;
-	lookup_init(&memory->by_address, seed);
-	lookup_init(&memory->devices, seed);
-	lookup_init(&memory->lost_of, seed);
-}
-
 void torch_memory_free(struct torch_memory *memory)
 {
 	array_free(&memory->pending);

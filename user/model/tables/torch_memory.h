@@ -39,7 +39,6 @@ struct torch_memory {
 	uint64_t lost;		   /* of finished sessions */
 };
 
-void torch_memory_init(struct torch_memory *memory, uint64_t seed);
 void torch_memory_free(struct torch_memory *memory); /* all but the list, which is the model's */
 
 void torch_memory_add(struct torch_memory *memory, struct process_image program,

@@ -91,8 +91,14 @@ void report_line(struct report *report, const char *format, ...)
 	}
 }
 
-void report_text(struct report *report, unsigned indent, const char *text)
+void report_text(struct report *report, unsigned indent, const char *format, ...)
 {
+	AUTO_FREE char *text = NULL;
+	va_list args;
+
+	va_start(args, format);
+	text = xvasprintf(format, args);
+	va_end(args);
 	if (report->writer)
 		table_writer_note(report->writer, text);
 	else

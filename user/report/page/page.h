@@ -70,7 +70,7 @@ void report_wrap(const struct report *report, const char *text, unsigned column,
 void report_line(struct report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The same for longer text; lines after the first are indented by `indent`. */
-void report_text(struct report *report, unsigned indent, const char *text);
+void report_text(struct report *report, unsigned indent, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* A line such as "12 more" below a table. */
 void report_more(struct report *report, size_t count, const char *what, struct number sum, const char *unit);

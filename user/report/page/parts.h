@@ -50,7 +50,17 @@ char *report_torch_space(const struct analyses *all, uint32_t index);
 char *report_holder_container(const struct model_holder *holder);
 void report_add_growth(struct table *table, bool grows, double per_step); /* "+13.0 MB" for a row that grows */
 void report_add_op(const struct report *report, struct table *table, uint32_t op_name);
-void report_memory(struct report *report);	     /* memory.c */
+void report_memory(struct report *report);	 /* memory.c */
+void report_gpu_counters(struct report *report); /* gpu_counters.c: clocks, errors, memory by process */
+/*
+ * That a sampled GPU (gpu_counter_sums.devices) ran at low clocks, why, and what it cost; NULL: it did not for long.
+ * The caller frees it.  Why counters of GPUs are not known, or not to the end; NULL: they are, were not asked for, or
+ * there is no driver.
+ */
+char *report_low_clock(const struct analyses *all, size_t index);
+/* The GPU that lost most by low clocks, as a line, if that is a twentieth of the time or more; NULL: none did. */
+char *report_slow_gpu(const struct analyses *all);
+const char *report_no_counters(const struct model *model);
 void report_calls_by_line(struct report *report);    /* gpu_lines.c: if there are no GPU times */
 void report_untimed_launches(struct report *report); /* if there are: launches without any */
 void report_calls(struct report *report);	     /* calls.c */

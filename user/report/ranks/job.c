@@ -162,34 +162,55 @@ static void put_other_numbers(struct report *report, const struct report_job *jo
 	free(of_most);
 }
 
+/* The step in which ranks are furthest apart; there is one. */
+static const struct step_spread *find_widest(const struct rank_steps *steps)
+{
+	const struct step_spread *widest = steps->list.items;
+
+	for (size_t i = 1; i < steps->list.count; i++) {
+		const struct step_spread *step = &steps->list.items[i];
+
+		if (step->slowest_ns - step->fastest_ns > widest->slowest_ns - widest->fastest_ns)
+			widest = step;
+	}
+	return widest;
+}
+
+/* "; latest was rank 3 in 14": late by most time in most steps; "": none was.  The caller frees it. */
+static char *latest_text(const struct report_job *job)
+{
+	const struct rank_steps_row *rows = job->steps->rows;
+	size_t latest = 0;
+	char *name, *text;
+
+	for (size_t i = 1; i < job->ranks->rows.count; i++)
+		if (rows[i].late > rows[latest].late)
+			latest = i;
+	if (!rows[latest].late)
+		return xstrdup("");
+	name = rank_name(&job->ranks->rows.items[latest]);
+	text = xasprintf("; latest was %s in %s", name, number_count(rows[latest].late).text);
+	free(name);
+	return text;
+}
+
 void report_job_steps_line(struct report *report, const struct report_job *job)
 {
-	const struct step_spread *widest = NULL;
+	const struct step_spread *widest;
 	uint64_t took_ns, apart_ns;
-	size_t late = SIZE_MAX;
-	char *name;
+	char *latest;
 
 	if (job->steps->list.count) {
 		find_medians(job->steps, &took_ns, &apart_ns);
-		for (size_t i = 0; i < job->steps->list.count; i++) {
-			const struct step_spread *step = &job->steps->list.items[i];
-
-			if (!widest || step->slowest_ns - step->fastest_ns > widest->slowest_ns - widest->fastest_ns)
-				widest = step;
-		}
-		for (size_t i = 0; i < job->ranks->rows.count; i++)
-			if (job->steps->rows[i].late &&
-			    (late == SIZE_MAX || job->steps->rows[i].late > job->steps->rows[late].late))
-				late = i;
-		name = late == SIZE_MAX ? NULL : rank_name(&job->ranks->rows.items[late]);
+		widest = find_widest(job->steps);
+		latest = latest_text(job);
 		report_line(report,
 			    "Steps: %s, %s in the median; from the fastest rank to the slowest %s in the median, %s at "
-			    "most (step %" PRId64 ")%s%s%s%s",
+			    "most (step %" PRId64 ")%s",
 			    number_count(job->steps->list.count).text, number_time(took_ns).text,
 			    number_time(apart_ns).text, number_time(widest->slowest_ns - widest->fastest_ns).text,
-			    widest->number, name ? "; latest was " : "", name ? name : "", name ? " in " : "",
-			    name ? number_count(job->steps->rows[late].late).text : "");
-		free(name);
+			    widest->number, latest);
+		free(latest);
 	}
 	put_other_numbers(report, job);
 }

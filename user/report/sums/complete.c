@@ -18,7 +18,7 @@ static void put_color(struct report *report, const char *escape)
 static void put_warning(struct report *report, const char *text)
 {
 	put_color(report, "\033[31m");
-	report_text(report, 2, text);
+	report_text(report, 2, "%s", text);
 	put_color(report, "\033[0m");
 }
 
@@ -154,31 +154,27 @@ static bool lacks_stacks(const struct complete *complete)
 static void put_tool(struct report *report)
 {
 	const struct complete *complete = &report->all->complete;
-	AUTO_FREE char *text = NULL;
 
 	if (!complete->tool)
 		return;
-	text = xasprintf("Recorded by %s. Not recorded: what it lost, how good its times are, what it cost.%s",
-			 complete->tool,
-			 lacks_stacks(complete)		? " Python lines are in such a file with with_stack=True."
-			 : has_functions_only(complete) ? " A line's number is its function's first: which line ran is "
-							  "not in the file."
-							: "");
-	report_text(report, 2, text);
+	report_text(report, 2, "Recorded by %s. Not recorded: what it lost, how good its times are, what it cost.%s",
+		    complete->tool,
+		    lacks_stacks(complete)	   ? " Python lines are in such a file with with_stack=True."
+		    : has_functions_only(complete) ? " A line's number is its function's first: which line ran is "
+						     "not in the file."
+						   : "");
 }
 
 static void put_borrowed(struct report *report)
 {
 	const struct complete *complete = &report->all->complete;
-	AUTO_FREE char *text = NULL;
 
 	if (!complete->borrowed)
 		return;
-	text = xasprintf(
-		"Another profiler had CUPTI's callbacks (torch.profiler keeps them before PyTorch 2.15): in pid "
-		"%" PRIu32 "%s calls met their GPU work by thread and time.",
-		complete->borrowed_pid, complete->borrowed > 1 ? " and others" : "");
-	report_text(report, 2, text);
+	report_text(report, 2,
+		    "Another profiler had CUPTI's callbacks (torch.profiler keeps them before PyTorch 2.15): in pid "
+		    "%" PRIu32 "%s calls met their GPU work by thread and time.",
+		    complete->borrowed_pid, complete->borrowed > 1 ? " and others" : "");
 }
 
 /* The words of a row are plural; with a count of 1 they become singular. */
@@ -235,7 +231,6 @@ static void put_cut(struct report *report)
 {
 	const struct complete *complete = &report->all->complete;
 	char others[60] = "", ended[80] = "which was killed, crashed or ended by a system call of its own";
-	AUTO_FREE char *text = NULL;
 
 	if (!complete->cut_launches)
 		return;
@@ -246,10 +241,9 @@ static void put_cut(struct report *report)
 		snprintf(ended, sizeof(ended), "whose agent did not answer when the trace ended");
 	else if (complete->cut_signal)
 		snprintf(ended, sizeof(ended), "which ended by %s", signal_name(complete->cut_signal));
-	text = xasprintf("%s launch%s without GPU times: of the last %s of CUDA calls of pid %" PRIu32 ", %s%s.",
-			 number_count(complete->cut_launches).text, complete->cut_launches == 1 ? "" : "es",
-			 number_time(complete->cut_ns).text, complete->cut_pid, ended, others);
-	report_text(report, 2, text);
+	report_text(report, 2, "%s launch%s without GPU times: of the last %s of CUDA calls of pid %" PRIu32 ", %s%s.",
+		    number_count(complete->cut_launches).text, complete->cut_launches == 1 ? "" : "es",
+		    number_time(complete->cut_ns).text, complete->cut_pid, ended, others);
 }
 
 /* All that went wrong, by cause; nothing if all is well. */
@@ -285,13 +279,13 @@ static void put_whole(struct report *report)
 static void put_threshold(struct report *report)
 {
 	const struct complete *complete = &report->all->complete;
-	AUTO_FREE char *text = NULL;
 
 	if (complete->complete >= complete->wanted)
 		return;
-	text = xasprintf("Below what was asked for: %s %% complete, --min-complete %s.",
-			 number_thousandths(complete->complete).text, number_thousandths(complete->wanted).text);
-	put_warning(report, text);
+	put_color(report, "\033[31m");
+	report_text(report, 2, "Below what was asked for: %s %% complete, --min-complete %s.",
+		    number_thousandths(complete->complete).text, number_thousandths(complete->wanted).text);
+	put_color(report, "\033[0m");
 }
 
 /* "13.0", from the numbers that CUPTI reports (cupti_version.h). */
@@ -337,7 +331,7 @@ static void put_collector(struct report *report)
 {
 	const struct model *model = report->model;
 	const struct model_receipt *receipt = &model_source(model)->receipt;
-	char *versions = xstrdup(""), *probes = probed_names(model), *text, *ring;
+	AUTO_FREE char *versions = xstrdup(""), *probes = probed_names(model), *ring = NULL;
 
 	for (uint32_t i = 0; i < model->process_count; i++)
 		if (model->processes[i].python)
@@ -351,23 +345,15 @@ static void put_collector(struct report *report)
 				 number_percent((double)receipt->ring_bytes_max, (double)receipt->ring_bytes).text);
 	else
 		ring = xstrdup("");
-	text = xasprintf("gputrace: %" PRIu64 ".%02u s CPU%s%s%s%s%s", receipt->cpu_ns / 1000000000,
-			 (unsigned)(receipt->cpu_ns / 10000000 % 100), ring, *probes ? "; probes on " : "", probes,
-			 *versions ? "; " : "", versions);
-	report_text(report, 2, text);
-	free(text);
-	free(ring);
-	free(versions);
-	free(probes);
+	report_text(report, 2, "gputrace: %" PRIu64 ".%02u s CPU%s%s%s%s%s", receipt->cpu_ns / 1000000000,
+		    (unsigned)(receipt->cpu_ns / 10000000 % 100), ring, *probes ? "; probes on " : "", probes,
+		    *versions ? "; " : "", versions);
 }
 
 static void put_list(struct report *report, const char *prefix, const char *const *texts, uint32_t count)
 {
-	for (uint32_t i = 0; i < count && i < report->rows; i++) {
-		AUTO_FREE char *text = xasprintf("%s%s", prefix, texts[i]);
-
-		report_text(report, 2, text);
-	}
+	for (uint32_t i = 0; i < count && i < report->rows; i++)
+		report_text(report, 2, "%s%s", prefix, texts[i]);
 	if (count > report->rows)
 		report_line(report, "  ... and %u more", count - report->rows);
 }

@@ -99,7 +99,7 @@ void report_cost_proof(struct report *report)
 		text = proven_text(report, row);
 	if (!report->writer)
 		fputc('\n', report->out);
-	report_text(report, 2, text);
+	report_text(report, 2, "%s", text);
 	if (proof.rows.count && (report->writer || proof.rows.count > 1))
 		put_rows(report, &proof);
 	free(text);

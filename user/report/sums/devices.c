@@ -108,11 +108,29 @@ void report_overlap(struct report *report, uint64_t gpu_ns)
 			    number_time(gpu_ns).text, number_time(covered_ns).text);
 }
 
+/* Low clocks with what they cost, or once why clocks are not known. */
+static void put_clocks(struct report *report)
+{
+	const char *why = report_no_counters(report->model);
+
+	for (size_t i = 0; i < report->all->gpu_counters.devices.count; i++) {
+		char *text = report_low_clock(report->all, i);
+
+		if (text)
+			report_line(report, "  %s", text);
+		free(text);
+	}
+	if (why)
+		report_line(report, "  clocks and power of GPUs are not known%s: %s",
+			    report->all->gpu_counters.devices.count ? " to the end" : "", why);
+}
+
 static void put_remarks(struct report *report)
 {
 	put_untimed(report);
 	put_part_with_work(report);
 	put_unfinished(report);
+	put_clocks(report);
 	report_overlap(report, report->all->gpu_lines.sum);
 }
 

@@ -100,7 +100,7 @@ void report_start(struct report *report)
 		text = xjoin(text, " ",
 			     xasprintf("%" PRIu32 " that came later begin%s where %s came.", later,
 				       later == 1 ? "s" : "", later == 1 ? "it" : "they"));
-	report_text(report, 2, text);
+	report_text(report, 2, "%s", text);
 	free(text);
 	free(asked);
 }

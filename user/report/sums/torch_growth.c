@@ -116,15 +116,13 @@ static const char *why_no_holder(enum torch_held_by by)
 static char *graphs_text(const struct model *model, uint32_t process)
 {
 	const struct model_holder *holder = holder_of_graphs(model, process);
-	char *place, *text;
+	AUTO_FREE char *place = NULL;
 
 	if (!holder)
 		return NULL;
 	place = place_text(holder);
-	text = xasprintf("%s, has %s autograd graph%s", place, number_count(holder->graphs).text,
+	return xasprintf("%s, has %s autograd graph%s", place, number_count(holder->graphs).text,
 			 holder->graphs == 1 ? "" : "s");
-	free(place);
-	return text;
 }
 
 /*
@@ -244,7 +242,7 @@ char *report_torch_growing(const struct analyses *all)
 {
 	const struct torch_memory_sums *memory = &all->torch_memory;
 	const struct torch_memory_row *row = memory->growing_count ? &memory->rows[memory->growing[0]] : NULL;
-	char *name, *place, *most, *text;
+	AUTO_FREE char *name = NULL, *place = NULL, *most = NULL;
 	uint64_t sum;
 
 	if (!row)
@@ -254,11 +252,7 @@ char *report_torch_growing(const struct analyses *all)
 	place = place_of(all, row);
 	most = (uint64_t)row->per_step == sum ? xstrdup("")
 					      : xasprintf(", %s of it", number_memory((uint64_t)row->per_step).text);
-	text = xasprintf("PyTorch's memory of %s grows by %s a step%s: %s", name, number_memory(sum).text, most, place);
-	free(name);
-	free(place);
-	free(most);
-	return text;
+	return xasprintf("PyTorch's memory of %s grows by %s a step%s: %s", name, number_memory(sum).text, most, place);
 }
 
 char *report_torch_growing_held(const struct analyses *all, unsigned width)

@@ -8,7 +8,7 @@
 
 static char *what_of_gpu(const struct report *report, const struct wait_row *row)
 {
-	char *place, *text;
+	AUTO_FREE char *place = NULL;
 
 	switch (row->kind) {
 	case GPT_AGENT_SYNC_STREAM:
@@ -21,9 +21,7 @@ static char *what_of_gpu(const struct report *report, const struct wait_row *row
 	if (row->recorded_line == NONE)
 		return xstrdup("an event");
 	place = line_place(&report->all->lines, row->recorded_line);
-	text = xasprintf("event of %s", place);
-	free(place);
-	return text;
+	return xasprintf("event of %s", place);
 }
 
 static char *waited_for(const struct report *report, const void *item)

@@ -59,9 +59,7 @@ static void begin_table(struct table_writer *writer, const struct column *column
 
 static void free_section(struct table_section *section)
 {
-	for (size_t i = 0; i < section->notes.count; i++)
-		free(section->notes.items[i]);
-	array_free(&section->notes);
+	array_free_items(&section->notes);
 	free(section->id);
 	free(section->title);
 	free(section->about);
@@ -154,9 +152,7 @@ int table_writer_close(struct table_writer *writer, char **ids)
 		writer->format->end(writer);
 	if (ids)
 		*ids = is_missing ? join_ids(writer) : NULL;
-	for (size_t i = 0; i < writer->ids.count; i++)
-		free(writer->ids.items[i]);
-	array_free(&writer->ids);
+	array_free_items(&writer->ids);
 	return is_missing ? -ENOENT : 0;
 }
 

@@ -131,8 +131,7 @@ static char *package_names(const struct tree_names *names, uint32_t node)
 	for (size_t i = 0; i < frames->count; i++)
 		if (frames->entries[i].key.part[0] == node)
 			note_package(&packages, names->nodes->tree->model->codes[frames->entries[i].key.part[1]].file);
-	if (packages.list.count)
-		qsort(packages.list.items, packages.list.count, sizeof(*packages.list.items), by_frames);
+	array_sort(&packages.list, by_frames);
 	for (size_t i = 0; i < packages.list.count && i < PACKAGES_SHOWN; i++) {
 		char *longer = xasprintf("%s%s%.*s", text, i ? ", " : "", (int)packages.list.items[i].length,
 					 packages.list.items[i].name);

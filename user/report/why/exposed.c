@@ -29,7 +29,8 @@ char *exposed_text(const struct analyses *all, const struct exposed *exposed)
 	const struct breakdown_line *row = &breakdown->lines.items[0];
 	const char *word = row->name == NONE ? "communication" : communication_word(all->model->strings[row->name]);
 	uint32_t line = row->user_line == NONE ? row->line : row->user_line;
-	char *place = line_name(&all->lines, line, LINE_ALONE), *text;
+	AUTO_FREE char *place = line_name(&all->lines, line, LINE_ALONE);
+	char *text;
 	size_t more = 0;
 
 	while (more + 1 < breakdown->lines.count && breakdown->lines.items[more + 1].exposed_communication_ns)
@@ -39,6 +40,5 @@ char *exposed_text(const struct analyses *all, const struct exposed *exposed)
 			 exposed->is_of_steps ? "steps" : "time from the first operation to the last", word, place);
 	if (more)
 		text = xjoin(text, ", ", xasprintf("and %zu more line%s", more, more > 1 ? "s" : ""));
-	free(place);
 	return text;
 }

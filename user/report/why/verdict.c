@@ -15,6 +15,7 @@
 #define LOSSES_SHOWN 3u /* one less where memory grows: that takes its lines */
 #define MEMORY_LINES 2u
 #define CAUTION_LINES 2u
+#define LAST_LINES 3u /* the owners, how complete that is, the next command */
 #define OWNERS_SHOWN 3u
 #define INDENT 8u	  /* of the advice */
 #define INDENT_HELD 3u	  /* of who holds memory */
@@ -52,7 +53,8 @@ static void add_wrapped(struct verdict *verdict, char *text, unsigned width, siz
 /* " (worker 4711 and 3 more)", "" where one process is all there is. */
 static char *processes_text(const struct analyses *all, const struct why_finding *finding)
 {
-	char *label, *text;
+	AUTO_FREE char *label = NULL;
+	char *text;
 
 	if (finding->loss->cause == WHY_RANK ||
 	    (finding->processes < 2 && !why_names_process(all, finding->line->process)))
@@ -62,7 +64,6 @@ static char *processes_text(const struct analyses *all, const struct why_finding
 		text = xasprintf(" (%s)", label);
 	else
 		text = xasprintf(" (%s and %zu more)", label, finding->processes - 1);
-	free(label);
 	return text;
 }
 
@@ -102,17 +103,13 @@ static char *loss_text(const struct analyses *all, const struct why_finding *fin
 {
 	const struct why *why = &all->why;
 	AUTO_FREE char *place = why_place(all, finding->loss, finding->line, brevity), *more = lines_text(finding);
-	char *processes = processes_text(all, finding), *cause = cause_text(finding), *step, *text;
+	AUTO_FREE char *processes = processes_text(all, finding), *cause = cause_text(finding), *step = NULL;
 
 	step = why->step_count ? xasprintf("%s a step, ", number_time(finding->ns / why->step_count).text)
 			       : xstrdup("");
-	text = xasprintf("%zu. %s, %s %%, %s%s: %s%s%s", number, number_time(finding->ns).text,
+	return xasprintf("%zu. %s, %s %%, %s%s: %s%s%s", number, number_time(finding->ns).text,
 			 number_percent((double)finding->ns, (double)why->looked_ns).text, step, cause, place, more,
 			 processes);
-	free(processes);
-	free(cause);
-	free(step);
-	return text;
 }
 
 /* The longest that fits, else the shortest, which sticks out. */
@@ -158,14 +155,12 @@ static char *try_text(const struct analyses *all, const struct why_finding *find
 {
 	struct why_loss own = *finding->loss; /* the loss as if it had that line alone */
 	struct why_line line = *finding->line;
-	char *advice, *text;
+	AUTO_FREE char *advice = NULL;
 
 	own.lines = &line;
 	own.line_count = 1;
 	advice = why_advice(all, &own);
-	text = xasprintf("   Try: %.*s", (int)length_of_clauses(advice, width - INDENT), advice);
-	free(advice);
-	return text;
+	return xasprintf("   Try: %.*s", (int)length_of_clauses(advice, width - INDENT), advice);
 }
 
 /* Of the first `most` those that are worth a line. */
@@ -364,16 +359,19 @@ static void add_answer(struct verdict *verdict, const struct analyses *all, unsi
 	size_t most = LOSSES_SHOWN - (all->torch_memory.growing_count != 0), shown;
 	struct exposed exposed = exposed_of(all);
 	struct why_findings findings;
+	char *slow_gpu = report_slow_gpu(all);
 	bool has_exposed;
+	size_t others, room;
 	AUTO_FREE char *caution = NULL;
 
 	why_findings_make(&findings, &all->why, all->why.looked_ns / WHY_LEAST_SHARE);
 	shown = shown_of(all, &findings, most);
 	has_exposed = names_exposed(&exposed, all, &findings, shown, most);
-	if (has_exposed && shown == most)
-		shown--; /* it takes the place of a smaller loss */
+	others = (size_t)has_exposed + (slow_gpu != NULL);
+	if (shown + others > most) /* they take the place of smaller losses */
+		shown = most > others ? most - others : 1;
 	add_line(verdict, busy_text(all, width, shown));
-	if (!shown && !has_exposed)
+	if (!shown && !others)
 		add_line(verdict, why_nothing(all));
 	for (size_t i = 0; i < shown; i++) {
 		verdict->loss[verdict->count] = i + 1;
@@ -382,9 +380,12 @@ static void add_answer(struct verdict *verdict, const struct analyses *all, unsi
 	}
 	if (has_exposed)
 		add_line(verdict, exposed_text(all, &exposed));
-	caution = shown < most ? why_caution(all, 0) : NULL;
+	if (slow_gpu)
+		add_line(verdict, slow_gpu);
+	room = VERDICT_LINES - verdict->count - LAST_LINES - (all->torch_memory.growing_count ? MEMORY_LINES : 0);
+	caution = shown < most && room ? why_caution(all, 0) : NULL;
 	if (caution)
-		add_wrapped(verdict, xstrdup(caution), width, has_exposed && shown + 1 >= most ? 1 : CAUTION_LINES);
+		add_wrapped(verdict, xstrdup(caution), width, room < CAUTION_LINES ? room : CAUTION_LINES);
 	add_memory(verdict, all, width);
 	add_owners(verdict, all, width);
 	add_line(verdict, report_joined(all));
@@ -413,7 +414,8 @@ static char *brief_text(const struct analyses *all, const struct why_finding *fi
 	const struct number percent = number_percent((double)finding->ns, (double)all->why.looked_ns);
 	const char *cause = why_short(finding->loss->cause);
 	const char *before = why_is_culprit(finding->loss->cause, finding->line) ? "" : "before ";
-	char *place = line_name(&all->lines, finding->line->line, LINE_WITH_METHOD), *text;
+	AUTO_FREE char *place = line_name(&all->lines, finding->line->line, LINE_WITH_METHOD);
+	char *text;
 
 	text = xasprintf("%zu. %s %%, %s: %s%s", number, percent.text, cause, before, place);
 	if (text_width(text) > width) {
@@ -424,7 +426,6 @@ static char *brief_text(const struct analyses *all, const struct why_finding *fi
 		free(text);
 		text = xstrdup(place);
 	}
-	free(place);
 	return text;
 }
 

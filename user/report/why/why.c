@@ -144,7 +144,7 @@ static void put_cautions(struct report *report)
 	for (unsigned i = 0; (caution = why_caution(report->all, i)); i++) {
 		if (!i)
 			fputc('\n', report->out);
-		report_text(report, 2, caution);
+		report_text(report, 2, "%s", caution);
 		free(caution);
 	}
 }
@@ -166,7 +166,7 @@ static void put_summary(struct report *report)
 	AUTO_FREE char *text = why_busy(report->all);
 
 	fputc('\n', report->out);
-	report_text(report, 2, text);
+	report_text(report, 2, "%s", text);
 	put_before(report);
 }
 
@@ -175,7 +175,7 @@ static void put_nothing(struct report *report)
 	AUTO_FREE char *text = why_nothing(report->all);
 
 	fputc('\n', report->out);
-	report_text(report, 2, text);
+	report_text(report, 2, "%s", text);
 }
 
 static void put_growth(struct report *report)
@@ -195,6 +195,30 @@ static void put_growth(struct report *report)
 	free(held);
 }
 
+/* GPUs that were busy, but slow; or why that is not known. */
+static void put_clocks(struct report *report)
+{
+	const struct gpu_counter_sums *sums = &report->all->gpu_counters;
+	const char *not_known = report_no_counters(report->model);
+	bool titled = false;
+
+	for (size_t i = 0; i < sums->devices.count; i++) {
+		char *text = report_low_clock(report->all, i);
+
+		if (text && !titled)
+			report_title(report, "why_clocks", "Clocks were low", "the GPU was slower in what it did");
+		titled |= text != NULL;
+		if (text)
+			report_text(report, 2, text);
+		free(text);
+	}
+	if (not_known) {
+		report_title(report, "why_clocks_unknown",
+			     sums->devices.count ? "Clocks are not known to the end" : "Clocks are not known", NULL);
+		report_text(report, 2, not_known);
+	}
+}
+
 static void put_why(struct report *report)
 {
 	size_t shown = why_worth(report->all);
@@ -202,10 +226,8 @@ static void put_why(struct report *report)
 
 	report_processes(report);
 	if (unknown) {
-		AUTO_FREE char *text = xasprintf("That cannot be said. %s", unknown);
-
 		fputc('\n', report->out);
-		report_text(report, 2, text);
+		report_text(report, 2, "That cannot be said. %s", unknown);
 		put_growth(report);
 		free(unknown);
 		return;
@@ -218,6 +240,7 @@ static void put_why(struct report *report)
 	for (size_t i = 0; i < shown; i++)
 		put_loss(report, &report->all->why.losses[i], i + 1);
 	put_account(report, shown);
+	put_clocks(report);
 	put_growth(report);
 	put_cautions(report);
 }
@@ -229,6 +252,7 @@ static void put_all_tables(struct report *report)
 	why_put_tables(report);
 	if (report->all->why.looked_ns)
 		put_account(report, why_worth(report->all));
+	report_gpu_counters(report);
 	report_torch_growth_table(report);
 	report_losses(report);
 	report_receipt(report);
@@ -253,7 +277,7 @@ int report_write_why(FILE *out, struct trace *trace, const struct report_options
 	int error = analyze_with(
 		&all, trace,
 		ANALYSES(ANALYZE_WHY, ANALYZE_UNTIMED, ANALYZE_THREADS, ANALYZE_UTILIZATION, ANALYZE_TORCH_MEMORY,
-			 ANALYZE_TORCH_HELD),
+			 ANALYZE_TORCH_HELD, ANALYZE_GPU_COUNTERS),
 		&(struct analyze_options){.attribution = &options->attribution, .comm_names = options->comm_kernels});
 
 	if (!error)

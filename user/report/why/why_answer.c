@@ -55,15 +55,13 @@ static char *outside_text(const struct analyses *all)
 char *why_nothing(const struct analyses *all)
 {
 	const struct why *why = &all->why;
-	char *outside, *text;
+	AUTO_FREE char *outside = NULL;
 
 	if (why->lost_ns >= why->looked_ns / WHY_MEND_SHARE)
 		return xstrdup("No cause that this trace shows has 1 % of that time or more.");
 	outside = outside_text(all);
-	text = xasprintf("Nothing to mend: %s %% of that time was lost%s.",
+	return xasprintf("Nothing to mend: %s %% of that time was lost%s.",
 			 number_percent((double)why->lost_ns, (double)why->looked_ns).text, outside);
-	free(outside);
-	return text;
 }
 
 /* ---- when nothing can be said ------------------------------------------------------------------------------------ */

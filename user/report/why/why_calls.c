@@ -34,14 +34,12 @@ static char *sync_place(const struct analyses *all, const struct why_line *line,
 /* What would have been done while the GPU worked. */
 static char *ran_after(const struct analyses *all, const struct why_line *line)
 {
-	char *label, *text;
+	AUTO_FREE char *label = NULL;
 
 	if (!line->ran_ns)
 		return xstrdup("");
 	label = line_label(&all->lines, line->ran_line);
-	text = xasprintf(" (%s for %s of it)", label, number_time(line->ran_ns).text);
-	free(label);
-	return text;
+	return xasprintf(" (%s for %s of it)", label, number_time(line->ran_ns).text);
 }
 
 static char *sync_evidence(const struct analyses *all, const struct why_loss *loss, const char *others)
@@ -146,10 +144,9 @@ static char *compile_words(const struct model *model, const struct idle_row *row
 
 static char *first_launch(const char *kernel)
 {
-	char *label = kernel_label(kernel), *text = xasprintf("in the first launch of %s, which loads its code", label);
+	AUTO_FREE char *label = kernel_label(kernel);
 
-	free(label);
-	return text;
+	return xasprintf("in the first launch of %s, which loads its code", label);
 }
 
 static char *compiled_what(const struct analyses *all, const struct why_line *line)
@@ -173,10 +170,9 @@ static char *compile_evidence(const struct analyses *all, const struct why_loss 
 	char *text = xstrdup("");
 
 	for (size_t i = 0; i < loss->line_count && i < 3; i++) {
-		char *what = compiled_what(all, &loss->lines[i]);
+		AUTO_FREE char *what = compiled_what(all, &loss->lines[i]);
 
 		text = xjoin(text, ", ", xasprintf("%s %s", number_time(loss->lines[i].ns).text, what));
-		free(what);
 	}
 	return xjoin(text, "", xstrdup(" while the GPU had nothing to do."));
 }

@@ -6,7 +6,8 @@
 static char *between_launches(const struct analyses *all, const struct why_line *line, char *label,
 			      enum line_brevity brevity)
 {
-	char *from, *text;
+	AUTO_FREE char *from = NULL;
+	char *text;
 
 	if (line->from_line == NONE)
 		return label;
@@ -17,31 +18,26 @@ static char *between_launches(const struct analyses *all, const struct why_line 
 	}
 	from = line_name(&all->lines, line->from_line, brevity);
 	text = xasprintf("from %s to the next launch, %s", from, label);
-	free(from);
 	free(label);
 	return text;
 }
 
 static char *python_evidence(const struct analyses *all, const struct why_loss *loss, const char *others)
 {
-	char *often = cause_how_often(loss), *text;
+	AUTO_FREE char *often = cause_how_often(loss);
 
-	text = xasprintf("The GPU ran out of work %s, and the thread that launches was in no CUDA call%s meanwhile%s.",
+	return xasprintf("The GPU ran out of work %s, and the thread that launches was in no CUDA call%s meanwhile%s.",
 			 often, model_has_all_calls(all->model) ? "" : " that gputrace follows",
 			 all->idle.has_ops ? " and in no DataLoader" : "");
-	free(often);
-	return text;
 }
 
 static char *unsampled_evidence(const struct analyses *all, const struct why_loss *loss, const char *others)
 {
-	char *often = cause_how_often(loss), *text;
+	AUTO_FREE char *often = cause_how_often(loss);
 
-	text = xasprintf("The GPU had nothing to do %s, and what the thread that launches did is in no sample and no "
+	return xasprintf("The GPU had nothing to do %s, and what the thread that launches did is in no sample and no "
 			 "wait.",
 			 often);
-	free(often);
-	return text;
 }
 
 static const char *unsampled_advice(const struct analyses *all, const struct why_loss *loss)

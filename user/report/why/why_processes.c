@@ -11,13 +11,11 @@
 static char *process_evidence(const struct analyses *all, const struct why_loss *loss, const char *others)
 {
 	const struct model_process *other = &all->model->processes[loss->lines[0].detail];
-	char *often = cause_how_often(loss), *text;
+	AUTO_FREE char *often = cause_how_often(loss);
 
-	text = xasprintf("Work of this program was launched and had to wait %s, while %s (pid %" PRIu32
+	return xasprintf("Work of this program was launched and had to wait %s, while %s (pid %" PRIu32
 			 ") ran kernels on the same GPU.",
 			 often, other->name, other->pid);
-	free(often);
-	return text;
 }
 
 /* "Rank 3"; of one whose number is not known "Process 4711". */
@@ -61,13 +59,11 @@ static char *rank_evidence(const struct analyses *all, const struct why_loss *lo
 
 static char *peer_evidence(const struct analyses *all, const struct why_loss *loss, const char *others)
 {
-	char *often = cause_how_often(loss), *text;
+	AUTO_FREE char *often = cause_how_often(loss);
 
-	text = xasprintf("The GPU had nothing to do %s, while %s of its process had not ended: it ends when the last "
+	return xasprintf("The GPU had nothing to do %s, while %s of its process had not ended: it ends when the last "
 			 "process has come to it and the data has gone from CPU to CPU.",
 			 often, why_name(all->model, loss->lines[0].detail));
-	free(often);
-	return text;
 }
 
 static char *rank_place(const struct analyses *all, const struct why_line *line, char *label, enum line_brevity brevity)

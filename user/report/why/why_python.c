@@ -37,7 +37,8 @@ static const char *loader_of(const char *name)
 
 static char *data_evidence(const struct analyses *all, const struct why_loss *loss, const char *others)
 {
-	char *often, *text;
+	AUTO_FREE char *often = NULL;
+	char *text;
 
 	if (why_seen_by(loss->lines[0].extra) == WHY_SEEN_BY_STACKS)
 		return cause_waited(all, loss, others);
@@ -51,7 +52,6 @@ static char *data_evidence(const struct analyses *all, const struct why_loss *lo
 	else
 		text = xasprintf("The GPU had nothing to do while the program was in %s, %s.",
 				 loader_of(why_name(all->model, loss->lines[0].detail)), often);
-	free(often);
 	return text;
 }
 

@@ -43,9 +43,9 @@ static void put_answer(struct report *report)
 	table_add_integer(&table, number_time(why->before_ns), why->before_ns);
 	report_table(report, &table);
 	if (unknown)
-		report_text(report, 0, unknown);
+		report_text(report, 0, "%s", unknown);
 	for (unsigned i = 0; !unknown && (caution = why_caution(all, i)); i++) {
-		report_text(report, 0, caution);
+		report_text(report, 0, "%s", caution);
 		free(caution);
 	}
 	free(unknown);
@@ -56,9 +56,7 @@ static void write_loss(struct report *report, const struct why_loss *loss, size_
 {
 	AUTO_FREE char *where = why_where(report->all, loss, &loss->lines[0]), *seen = why_evidence(report->all, loss);
 	AUTO_FREE char *advice = why_advice(report->all, loss);
-	AUTO_FREE char *text = xasprintf("%zu. %s. %s %s", number, where, seen, advice);
-
-	report_text(report, 0, text);
+	report_text(report, 0, "%zu. %s. %s %s", number, where, seen, advice);
 }
 
 /* The frames of a stack, innermost first; a stack that was cut says where. */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Causes that samples and waits of threads show (--cpu, --off-cpu). */
-#include <stdlib.h>
-
 #include "base/array.h"
 #include "report/why/why_causes.h"
 #include "report/why/why_shares.h"
@@ -9,25 +7,20 @@
 /* " at train.py:33 train"; ": for 61.2 ms at ..." where that is not all of it */
 static char *waited_at(const struct analyses *all, const struct why_loss *loss)
 {
-	char *at, *text;
+	AUTO_FREE char *at = NULL;
 
 	if (loss->via_line == NONE)
 		return xstrdup("");
 	at = line_label(&all->lines, loss->via_line);
-	text = loss->via_ns == loss->ns ? xasprintf(" at %s", at)
+	return loss->via_ns == loss->ns ? xasprintf(" at %s", at)
 					: xasprintf(": for %s at %s", number_time(loss->via_ns).text, at);
-	free(at);
-	return text;
 }
 
 char *cause_waited(const struct analyses *all, const struct why_loss *loss, const char *others)
 {
-	char *often = cause_how_often(loss), *at = waited_at(all, loss), *text;
+	AUTO_FREE char *often = cause_how_often(loss), *at = waited_at(all, loss);
 
-	text = xasprintf("The GPU had nothing to do %s, while the thread that launches waited%s.%s", often, at, others);
-	free(at);
-	free(often);
-	return text;
+	return xasprintf("The GPU had nothing to do %s, while the thread that launches waited%s.%s", often, at, others);
 }
 
 static char *ran_evidence(const struct analyses *all, const struct why_loss *loss, const char *others)
@@ -35,7 +28,8 @@ static char *ran_evidence(const struct analyses *all, const struct why_loss *los
 	struct why_shares shares = why_shares_of(all, loss->cause);
 	uint64_t ns;
 	uint32_t function = why_most_of(&shares.functions, &ns);
-	char *often = cause_how_often(loss), *text;
+	AUTO_FREE char *often = cause_how_often(loss);
+	char *text;
 
 	text = xasprintf("The GPU had nothing to do %s, while the thread that launches ran, by samples.", often);
 	if (shares.waited_ns)
@@ -46,7 +40,6 @@ static char *ran_evidence(const struct analyses *all, const struct why_loss *los
 		text = xjoin(text, " ",
 			     xasprintf("The native function seen most is %s: %s.", why_name(all->model, function),
 				       number_time(ns).text));
-	free(often);
 	why_shares_free(&shares);
 	return text;
 }

@@ -28,14 +28,12 @@ static char *chain_words(const struct model *model, const struct idle_row *row)
 {
 	const struct cause *inner = cause_of(row->inner);
 	const char *first = wait_words(row->cause, row->detail);
-	char *did, *words;
+	AUTO_FREE char *did = NULL;
 
 	if (!inner->inner_of)
 		return xasprintf("%s: %s", first, inner->inner ? inner->inner : wait_words(row->inner, row->detail));
 	did = inner->inner_of(model, row);
-	words = xasprintf("%s: %s", first, did);
-	free(did);
-	return words;
+	return xasprintf("%s: %s", first, did);
 }
 
 /* "waited for a child process (git)" */
@@ -113,13 +111,13 @@ static char *inner_shares(const struct why_shares *shares)
 static char *culprits_text(const struct model *model, uint32_t culprit, const struct why_shares *shares)
 {
 	size_t more = shares->culprits.count - 1;
-	char *who = thread_text(model, culprit), *what = inner_shares(shares), *text;
+	AUTO_FREE char *what = inner_shares(shares);
+	char *who = thread_text(model, culprit), *text;
 
 	if (more)
 		who = xjoin(who, " ", xasprintf("and %zu more %s", more, more == 1 ? "thread" : "threads"));
 	text = xasprintf(" It waited for %s: %s.", who, what);
 	free(who);
-	free(what);
 	return text;
 }
 
@@ -200,10 +198,9 @@ char *why_where(const struct analyses *all, const struct why_loss *loss, const s
 
 char *why_evidence(const struct analyses *all, const struct why_loss *loss)
 {
-	char *others = others_text(all, loss->cause), *text = cause_of(loss->cause)->evidence(all, loss, others);
+	AUTO_FREE char *others = others_text(all, loss->cause);
 
-	free(others);
-	return text;
+	return cause_of(loss->cause)->evidence(all, loss, others);
 }
 
 char *why_advice(const struct analyses *all, const struct why_loss *loss)

@@ -46,8 +46,6 @@ void op_links_note(struct op_links *links, const struct model *model, const stru
 
 	if (op->sequence < 0 || op->forward_thread || !op->torch_thread || op->scope == GPT_AGENT_OP_USER_SCOPE)
 		return;
-	if (!met->forward.seed)
-		lookup_init(&met->forward, hash_seed());
 	known = lookup_put(&met->forward, space_of(model, op), key_of(op->torch_thread, op->sequence),
 			   (uint32_t)met->list.count);
 	if (*known == met->list.count)

@@ -18,11 +18,6 @@ const struct open_range *open_ranges_find(struct open_ranges *open, const struct
 	return NULL;
 }
 
-void open_ranges_keep(struct open_ranges *open, const struct open_range *range)
-{
-	array_push(&open->now, *range);
-}
-
 void open_ranges_next_part(struct open_ranges *open)
 {
 	struct open_range *spare = open->before.items;

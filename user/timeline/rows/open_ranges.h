@@ -29,8 +29,6 @@ struct open_ranges {
 /* The entry kept for a range, NULL: it is new.  Must be called for ranges in the model's order. */
 const struct open_range *open_ranges_find(struct open_ranges *open, const struct model_span *range);
 
-/* Keeps a range for the next part. */
-void open_ranges_keep(struct open_ranges *open, const struct open_range *range);
-
+/* What is in `now` is kept for the next part. */
 void open_ranges_next_part(struct open_ranges *open);
 void open_ranges_free(struct open_ranges *open);

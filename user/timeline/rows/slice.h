@@ -294,6 +294,15 @@ struct timeline_memory {
 	uint64_t pool_bytes, pool_used_bytes; /* of its pool, 0: not from a pool */
 };
 
+/* A counter of a GPU has that value from then on. */
+struct timeline_value {
+	uint32_t device;  /* model_device.id */
+	uint32_t counter; /* number among the GPU's: of one name */
+	uint64_t time_ns;
+	const char *name, *unit; /* "SM clock", "MHz" */
+	double value;
+};
+
 struct timeline_visitor {
 	void *context;
 	/* Called for each part, which may add groups, tracks and counters.  NULL: not wanted. */
@@ -301,6 +310,8 @@ struct timeline_visitor {
 	/* Both return whether to go on. */
 	bool (*slice)(void *context, const struct timeline_slice *slice);
 	bool (*memory)(void *context, const struct timeline_memory *memory);
+	/* Likewise; NULL: not wanted. */
+	bool (*counter)(void *context, const struct timeline_value *value);
 	/*
 	 * A Python function that is still open at the end of the part, up to the known end; without arguments.  It is
 	 * handed over as a slice with the part in which it ends.  NULL: not wanted.

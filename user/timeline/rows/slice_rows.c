@@ -39,11 +39,6 @@ uint32_t slice_rows_place(struct slice_rows *rows, struct tally_key key, uint64_
 	return at;
 }
 
-void slice_rows_end(struct slice_rows *rows, uint32_t row, uint64_t end_ns)
-{
-	rows->all.items[row].last_end_ns = end_ns;
-}
-
 uint32_t slice_rows_first(struct slice_rows *rows, struct tally_key key)
 {
 	const struct tally_entry *entry = tally_at(&rows->by_key, key);
@@ -60,6 +55,7 @@ void slice_rows_free(struct slice_rows *rows)
 void placed_begin(struct placed *placed, uint32_t from, uint32_t end)
 {
 	placed->from = from;
+	placed->end = end;
 	placed->row_of = array_reserve(placed->row_of, sizeof(*placed->row_of), 0, end - from, &placed->room);
 	for (uint32_t i = 0; i < end - from; i++)
 		placed->row_of[i] = ROW_NONE;

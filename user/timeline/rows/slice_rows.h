@@ -32,10 +32,9 @@ struct slice_rows {
 
 /*
  * The row for a slice; slices of one key must come by start, or all by end.  ROW_NONE: more than ROWS_MAX overlap.  An
- * open slice ends at UINT64_MAX until slice_rows_end.
+ * open slice ends at UINT64_MAX until the caller sets the row's last_end_ns.
  */
 uint32_t slice_rows_place(struct slice_rows *rows, struct tally_key key, uint64_t start_ns, uint64_t end_ns);
-void slice_rows_end(struct slice_rows *rows, uint32_t row, uint64_t end_ns);
 
 /* Row 0 of a key, created for slices that may follow. */
 uint32_t slice_rows_reserve(struct slice_rows *rows, struct tally_key key);
@@ -48,8 +47,8 @@ void slice_rows_free(struct slice_rows *rows);
 /* The rows of one kind of slices, and the rows of the current part's slices. */
 struct placed {
 	struct slice_rows rows;
-	uint32_t from;	  /* the first of the part */
-	uint32_t *row_of; /* by index in the model, less `from`; ROW_NONE: not in the timeline */
+	uint32_t from, end; /* slices of the part, by index in the model */
+	uint32_t *row_of;   /* by index less `from`; ROW_NONE: not in the timeline */
 	size_t room;
 	ARRAY(uint32_t) tracks; /* by row; tracks of new rows are added once the part is placed */
 };

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "capture/live_steps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool begins_with(const struct gpt_agent_name *name, size_t room, const char *with)
+{
+	size_t length = strlen(with);
+
+	return name->bytes >= length && room >= length && !memcmp(name->text, with, length);
+}
+
+static void see_name(struct live_steps *steps, uint32_t pid, const struct gpt_agent_name *name)
+{
+	size_t room = name->hdr.size - sizeof(*name), at = steps->name_count % LIVE_NAMES;
+	bool of_profiler = begins_with(name, room, "ProfilerStep#");
+
+	if (!of_profiler && !begins_with(name, room, "Optimizer.step#"))
+		return;
+	steps->names[at].pid = pid;
+	steps->names[at].name = name->id;
+	steps->names[at].of_profiler = of_profiler;
+	steps->name_count++;
+}
+
+/* Whether the op is a step or an optimizer's part of one; the latest meaning of a name counts. */
+static bool is_mark(const struct live_steps *steps, uint32_t pid, uint32_t name, bool *of_profiler)
+{
+	unsigned count = steps->name_count < LIVE_NAMES ? steps->name_count : LIVE_NAMES;
+
+	for (unsigned i = 1; i <= count; i++) {
+		unsigned at = (steps->name_count - i) % LIVE_NAMES;
+
+		if (steps->names[at].pid != pid || steps->names[at].name != name)
+			continue;
+		*of_profiler = steps->names[at].of_profiler;
+		return true;
+	}
+	return false;
+}
+
+/* In place of the one whose last step is oldest, if there are too many. */
+static struct live_thread *find_thread(struct live_steps *steps, uint32_t pid, uint32_t tid)
+{
+	struct live_thread *thread, *oldest = &steps->threads[0];
+
+	for (unsigned i = 0; i < steps->thread_count; i++) {
+		thread = &steps->threads[i];
+		if (thread->pid == pid && thread->tid == tid)
+			return thread;
+		oldest = thread->last_end_ns < oldest->last_end_ns ? thread : oldest;
+	}
+	thread = steps->thread_count < LIVE_THREADS ? &steps->threads[steps->thread_count++] : oldest;
+	*thread = (struct live_thread){.pid = pid, .tid = tid};
+	return thread;
+}
+
+static int by_length(const void *a, const void *b)
+{
+	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+
+	return left < right ? -1 : left > right;
+}
+
+static uint64_t median_of(const struct live_thread *thread)
+{
+	unsigned count = thread->count < LIVE_STEPS ? thread->count : LIVE_STEPS;
+	uint64_t sorted[LIVE_STEPS];
+
+	if (count < LIVE_STEPS_LEAST)
+		return 0;
+	memcpy(sorted, thread->lasted_ns, count * sizeof(sorted[0]));
+	qsort(sorted, count, sizeof(sorted[0]), by_length);
+	return sorted[count / 2];
+}
+
+static void end_step(struct live_thread *thread, uint64_t start_ns, uint64_t end_ns, struct live_step *step)
+{
+	*step = (struct live_step){.ns = end_ns - start_ns, .end_ns = end_ns, .median_ns = median_of(thread)};
+	thread->lasted_ns[thread->count++ % LIVE_STEPS] = step->ns;
+	thread->last_end_ns = end_ns;
+}
+
+static bool end_optimizer(struct live_thread *thread, const struct gpt_agent_op *op, struct live_step *step)
+{
+	uint64_t before_ns = thread->last_end_ns;
+
+	/* an optimizer called by another one, or a second one of a step */
+	if (thread->by_profiler || op->start_ns < before_ns || (thread->name && thread->name != op->name))
+		return false;
+	thread->name = op->name;
+	if (!before_ns) { /* where its first step began is not known */
+		thread->last_end_ns = op->end_ns;
+		return false;
+	}
+	end_step(thread, before_ns, op->end_ns, step);
+	return true;
+}
+
+static bool see_op(struct live_steps *steps, uint32_t pid, const struct gpt_agent_op *op, struct live_step *step)
+{
+	struct live_thread *thread;
+	bool of_profiler;
+
+	if (op->flags & (GPT_AGENT_OP_OPEN | GPT_AGENT_OP_ASYNC) || op->end_ns < op->start_ns ||
+	    !is_mark(steps, pid, op->name, &of_profiler))
+		return false;
+	thread = find_thread(steps, pid, op->tid);
+	if (!of_profiler)
+		return end_optimizer(thread, op, step);
+	if (!thread->by_profiler)
+		*thread = (struct live_thread){.pid = pid, .tid = op->tid, .by_profiler = true};
+	end_step(thread, op->start_ns, op->end_ns, step);
+	return true;
+}
+
+bool live_steps_see(struct live_steps *steps, uint32_t pid, const struct gpt_record *record, struct live_step *step)
+{
+	if (record->type == GPT_AGENT_NAME && record->size >= sizeof(struct gpt_agent_name))
+		see_name(steps, pid, (const struct gpt_agent_name *)record);
+	return record->type == GPT_AGENT_OP && record->size >= sizeof(struct gpt_agent_op) &&
+	       see_op(steps, pid, (const struct gpt_agent_op *)record, step);
+}

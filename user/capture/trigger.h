@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What makes a flight recorder write by itself, seen in agents' batches while they come: a GPU to which a process gave
+ * no work for long, a step of training that took long, and memory of PyTorch's that ran out.  The drain's thread shows
+ * batches, the first thread asks.
+ * Only what has ended is known: a gap when the work after it was reported.
+ */
+#ifndef GPUTRACE_CAPTURE_TRIGGER_H
+#define GPUTRACE_CAPTURE_TRIGGER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <gputrace/record.h>
+
+/*
+ * Records of work come in no order, as each thread has its own buffers: a gap counts when nothing in it was reported
+ * for so long.
+ */
+#define TRIGGER_WAITS_NS 1000000000ull
+
+struct trigger_options {
+	uint64_t idle_ns;      /* the shortest such gap that counts, 0: none does */
+	uint64_t step_ns;      /* the shortest step that counts, 0: none does */
+	unsigned step_percent; /* and of the median of the steps before it, 0: none */
+	bool oom;
+	uint64_t before_ns; /* how much the file has of before it began, 0: as much as is kept */
+	uint64_t after_ns;  /* and of after it had ended */
+	unsigned hourly;    /* the most files an hour */
+};
+
+#define TRIGGER_HOURLY 10u
+#define TRIGGER_HOURLY_MOST 60u
+
+static inline bool trigger_wants_steps(const struct trigger_options *options)
+{
+	return options->step_ns || options->step_percent;
+}
+
+static inline bool trigger_is_wanted(const struct trigger_options *options)
+{
+	return options->idle_ns || options->oom || trigger_wants_steps(options);
+}
+
+struct trigger;
+
+struct trigger *trigger_new(const struct trigger_options *options);
+void trigger_free(struct trigger *trigger); /* NULL is allowed */
+
+/* Any record; only batches count. */
+void trigger_see(struct trigger *trigger, const struct gpt_record *record, uint64_t now_ns);
+
+#define TRIGGER_WHY_MAX 96
+
+struct trigger_event {
+	uint64_t from_ns, to_ns; /* CLOCK_MONOTONIC; not after now, whatever a process says */
+	char why[TRIGGER_WHY_MAX];
+};
+
+/* Whether something has happened that was not taken yet. */
+bool trigger_take(struct trigger *trigger, uint64_t now_ns, struct trigger_event *event);
+
+/* Whether steps were asked for, and none was seen. */
+bool trigger_lacks_steps(struct trigger *trigger);
+
+#endif

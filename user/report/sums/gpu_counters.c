@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What NVML said of GPUs: values, low clocks and why, errors, memory by process. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "report/page/parts.h"
+
+static const struct {
+	const char *name, *unit;
+} counters[GPU_COUNTERS] = {
+	[GPU_COUNTER_SM_CLOCK] = {"SM clock", "MHz"},
+	[GPU_COUNTER_MEMORY_CLOCK] = {"memory clock", "MHz"},
+	[GPU_COUNTER_POWER] = {"power", "W"},
+	[GPU_COUNTER_TEMPERATURE] = {"temperature", "C"},
+	[GPU_COUNTER_PCIE_TX] = {"PCIe out", "MB/s"},
+	[GPU_COUNTER_PCIE_RX] = {"PCIe in", "MB/s"},
+	[GPU_COUNTER_NVLINK_TX] = {"NVLink out", "MB/s"},
+	[GPU_COUNTER_NVLINK_RX] = {"NVLink in", "MB/s"},
+};
+
+static void add_value(struct table *table, uint64_t value)
+{
+	if (value == MODEL_NOT_SAID)
+		table_add_unknown(table, "-");
+	else
+		table_add_value(table, number_count(value), (double)value);
+}
+
+static void put_counters(struct report *report, const struct gpu_counter_sums *sums)
+{
+	static const struct column columns[] = {
+		COLUMN_NUMBER("GPU", "gpu", UNIT_ID),
+		COLUMN_NUMBER("min", "min", UNIT_NUMBER),
+		COLUMN_NUMBER("median", "median", UNIT_NUMBER),
+		COLUMN_NUMBER("max", "max", UNIT_NUMBER),
+		COLUMN_NUMBER("limit", "limit", UNIT_NUMBER),
+		COLUMN_NAME("unit", "unit", TEXT_TRUNCATE_END),
+		COLUMN_NAME("counter", "counter", TEXT_TRUNCATE_END),
+		COLUMN_DATA("known_ns", UNIT_NS),
+		COLUMN_END,
+	};
+	struct time_unit ns = time_unit_for(0);
+	struct table table;
+
+	if (!sums->rows.count)
+		return;
+	report_title(report, "gpu_counters", "Clocks and power of GPUs", "by time; what NVML said ten times a second");
+	table_begin(&table, columns);
+	for (size_t i = 0; i < sums->rows.count; i++) {
+		const struct gpu_counter_row *row = &sums->rows.items[i];
+
+		table_add_id(&table, row->device);
+		add_value(&table, row->least);
+		add_value(&table, row->median);
+		add_value(&table, row->most);
+		add_value(&table, row->limit);
+		table_add(&table, counters[row->counter].unit);
+		table_add(&table, counters[row->counter].name);
+		table_add_ns(&table, row->ns, ns);
+	}
+	report_table(report, &table);
+}
+
+/* ---- low clocks -------------------------------------------------------------------------------------------------- */
+
+/* For how long samples stand. */
+static uint64_t sampled_ns(const struct gpu_counter_sums *sums, uint32_t device)
+{
+	for (size_t i = 0; i < sums->devices.count; i++)
+		if (sums->devices.items[i].device == device)
+			return sums->devices.items[i].ns;
+	return 0;
+}
+
+static const char *reason_text(unsigned reason)
+{
+	const char *name = gpu_clock_reason_name(reason);
+
+	return name ? name : "NVML gives no reason";
+}
+
+static void put_throttles(struct report *report, const struct gpu_counter_sums *sums)
+{
+	struct time_unit unit = time_unit_for(sums->throttles.count ? sums->throttles.items[0].ns : 0);
+	const struct column columns[] = {
+		COLUMN_NUMBER(unit.name, "ns", UNIT_NS),
+		COLUMN_NUMBER("%", "percent", UNIT_PERCENT),
+		COLUMN_NUMBER("low clock", "low_clock_ns", UNIT_NS),
+		COLUMN_NUMBER("GPU", "gpu", UNIT_ID),
+		COLUMN_NAME("reason", "reason", TEXT_TRUNCATE_END),
+		COLUMN_END,
+	};
+	struct table table;
+
+	if (!sums->throttles.count)
+		return;
+	report_title(report, "gpu_throttled", "GPUs held back",
+		     "% of the time with samples; low clock: under 97 % of its maximum");
+	table_begin(&table, columns);
+	for (size_t i = 0; i < sums->throttles.count; i++) {
+		const struct gpu_throttle_row *row = &sums->throttles.items[i];
+
+		table_add_ns(&table, row->ns, unit);
+		table_add_percent(&table, (double)row->ns, (double)sampled_ns(sums, row->device));
+		table_add_ns(&table, row->low_ns, unit);
+		table_add_id(&table, row->device);
+		table_add(&table, reason_text(row->reason));
+	}
+	report_table(report, &table);
+}
+
+/* The reason for most of the time with a low clock. */
+static const char *main_reason(const struct gpu_counter_sums *sums, uint32_t device)
+{
+	const struct gpu_throttle_row *found = NULL;
+
+	for (size_t i = 0; i < sums->throttles.count; i++) {
+		const struct gpu_throttle_row *row = &sums->throttles.items[i];
+
+		if (row->device == device && row->low_ns && (!found || row->low_ns > found->low_ns))
+			found = row;
+	}
+	return reason_text(found ? found->reason : GPU_REASON_NOT_SAID);
+}
+
+/* From one part in this many on, low clocks are worth a line. */
+#define LOW_SHARE 100u
+
+static bool was_low(const struct gpu_sampled *device)
+{
+	return device->low_ns && device->low_ns >= device->ns / LOW_SHARE;
+}
+
+static uint64_t low_mhz(const struct gpu_sampled *device)
+{
+	return (uint64_t)(device->low_mhz_ns / (double)device->low_ns + 0.5);
+}
+
+/* "GPU 0 ran at 1,200 of 1,980 MHz for 40.0 % of the time" */
+static char *low_clock_text(const struct gpu_sampled *device)
+{
+	return xasprintf("GPU %" PRIu32 " ran at %s of %s MHz for %s %% of the time", device->device,
+			 number_count(low_mhz(device)).text, number_count(device->sm_max_mhz).text,
+			 number_percent((double)device->low_ns, (double)device->ns).text);
+}
+
+/* For programs; on a page there are lines. */
+static void put_low_clocks(struct report *report, const struct gpu_counter_sums *sums)
+{
+	static const struct column columns[] = {
+		COLUMN_NUMBER("GPU", "gpu", UNIT_ID),
+		COLUMN_NUMBER("low clock", "low_clock_ns", UNIT_NS),
+		COLUMN_NUMBER("%", "percent", UNIT_PERCENT),
+		COLUMN_NUMBER("MHz", "mhz", UNIT_NUMBER),
+		COLUMN_NUMBER("of MHz", "max_mhz", UNIT_NUMBER),
+		COLUMN_NUMBER("cost", "cost_ns", UNIT_NS),
+		COLUMN_NUMBER("slow kernels", "slow_kernels", UNIT_COUNT),
+		COLUMN_NAME("reason", "reason", TEXT_TRUNCATE_END),
+		COLUMN_END,
+	};
+	struct table table;
+	bool any = false;
+
+	for (size_t i = 0; i < sums->devices.count; i++)
+		any |= was_low(&sums->devices.items[i]);
+	if (!any)
+		return;
+	report_title(report, "gpu_low_clocks", "GPUs at low clocks",
+		     "cost: how much longer kernels took than those of their name and shape at the highest clock");
+	table_begin(&table, columns);
+	for (size_t i = 0; i < sums->devices.count; i++) {
+		const struct gpu_sampled *device = &sums->devices.items[i];
+		const struct clock_device *clocks = gpu_clocks_of(&sums->clocks, device->device);
+		uint64_t cost_ns = clocks && clocks->cost_ns > 0 ? (uint64_t)clocks->cost_ns : 0;
+
+		if (!was_low(device))
+			continue;
+		table_add_id(&table, device->device);
+		table_add_integer(&table, number_time(device->low_ns), device->low_ns);
+		table_add_percent(&table, (double)device->low_ns, (double)device->ns);
+		add_value(&table, low_mhz(device));
+		add_value(&table, device->sm_max_mhz);
+		if (clocks)
+			table_add_integer(&table, number_time(cost_ns), cost_ns);
+		else
+			table_add_unknown(&table, "-");
+		table_add_count(&table, clocks ? clocks->slow_kernels : 0);
+		table_add(&table, main_reason(sums, device->device));
+	}
+	report_table(report, &table);
+}
+
+char *report_low_clock(const struct analyses *all, size_t index)
+{
+	const struct gpu_counter_sums *sums = &all->gpu_counters;
+	const struct gpu_sampled *device = &sums->devices.items[index];
+	const struct clock_device *clocks = gpu_clocks_of(&sums->clocks, device->device);
+	char *text;
+
+	if (!was_low(device))
+		return NULL;
+	text = xjoin(low_clock_text(device), "",
+		     xasprintf(" (%s): %s", number_time(device->low_ns).text, main_reason(sums, device->device)));
+	if (clocks && clocks->cost_ns >= 1)
+		return xjoin(
+			text, "; ",
+			xasprintf(
+				"that cost %s, as %s kernels took longer than those of the same name and shape at the "
+				"highest clock",
+				number_time((uint64_t)clocks->cost_ns).text, number_count(clocks->slow_kernels).text));
+	if (clocks)
+		return xjoin(text, "; ", xstrdup("kernels took no longer than at the highest clock"));
+	return xjoin(text, "; ",
+		     xstrdup("what that cost is not known: no kernel of one name and shape ran at both clocks"));
+}
+
+/*
+ * The share of the time that low clocks cost, by kernels that ran at both clocks, else as far as the clock was lower: a
+ * kernel that waits for memory loses less.
+ */
+static double share_lost(const struct gpu_counter_sums *sums, const struct gpu_sampled *device)
+{
+	const struct clock_device *clocks = gpu_clocks_of(&sums->clocks, device->device);
+	double low_share = device->ns ? (double)device->low_ns / (double)device->ns : 0;
+
+	if (!was_low(device))
+		return 0;
+	if (clocks)
+		return clocks->cost_ns / (double)device->ns;
+	return low_share * (1 - (double)low_mhz(device) / (double)device->sm_max_mhz);
+}
+
+/* From one part in this many of the time on, low clocks are one of the largest losses. */
+#define SLOW_SHARE 20u
+#define SLOW_SHARE_NOT_KNOWN 10u
+
+char *report_slow_gpu(const struct analyses *all)
+{
+	const struct gpu_counter_sums *sums = &all->gpu_counters;
+	const struct gpu_sampled *slowest = NULL;
+	const struct clock_device *clocks;
+	size_t slow = 0;
+	char *text;
+
+	for (size_t i = 0; i < sums->devices.count; i++) {
+		const struct gpu_sampled *device = &sums->devices.items[i];
+		bool is_known = gpu_clocks_of(&sums->clocks, device->device);
+
+		if (share_lost(sums, device) < 1.0 / (is_known ? SLOW_SHARE : SLOW_SHARE_NOT_KNOWN))
+			continue;
+		slow++;
+		if (!slowest || share_lost(sums, device) > share_lost(sums, slowest))
+			slowest = device;
+	}
+	if (!slowest)
+		return NULL;
+	clocks = gpu_clocks_of(&sums->clocks, slowest->device);
+	text = xjoin(low_clock_text(slowest), "", xasprintf(" (%s)", main_reason(sums, slowest->device)));
+	if (clocks)
+		text = xjoin(text, ", which cost ", xstrdup(number_time((uint64_t)clocks->cost_ns).text));
+	return slow > 1 ? xjoin(text, "; ", xasprintf("so did %zu more GPU%s", slow - 1, slow > 2 ? "s" : "")) : text;
+}
+
+/* ---- errors and memory ------------------------------------------------------------------------------------------- */
+
+static void put_errors(struct report *report, const struct gpu_counter_sums *sums)
+{
+	static const struct column columns[] = {
+		COLUMN_NUMBER("GPU", "gpu", UNIT_ID),
+		COLUMN_NUMBER("count", "count", UNIT_COUNT),
+		COLUMN_NUMBER("after the start", "after_start_ns", UNIT_NS),
+		COLUMN_NAME("error", "error", TEXT_TRUNCATE_END),
+		COLUMN_NUMBER("number", "number", UNIT_ID),
+		COLUMN_END,
+	};
+	uint64_t start_ns = report->all->window.start_ns;
+	struct table table;
+
+	if (!sums->errors.count)
+		return;
+	report_title(report, "gpu_errors", "Errors of GPUs",
+		     "the first of each; NVIDIA's documents explain the numbers of XIDs");
+	table_begin(&table, columns);
+	for (size_t i = 0; i < sums->errors.count; i++) {
+		const struct gpu_error_row *row = &sums->errors.items[i];
+		uint64_t after_ns = row->first_ns > start_ns ? row->first_ns - start_ns : 0;
+
+		table_add_id(&table, row->device);
+		table_add_count(&table, row->count);
+		table_add_integer(&table, number_time(after_ns), after_ns);
+		table_add(&table, gpu_error_name((enum gpt_gpu_error_kind)row->kind));
+		if (row->kind == GPT_GPU_XID)
+			table_add_id(&table, row->data);
+		else
+			table_add_unknown(&table, "-");
+	}
+	report_table(report, &table);
+}
+
+static void add_memory(struct table *table, uint64_t bytes)
+{
+	if (bytes == MODEL_NOT_SAID_64)
+		table_add_unknown(table, "-");
+	else
+		table_add_memory(table, bytes);
+}
+
+static char *process_text(const struct report *report, const struct gpu_process_row *row)
+{
+	if (row->process != NONE)
+		return process_label(&report->model->processes[row->process]);
+	return *row->name ? xasprintf("%s %" PRIu32 ", not traced", row->name, row->pid)
+			  : xasprintf("process %" PRIu32 ", not traced", row->pid);
+}
+
+static void put_processes(struct report *report, const struct gpu_counter_sums *sums)
+{
+	static const struct column columns[] = {
+		COLUMN_NUMBER("at most", "most_bytes", UNIT_BYTES),
+		COLUMN_NUMBER("at the end", "last_bytes", UNIT_BYTES),
+		COLUMN_NUMBER("GPU", "gpu", UNIT_ID),
+		COLUMN_NAME("process", "process", TEXT_TRUNCATE_MIDDLE),
+		COLUMN_DATA("pid", UNIT_ID),
+		COLUMN_DATA("traced", UNIT_TEXT),
+		COLUMN_END,
+	};
+	size_t shown = report_shown(report, sums->processes.count);
+	struct table table;
+
+	if (!sums->processes.count)
+		return;
+	report_title(report, "gpu_processes", "Memory of GPUs by process", "also of processes that are not traced");
+	table_begin(&table, columns);
+	for (size_t i = 0; i < shown; i++) {
+		const struct gpu_process_row *row = &sums->processes.items[i];
+		char *text = process_text(report, row);
+
+		add_memory(&table, row->most);
+		add_memory(&table, row->last);
+		table_add_id(&table, row->device);
+		table_add(&table, text);
+		table_add_id(&table, row->pid);
+		table_add(&table, row->process != NONE ? "yes" : "no");
+		free(text);
+	}
+	report_table(report, &table);
+}
+
+void report_gpu_counters(struct report *report)
+{
+	const struct gpu_counter_sums *sums = &report->all->gpu_counters;
+
+	put_counters(report, sums);
+	if (report->writer)
+		put_low_clocks(report, sums);
+	put_throttles(report, sums);
+	put_errors(report, sums);
+	put_processes(report, sums);
+}
+
+const char *report_no_counters(const struct model *model)
+{
+	const struct model_source *source = model_source(model);
+	bool is_missed =
+		source->nvml == GPT_NVML_ABSENT || source->nvml == GPT_NVML_SILENT || source->nvml == GPT_NVML_ENDED;
+
+	return is_missed ? source->nvml_text : NULL;
+}
