@@ -45,7 +45,7 @@
  * Agent and collector must have the same number: an agent with another one is left alone and reported. Raised by each
  * change of the exported names or of their arguments; tests/unit/agent_library.sh checks that both agree.
  */
-#define GPT_AGENT_ABI 11
+#define GPT_AGENT_ABI 12
 
 /*
  * Exported symbols of the agent.
@@ -173,7 +173,7 @@ enum gpt_agent_life {
 	X(GPT_AGENT_TORCH_MEMORY_STATE, 87, agent_torch_memory_state, agent_torch_memory_state, 40, 40, BYTES, TABLE_PARTS) \
 	X(GPT_AGENT_STEP, 88, agent_step, agent_step, 40, 40, BYTES, TABLE) /* where there is a schedule */ \
 	/* before the first step, and at changes */ \
-	X(GPT_AGENT_SCHEDULE, 89, agent_schedule, agent_schedule, 48, 48, BYTES, TABLE)
+	X(GPT_AGENT_SCHEDULE, 89, agent_schedule, agent_schedule, 56, 48, BYTES, TABLE)
 
 enum gpt_agent_record_type {
 	GPT_AGENT_RECORDS(GPT_NUMBER)
@@ -471,7 +471,7 @@ struct gpt_agent_torch_memory_state {
 	F(__u64, time_ns, "time")    /* CLOCK_MONOTONIC */ \
 	F(__u64, number, "delta")    /* torch.profiler's own, else counted from 0 */ \
 	R(__u32, tid, "id", OWN_TID) /* in the process's own pid namespace */ \
-	F(__u32, cycle, "id")        /* of the schedule, from 0, where it is WARMUP or ACTIVE */ \
+	F(__u32, cycle, "id")        /* of the schedule, from 0, where it is WARMUP or ACTIVE; or the window */ \
 	F(__u8, phase, "id")         /* enum gpt_step_phase */ \
 	F(__u8, by, "id")            /* enum gpt_step_by, not FIRST */ \
 	F(__u16, late, "id") /* 1: ACTIVE, and began before CUPTI recorded: its first launches are not seen */ \
@@ -484,7 +484,8 @@ struct gpt_agent_step GPT_RECORD(agent_step);
 	F(__u32, skip_first, "id") F(__u32, wait, "id") F(__u32, warmup, "id") F(__u32, active, "id") \
 	F(__u32, repeat, "id") F(__u32, skip_first_wait, "id") \
 	F(__u32, by, "id")     /* enum gpt_step_by */ \
-	F(__u32, shared, "id") /* 1: everything is recorded: another gputrace without a schedule listens, too */
+	F(__u32, shared, "id") /* 1: everything is recorded: another gputrace without a schedule listens, too */ \
+	F(__u32, windows_ms, "id") F(__u32, pad, "raw")
 struct gpt_agent_schedule GPT_RECORD(agent_schedule);
 
 #define GPT_ROWS_agent_device(F, R, A) \

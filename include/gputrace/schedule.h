@@ -16,13 +16,14 @@ struct gpt_schedule {
 	uint32_t skip_first_wait;		   /* 1: the first cycle does not wait */
 	uint32_t by;				   /* enum gpt_step_by */
 	uint32_t name;				   /* GPT_STEP_BY_RANGE: gpt_schedule_hash of the range's name */
-	uint32_t listener;			   /* requester's number, always set; see gpt_listener_is_valid */
+	uint32_t windows_ms; /* instead of cycles windows of that length, of which half are recorded; 0: cycles */
+	uint32_t listener;   /* requester's number, always set; see gpt_listener_is_valid */
 };
 
-#define GPT_SCHEDULE_FIELDS 9u
+#define GPT_SCHEDULE_FIELDS 10u
 #define GPT_LISTENER_BITS 20u
 #define GPT_SCHEDULE_STEPS_MAX ((1u << 16) - 1) /* the limit of each step count and of repeat */
-#define GPT_SCHEDULE_BITS (5u * 16u + 1u + 3u + 32u + GPT_LISTENER_BITS)
+#define GPT_SCHEDULE_BITS (5u * 16u + 1u + 3u + 32u + 16u + GPT_LISTENER_BITS)
 
 _Static_assert(sizeof(struct gpt_schedule) == GPT_SCHEDULE_FIELDS * sizeof(uint32_t), "fields without holes");
 
@@ -35,7 +36,7 @@ _Static_assert(sizeof(struct gpt_schedule) == GPT_SCHEDULE_FIELDS * sizeof(uint3
 /* How many bits of the field are transferred, the lowest first. */
 static inline unsigned gpt_schedule_field_bits(unsigned field)
 {
-	static const uint8_t bits[GPT_SCHEDULE_FIELDS] = {16, 16, 16, 16, 16, 1, 3, 32, GPT_LISTENER_BITS};
+	static const uint8_t bits[GPT_SCHEDULE_FIELDS] = {16, 16, 16, 16, 16, 1, 3, 32, 16, GPT_LISTENER_BITS};
 
 	return bits[field];
 }
@@ -57,6 +58,21 @@ static inline uint32_t gpt_schedule_hash(const char *name)
 	for (; *name; name++)
 		hash = (hash ^ (uint8_t)*name) * 16777619u;
 	return hash;
+}
+
+/* The window of a time (CLOCK_MONOTONIC), so that the processes of one machine change over at the same time. */
+static inline uint64_t gpt_schedule_window(const struct gpt_schedule *schedule, uint64_t time_ns)
+{
+	return time_ns / (schedule->windows_ms * 1000000ull);
+}
+
+/* Of each two windows, 2n and 2n + 1, one is recorded: which one is random, and the same for all processes. */
+static inline bool gpt_schedule_records_window(const struct gpt_schedule *schedule, uint64_t window)
+{
+	uint64_t mixed = (window / 2 + ((uint64_t)schedule->listener << 40)) * 0x9e3779b97f4a7c15ull;
+
+	mixed = (mixed ^ mixed >> 32) * 0xd6e8feb86659fd93ull;
+	return (window & 1) == (mixed >> 40 & 1);
 }
 
 /* The phase of a step, counted from 0; *cycle: counted from 0, valid for WARMUP and ACTIVE. */

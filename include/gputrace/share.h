@@ -101,7 +101,6 @@ struct gpt_share_control {
 	__u32 shapes, forward_lines, torch_memory, memory_lines, schedule_begun;
 	__u32 pad;
 	struct gpt_schedule schedule;
-	__u32 pad2;
 };
 
 /* ---- the ring of a process ----------------------------------------------------------------------------------------

@@ -57,10 +57,10 @@ static void cut_op(struct gpt_agent_op *op, uint64_t end_ns)
 
 static bool is_the_schedule(const struct gpt_agent_schedule *record, const struct gpt_schedule *asked)
 {
-	return record->hdr.size >= sizeof(*record) && record->skip_first == asked->skip_first &&
-	       record->wait == asked->wait && record->warmup == asked->warmup && record->active == asked->active &&
-	       record->repeat == asked->repeat && record->skip_first_wait == asked->skip_first_wait &&
-	       record->by == asked->by;
+	return record->hdr.size >= sizeof(*record) && record->windows_ms == asked->windows_ms &&
+	       record->skip_first == asked->skip_first && record->wait == asked->wait &&
+	       record->warmup == asked->warmup && record->active == asked->active && record->repeat == asked->repeat &&
+	       record->skip_first_wait == asked->skip_first_wait && record->by == asked->by;
 }
 
 static bool was_asked_for(const struct gpt_record *record, const struct agent_request *asked)

@@ -124,13 +124,16 @@ struct model_reported_step {
 	uint32_t cycle; /* from 0, of WARMUP and ACTIVE */
 	enum gpt_step_phase phase;
 	enum gpt_step_by by;
+	bool after_lost; /* steps before it are not known */
 };
 
 /* A schedule, by which only some steps are recorded. */
 struct model_schedule {
 	bool is_there;
-	bool is_capture; /* a cycle is the time between cudaProfilerStart and cudaProfilerStop */
-	uint64_t first;	 /* number of the first step to record, counted from the start of the schedule */
+	bool is_capture;     /* a cycle is the time between cudaProfilerStart and cudaProfilerStop */
+	bool is_shared;	     /* all was recorded for a time, as another gputrace wanted it */
+	uint64_t first;	     /* number of the first step to record, counted from the start of the schedule */
+	uint32_t windows_ms; /* --prove-cost: a cycle is a window of that length; 0: cycles of steps */
 };
 
 enum model_span_kind {

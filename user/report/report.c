@@ -62,9 +62,23 @@ static void keep_verdict(const struct report *report)
 		verdict_make(options->verdict, report->all, report->width);
 }
 
+/* What is idle where nothing was recorded is not known, so there are no such tables. */
+static void put_proof(struct report *report)
+{
+	report_processes(report);
+	report_section(report, NULL);
+	report_cost_proof(report);
+	report_cost(report);
+	report_complete(report);
+}
+
 static void put_parts(struct report *report, void *none __attribute__((unused)))
 {
 	keep_verdict(report);
+	if (report->model->schedule.windows_ms && !report->model->slice) {
+		put_proof(report);
+		return;
+	}
 	report_processes(report);
 	if (!report->writer)
 		put_verdict(report);

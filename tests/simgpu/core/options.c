@@ -51,6 +51,7 @@ static void options_read(void)
 	options.unsubscribe_ends = read_number("SIMGPU_UNSUBSCRIBE_ENDS", 0) != 0;
 	options.enable_gate = text_or_null("SIMGPU_ENABLE_GATE");
 	options.callback_gate = text_or_null("SIMGPU_CALLBACK_GATE");
+	options.callback_ns = read_number("SIMGPU_CALLBACK_US", 0) * 1000;
 	options.clocks = text_or_null("SIMGPU_CLOCKS");
 	options.thread_buffers = (int)read_number("SIMGPU_THREAD_BUFFERS", (uint64_t)-1);
 }

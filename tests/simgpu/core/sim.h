@@ -40,6 +40,7 @@ struct sim_options {
 	bool unsubscribe_ends;	   /* SIMGPU_UNSUBSCRIBE_ENDS */
 	const char *enable_gate;   /* SIMGPU_ENABLE_GATE, or NULL */
 	const char *callback_gate; /* SIMGPU_CALLBACK_GATE, or NULL */
+	uint64_t callback_ns;	   /* SIMGPU_CALLBACK_US */
 	const char *clocks;	   /* SIMGPU_CLOCKS, or NULL: the highest one all the time */
 };
 
@@ -50,7 +51,7 @@ void sim_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 SIM_EXPORT uint64_t sim_now(void);		    /* CLOCK_MONOTONIC */
 SIM_EXPORT uint64_t sim_to_realtime(uint64_t mono); /* by the offset sampled at start */
-void sim_sleep_until(uint64_t mono);
+SIM_EXPORT void sim_sleep_until(uint64_t mono);
 uint64_t sim_duration_at(uint64_t mono, uint64_t duration_ns); /* of a kernel that begins then (SIMGPU_CLOCKS) */
 
 /* ---- threads and labels ---- */

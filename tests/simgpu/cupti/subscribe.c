@@ -43,6 +43,22 @@ static void call_back(CUpti_CallbackDomain domain, uint32_t cbid, const void *da
 	atomic_fetch_sub(&running, 1);
 }
 
+/* As if the client's callback for cudaLaunchKernel took that much longer: how long it did is in the ground truth. */
+static void delay_launch(void)
+{
+	uint64_t start = sim_now();
+	char line[96];
+
+	if (!sim_options()->callback_ns ||
+	    !atomic_load(&wanted[CUPTI_CB_DOMAIN_RUNTIME_API][CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000]))
+		return;
+	sim_sleep_until(start + sim_options()->callback_ns);
+	snprintf(line, sizeof(line), "{\"is\":\"delay\",\"start\":%llu,\"end\":%llu}\n", (unsigned long long)start,
+		 (unsigned long long)sim_now());
+	if (sim_truth_on())
+		sim_truth_line(line);
+}
+
 void subscriber_api(struct sim_api *call, int exiting)
 {
 	CUpti_CallbackData data = {
@@ -58,6 +74,9 @@ void subscriber_api(struct sim_api *call, int exiting)
 	};
 
 	call_back((CUpti_CallbackDomain)call->info->domain, call->info->cbid, &data);
+	if (!exiting && call->info->cbid == CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000 &&
+	    (CUpti_CallbackDomain)call->info->domain == CUPTI_CB_DOMAIN_RUNTIME_API)
+		delay_launch();
 }
 
 void subscriber_resource(uint32_t cbid, const struct sim_resource *resource)

@@ -275,6 +275,48 @@ static void after_as_many_ranges_as_are_wanted_it_is_over(void **state)
 	assert_string_equal(ops_reported(), "first");
 }
 
+/* Runs steps of about a millisecond until the last one of `windows` has begun; returns how many began. */
+static unsigned run_windows(uint32_t windows)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+	const struct gpt_agent_step *step;
+	unsigned count = 0;
+
+	do {
+		run_iteration("aten::add");
+		nanosleep(&pause, NULL);
+		for (; said_record(GPT_AGENT_STEP, count); count++)
+			step = said_record(GPT_AGENT_STEP, count);
+	} while (!count || step->cycle < windows);
+	return count;
+}
+
+static void of_two_windows_one_is_recorded_from_its_first_step_on(void **state)
+{
+	struct gpt_schedule schedule = {.active = 1, .windows_ms = 100, .listener = 0x003ff};
+	const struct gpt_agent_step *first, *step, *before = NULL;
+	unsigned count, recorded = 0;
+
+	start_observing(schedule);
+	count = run_windows(4);
+	stop_listening();
+	first = said_record(GPT_AGENT_STEP, 0);
+	for (unsigned i = 0; i < count; i++, before = step) {
+		uint64_t window = gpt_schedule_window(&schedule, first->time_ns) - first->cycle;
+		bool begins;
+
+		step = said_record(GPT_AGENT_STEP, i);
+		begins = !before || before->cycle != step->cycle;
+		assert_int_equal(step->phase, !gpt_schedule_records_window(&schedule, window + step->cycle)
+						      ? GPT_STEP_WAITING
+					      : begins ? GPT_STEP_WARMUP
+						       : GPT_STEP_ACTIVE);
+		recorded += step->phase != GPT_STEP_WAITING;
+	}
+	assert_true(recorded && recorded < count);
+	assert_int_equal(((const struct gpt_agent_schedule *)said_record(GPT_AGENT_SCHEDULE, 0))->windows_ms, 100);
+}
+
 static void *train_elsewhere(void *unused)
 {
 	run_iteration("elsewhere");
@@ -537,6 +579,7 @@ int main(void)
 		WITH_TORCH(what_lies_between_start_and_stop_of_the_profiler_is_recorded),
 		WITH_TORCH(after_as_many_ranges_as_are_wanted_it_is_over),
 		WITH_TORCH(a_range_that_begins_before_the_session_says_that_its_first_launches_are_missing),
+		WITH_TORCH(of_two_windows_one_is_recorded_from_its_first_step_on),
 		WITH_TORCH(steps_are_those_of_one_thread_and_one_optimizer),
 		WITH_TORCH(the_first_step_can_be_recorded_from_the_begin_on),
 		WITH_TORCH(who_comes_without_a_schedule_has_everything_recorded),

@@ -691,9 +691,9 @@ static bool has_row(const char *name, unsigned subcommand)
 /* But for what is instead of the report, and what chooses how much of it is shown. */
 static void why_takes_what_a_trace_takes(void **state)
 {
-	static const char *const of_the_report[] = {"all",     "tree",	   "by",     "min-percent",
-						    "depth",   "show-all", "lines",  "gpu-trace",
-						    "gpu-sum", "api-sum",  "rotate", "help-all"};
+	static const char *const of_the_report[] = {"all",	"tree",	      "by",	   "min-percent", "depth",
+						    "show-all", "lines",      "gpu-trace", "gpu-sum",	  "api-sum",
+						    "rotate",	"prove-cost", "help-all"};
 
 	for (const struct option_row *row = option_rows; row->name; row++) {
 		bool is_of_report = false;
@@ -954,6 +954,31 @@ static void a_flight_recorder_has_a_span_and_a_size(void **state)
 		       "--flight-recorder: keeps the end of what happens", "--capture-range says what is recorded");
 	assert_int_equal(PARSE("why", "-p", "1", "--flight-recorder", "30s"), 0);
 	assert_refused(PARSE("why", "a.gpt", "--flight-recorder", "30s"), "--flight-recorder", "why reads a.gpt");
+}
+
+static void a_proof_of_the_cost_is_a_schedule_of_windows(void **state)
+{
+	assert_int_equal(PARSE("--prove-cost", "2s", "-o", "a.gpt", "--", "train"), 0);
+	assert_int_equal(options.schedule.windows_ms, 2000);
+	assert_int_equal(options.schedule.active, 1);
+	assert_true(options.ops);
+	assert_false(options_default_activity(&options).cpu);
+	assert_int_equal(PARSE("--prove-cost", "1500ms", "--step", "backward", "-p", "1"), 0);
+	assert_int_equal(options.schedule.windows_ms, 1500);
+	assert_int_equal(options.schedule.by, GPT_STEP_BY_BACKWARD);
+	assert_refused(PARSE("--prove-cost", "999ms", "-p", "1"), "--prove-cost 999ms", "from 1s to 5s");
+	assert_refused(PARSE("--prove-cost", "6s", "-p", "1"), "--prove-cost 6s", "three steps");
+	assert_refused(PARSE("--prove-cost", "2s"), "--prove-cost", "-p PID");
+	assert_refused(PARSE("--prove-cost", "2s", "-p", "1", "--schedule", "active=1"), "--prove-cost: chooses what",
+		       "--capture-range");
+	assert_refused(PARSE("--prove-cost", "2s", "-p", "1", "--tree"), "--prove-cost: its report is the cost",
+		       "--cycle");
+	assert_refused(PARSE("--prove-cost", "2s", "-p", "1", "--cpu"),
+		       "--prove-cost: --cpu and --off-cpu go on in all windows", "--table cost");
+	assert_refused(PARSE("--prove-cost", "2s", "-p", "1", "-o", "a.json"), "--output a.json: --prove-cost",
+		       "FILE.gpt");
+	assert_refused(PARSE("--prove-cost", "2s", "-p", "1", "--step", "burst:1ms"), "--step burst:1ms: --prove-cost",
+		       "record without it");
 }
 
 static void triggers_make_a_flight_recorder_write(void **state)
@@ -1230,6 +1255,7 @@ int main(void)
 		cmocka_unit_test(kernel_versions_are_ordered),
 		cmocka_unit_test(options_of_one_letter_have_one_name),
 		cmocka_unit_test(what_cannot_be_done_is_said_with_what_can),
+		cmocka_unit_test(a_proof_of_the_cost_is_a_schedule_of_windows),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 

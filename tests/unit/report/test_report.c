@@ -320,6 +320,62 @@ static void what_the_trace_cost_stands_in_its_last_line_and_by_part_in_a_table(v
 	free(text);
 }
 
+/* Steps of 10 ms, of 11 ms in every other window of `pairs` pairs. */
+static void set_windows(unsigned pairs)
+{
+	uint64_t time_ns = 0;
+
+	free(model->reported_steps);
+	model->reported_step_count = pairs * 2 * 50;
+	model->reported_steps = xmalloc((model->reported_step_count + 1) * sizeof(*model->reported_steps));
+	for (uint32_t i = 0; i < model->reported_step_count; i++) {
+		bool is_recorded = i / 50 % 2;
+
+		model->reported_steps[i] = (struct model_reported_step){
+			.time_ns = time_ns, .cycle = i / 50, .phase = is_recorded ? GPT_STEP_ACTIVE : GPT_STEP_WAITING};
+		time_ns += is_recorded ? 11000000 : 10000000;
+	}
+	model->schedule = (struct model_schedule){.is_there = true, .windows_ms = 1000};
+}
+
+static void what_recording_costs_a_step_is_the_whole_report_of_its_proof(void **state)
+{
+	char *text;
+
+	set_windows(8);
+	text = report_of(model, 300, false);
+	assert_has(text,
+		   "\nRecording costs 10.00 % of a step: 10.00 to 10.00 % with 95 % confidence (11.0 ms a step while "
+		   "recorded, 10.0 ms while only counted; ");
+	assert_has(text, " in 8 pairs of windows of 1.0 s).\n");
+	assert_null(strstr(text, "GPU time by"));
+	free(text);
+	model->slice = "window 3";
+	text = report_of(model, 300, false);
+	assert_null(strstr(text, "Recording costs"));
+	assert_has(text, "GPU time by");
+	free(text);
+}
+
+static void what_proves_no_cost_says_why(void **state)
+{
+	char *text;
+
+	set_windows(4);
+	text = report_of(model, 300, false);
+	assert_has(text, "\nNot proven: 4 pairs of windows have steps in both, and it takes 5: ");
+	free(text);
+	set_windows(0);
+	text = report_of(model, 300, false);
+	assert_has(text, "\nNot proven: no step was seen; --step says");
+	free(text);
+	set_windows(8);
+	model->schedule.is_shared = true;
+	text = report_of(model, 300, false);
+	assert_has(text, "\nNot proven: another gputrace recorded in the same process");
+	free(text);
+}
+
 static void the_receipt_stands_at_the_end(void **state)
 {
 	char *text = report_of(model, 100, false);
@@ -1094,6 +1150,8 @@ int main(void)
 		TEST(graphs_are_on_the_lines_that_were_captured),
 		TEST(what_was_not_recorded_is_named),
 		TEST(what_the_trace_cost_stands_in_its_last_line_and_by_part_in_a_table),
+		TEST(what_recording_costs_a_step_is_the_whole_report_of_its_proof),
+		TEST(what_proves_no_cost_says_why),
 		TEST(the_receipt_stands_at_the_end),
 		TEST(how_the_recording_began_is_said),
 		TEST(nothing_comes_before_a_program_that_gputrace_starts),

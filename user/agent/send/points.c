@@ -115,9 +115,9 @@ POINT void gputrace_agent_memory_lines(void)
 }
 
 /* A probe site for each bit, GPUTRACE_AGENT_SCHEDULE_STEP bytes each. */
-_Static_assert(GPT_SCHEDULE_SEMAPHORES == 137, "as many as are repeated here");
+_Static_assert(GPT_SCHEDULE_SEMAPHORES == 153, "as many as are repeated here");
 
 POINT void gputrace_agent_schedule(void)
 {
-	__asm__ volatile(".rept 137\n\t" POINT_BODY "\n\t.balign 8\n\t.endr");
+	__asm__ volatile(".rept 153\n\t" POINT_BODY "\n\t.balign 8\n\t.endr");
 }

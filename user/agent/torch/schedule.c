@@ -41,6 +41,8 @@ static struct {
 	uint64_t mark;		/* of that pass */
 	uint64_t begin_ns;	/* start of that op or pass */
 	uint64_t count;		/* of steps that have begun */
+	uint64_t first_window;	/* where there are windows: the first one of the pair in which the session began */
+	uint64_t window;	/* of the latest step */
 	_Atomic uint32_t phase; /* enum gpt_step_phase of the latest */
 	struct gpt_agent_step waiting[STEPS_WAITING];
 	uint32_t waiting_count, lost;
@@ -101,14 +103,30 @@ static void keep_step(uint64_t time_ns, uint64_t number, enum gpt_step_phase pha
 	schedule.lost = 0;
 }
 
+/* The first step of a window is not compared with others: CUPTI begins or ends in it. */
+static enum gpt_step_phase window_phase(uint64_t time_ns, uint32_t *number)
+{
+	uint64_t window = gpt_schedule_window(&schedule.plan, time_ns);
+	bool first = window != schedule.window;
+
+	schedule.window = window;
+	*number = (uint32_t)(window - schedule.first_window);
+	if (!gpt_schedule_records_window(&schedule.plan, window))
+		return GPT_STEP_WAITING;
+	return first ? GPT_STEP_WARMUP : GPT_STEP_ACTIVE;
+}
+
 /* began_ns: 0: now.  Returns whether what rests has changed. */
 static bool step_begins(uint64_t began_ns, uint64_t number)
 {
 	bool rested = schedule_rests(), rests, late = false;
 	uint32_t cycle;
-	enum gpt_step_phase phase = gpt_schedule_phase(&schedule.plan, schedule.count++, &cycle);
 	uint64_t time_ns = began_ns ? began_ns : clock_now_ns();
+	enum gpt_step_phase phase = schedule.plan.windows_ms
+					    ? window_phase(time_ns, &cycle)
+					    : gpt_schedule_phase(&schedule.plan, schedule.count, &cycle);
 
+	schedule.count++;
 	rests = !schedule.shared && !is_recorded(phase);
 	atomic_store(&schedule.phase, phase);
 	if (rests != rested)
@@ -339,6 +357,9 @@ bool schedule_begin(void (*wake)(void))
 	schedule.begin_ns = clock_now_ns();
 	schedule.count = 0;
 	schedule.waiting_count = schedule.lost = 0;
+	schedule.first_window = schedule.window = UINT64_MAX;
+	if (plan.windows_ms)
+		schedule.first_window = gpt_schedule_window(&plan, schedule.begin_ns) & ~1ull;
 	atomic_store(&schedule.phase, GPT_STEP_WAITING);
 	atomic_store(&schedule.on, plan.active != 0);
 	set_resting(plan.active && !first_is_recorded());
@@ -382,6 +403,7 @@ static void send_schedule(struct batch *batch)
 	record->skip_first_wait = schedule.plan.skip_first_wait;
 	record->by = schedule.plan.by;
 	record->shared = schedule.shared;
+	record->windows_ms = schedule.plan.windows_ms;
 	schedule.sent = true;
 	schedule.shared_sent = schedule.shared;
 }

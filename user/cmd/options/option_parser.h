@@ -46,6 +46,7 @@ int parse_kernels_only(struct parse *parse, const char *value);
 int parse_capture_range(struct parse *parse, const char *value);
 int parse_capture_range_end(struct parse *parse, const char *value);
 int parse_schedule(struct parse *parse, const char *value);
+int parse_prove_cost(struct parse *parse, const char *value);
 
 /* What is written, in which format, and what its numbers count. */
 int parse_folded_output(struct parse *parse, const char *value);

@@ -303,6 +303,10 @@ const struct option_row option_rows[] = {
 	{"capture-range-end", 0, "stop, repeat or repeat:N", "stop|repeat|repeat:N",
 	 "the trace ends with the first range (default), with the program, or after N", RECORD | WHY,
 	 .parse = parse_capture_range_end},
+	{"prove-cost", 0, "a length of time", "LENGTH",
+	 "--ops, recorded in one of each two windows of LENGTH (1s to 5s), in random order;\n"
+	 "the report is what that costs a step, with its 95 % interval",
+	 RECORD, .parse = parse_prove_cost},
 	{"step", 0, "what steps are found by", "BY",
 	 "what a step begins with: optimizer, backward, profiler, range:NAME (default:\n"
 	 "profiler or optimizer, whichever is seen first); without --schedule as for report",

@@ -86,6 +86,11 @@ static int check_outputs(struct parse *parse)
 	return why ? option_fail(parse, "--output - --format %s: %s", options->format, why) : 0;
 }
 
+static const char *schedule_option(const struct options *options)
+{
+	return options->captures ? "--capture-range" : options->proof_ms ? "--prove-cost" : "--schedule";
+}
+
 /* Finds how the agent counts steps while they run: by a mark at their start. */
 static int find_step_by(struct parse *parse)
 {
@@ -104,8 +109,8 @@ static int find_step_by(struct parse *parse)
 		return 0;
 	case STEP_RANGE:
 		if (request->name[strlen(request->name) - 1] == '*')
-			return option_fail(parse, "--step range:%s: --schedule needs the whole name of a range",
-					   request->name);
+			return option_fail(parse, "--step range:%s: %s needs the whole name of a range", request->name,
+					   schedule_option(parse->options));
 		schedule->by = GPT_STEP_BY_RANGE;
 		schedule->name = gpt_schedule_hash(request->name);
 		return 0;
@@ -113,27 +118,22 @@ static int find_step_by(struct parse *parse)
 		schedule->by = GPT_STEP_BY_BACKWARD;
 		return 0;
 	case STEP_BURST:
-		return option_fail(
-			parse,
-			"--step burst:%s: --schedule has to know of a step when it begins, and bursts of GPU "
-			"work are found in the log. Instead: record without --schedule, and report of its "
-			"log with this --step and --steps N..M",
-			request->name);
+		return option_fail(parse,
+				   "--step burst:%s: %s has to know of a step when it begins, and bursts of GPU "
+				   "work are found in the log. Instead: record without it, and report of its "
+				   "log with this --step and --steps N..M",
+				   request->name, schedule_option(parse->options));
 	default:
 		return option_fail(
 			parse,
-			"--step py:%s%s%s: --schedule has to know of a step when it begins. A Python function is seen "
+			"--step py:%s%s%s: %s has to know of a step when it begins. A Python function is seen "
 			"by a probe at every Python call, which would slow the steps that are not recorded, too, or "
 			"by the stacks of launches, which these do not have. Instead: --step backward or optimizer; "
 			"with a record_function around the call, or a torch.profiler, range:NAME or profiler; or "
-			"--ops without --schedule, and report of its log with this --step and --steps N..M",
-			request->file ? request->file : "", request->file ? ":" : "", request->name);
+			"--ops without it, and report of its log with this --step and --steps N..M",
+			request->file ? request->file : "", request->file ? ":" : "", request->name,
+			schedule_option(parse->options));
 	}
-}
-
-static const char *schedule_option(const struct options *options)
-{
-	return options->captures ? "--capture-range" : "--schedule";
 }
 
 /* Makes a schedule of --capture-range: each of these calls begins a step, and every other step is recorded. */
@@ -227,6 +227,33 @@ static int check_recorder(struct parse *parse)
 			   schedule_option(options));
 }
 
+/* Makes a schedule of --prove-cost: windows in place of cycles. */
+static int check_proof(struct parse *parse)
+{
+	struct options *options = parse->options;
+	struct format format;
+
+	if (!options->proof_ms)
+		return 0;
+	if (options->schedule.active || options->captures)
+		return option_fail(parse, "--prove-cost: chooses what is recorded: it excludes --schedule and "
+					  "--capture-range");
+	if (options->wants_tree || options->wants_lines || options->lists)
+		return option_fail(parse, "--prove-cost: its report is the cost: --tree, --lines and lists come later "
+					  "from its log, of a window (--cycle)");
+	if (options->cpu_frequency || options->off_cpu_min_ns)
+		return option_fail(parse, "--prove-cost: --cpu and --off-cpu go on in all windows: what they cost is "
+					  "in each report (--table cost)");
+	for (size_t i = 0; i < options->outputs.list.count; i++)
+		if (!format_by_path(options->outputs.list.items[i], &format) || format.writer)
+			return option_fail(parse,
+					   "--output %s: --prove-cost makes a log only: name a FILE.gpt, of which "
+					   "gputrace export makes others",
+					   options->outputs.list.items[i]);
+	options->schedule = (struct gpt_schedule){.active = 1, .windows_ms = options->proof_ms};
+	return 0;
+}
+
 static int check_schedule(struct parse *parse)
 {
 	const struct options *options = parse->options;
@@ -249,7 +276,9 @@ static int check_schedule(struct parse *parse)
 	if (options->python_calls)
 		return option_fail(parse, "--python-calls: costs the same in every step: it excludes %s",
 				   schedule_option(options));
-	return !options->captures && find_step_by(parse) ? -EINVAL : check_schedule_outputs(parse);
+	if (!options->captures && find_step_by(parse))
+		return -EINVAL;
+	return options->proof_ms ? 0 : check_schedule_outputs(parse);
 }
 
 static int check_max_size(struct parse *parse)
@@ -317,6 +346,7 @@ static const char *recording_option(const struct options *options)
 		{"python-calls", options->python_calls},
 		{"trace", options->has_activity_sets},
 		{"capture-range", options->captures},
+		{"prove-cost", options->proof_ms},
 		{"schedule", options->schedule.active},
 		{"flight-recorder", options->recorder_ns},
 		{"trigger", trigger_is_wanted(&options->trigger)},
@@ -533,7 +563,7 @@ int option_rules_check(struct parse *parse)
 			"--gpu-trace, --gpu-sum and --api-sum exclude --tree, --lines and --ops: each is instead "
 			"of the report");
 	if (check_activity(parse) || check_instead(parse) || check_slice(parse) || check_capture(parse) ||
-	    check_schedule(parse) || check_recorder(parse) || check_rotate(parse))
+	    check_proof(parse) || check_schedule(parse) || check_recorder(parse) || check_rotate(parse))
 		return -EINVAL;
 	return check_outputs(parse);
 }

@@ -150,6 +150,7 @@ struct options {
 	struct slice_options slice;
 	struct step_value step;	      /* how steps are found */
 	struct gpt_schedule schedule; /* record: which steps; active 0: everything is recorded */
+	uint32_t proof_ms;	      /* record: --prove-cost, the length of its windows; 0: not given */
 	bool captures;		      /* record: only between cudaProfilerStart and cudaProfilerStop */
 	const char *capture_end;      /* as given, NULL: not; then captures_wanted is the number of ranges, 0: any */
 	uint32_t captures_wanted;

@@ -355,3 +355,17 @@ int parse_schedule(struct parse *parse, const char *value)
 			   "skip_first=5,wait=5,warmup=2,active=2,repeat=1; active at least 1, none above %u",
 			   value, GPT_SCHEDULE_STEPS_MAX);
 }
+
+int parse_prove_cost(struct parse *parse, const char *value)
+{
+	uint64_t ns;
+
+	parse->options->ops = true;
+	if (value_duration(value, &ns) || ns < 1000000000u || ns > 5000000000u)
+		return option_fail(parse,
+				   "--prove-cost %s: the length of its windows is accepted, from 1s to 5s: three steps "
+				   "or more",
+				   value);
+	parse->options->proof_ms = (uint32_t)(ns / 1000000);
+	return 0;
+}

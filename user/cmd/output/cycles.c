@@ -38,12 +38,23 @@ static void put_in_order(struct cycles *cycles)
 	cycles->list.count = kept;
 }
 
+/* Of --prove-cost the report is one of all windows, as it compares them. */
+static bool is_report_of_proof(const struct reading *reading, const struct options *options)
+{
+	const struct model *first = trace_first(reading->recorded);
+	bool is_report =
+		options->subcommand == SUBCOMMAND_RECORD || (options->subcommand == SUBCOMMAND_REPORT && !options->ops);
+
+	return first && first->schedule.windows_ms && is_report && !options->wants_tree && !options->wants_lines &&
+	       !options->lists;
+}
+
 bool cycles_find(struct cycles *cycles, const struct reading *reading)
 {
 	const struct options *options = reading->delivery->options;
 
-	if ((!reading->steps.scheduled && !options->schedule.active) || options_want_steps(options) ||
-	    options->slice.from.kind || options->slice.to.kind)
+	if (is_report_of_proof(reading, options) || (!reading->steps.scheduled && !options->schedule.active) ||
+	    options_want_steps(options) || options->slice.from.kind || options->slice.to.kind)
 		return false;
 	cycles->are_wanted = true;
 	cycles->seen = reading->steps.seen;

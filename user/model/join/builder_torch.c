@@ -131,11 +131,15 @@ bool builder_add_agent_schedule(struct builder *builder, const struct sender *se
 				const struct gpt_agent_schedule *schedule)
 {
 	uint64_t waited = schedule->skip_first_wait ? 0 : schedule->wait;
+	bool was_shared = builder->model->schedule.is_shared;
 
 	(void)sender;
-	builder->model->schedule = (struct model_schedule){.is_there = true,
-							   .is_capture = schedule->by == GPT_STEP_BY_CAPTURE,
-							   .first = schedule->skip_first + waited + schedule->warmup};
+	builder->model->schedule = (struct model_schedule){
+		.is_there = true,
+		.is_capture = schedule->by == GPT_STEP_BY_CAPTURE,
+		.is_shared = was_shared || schedule->shared,
+		.windows_ms = schedule->hdr.size >= sizeof(*schedule) ? schedule->windows_ms : 0,
+		.first = schedule->skip_first + waited + schedule->warmup};
 	return true;
 }
 
@@ -161,7 +165,8 @@ bool builder_add_agent_step(struct builder *builder, const struct sender *sender
 						    .thread = NONE,
 						    .cycle = step->cycle,
 						    .phase = (enum gpt_step_phase)step->phase,
-						    .by = (enum gpt_step_by)step->by};
+						    .by = (enum gpt_step_by)step->by,
+						    .after_lost = step->lost != 0};
 	array_push(&builder->pending_reported_steps, pending);
 	return true;
 }

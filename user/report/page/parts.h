@@ -80,6 +80,7 @@ void report_losses(struct report *report);	       /* receipt.c: the content of c
 void report_receipt(struct report *report);
 void report_cost(struct report *report); /* cost.c: what the recording cost the traced programs, by parts */
 void report_cost_line(struct report *report);
-void report_start(struct report *report); /* of the recording: nothing in a slice, or if it is not recorded */
+void report_cost_proof(struct report *report); /* cost_proof.c: of windows with and without recording */
+void report_start(struct report *report);      /* of the recording: nothing in a slice, or if it is not recorded */
 
 #endif

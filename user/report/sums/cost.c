@@ -158,7 +158,7 @@ static char *missing_text(const struct cost_account *account)
 void report_cost_line(struct report *report)
 {
 	struct cost_account account;
-	char *thread, *collector, *missing, *text;
+	char *thread, *collector, *missing;
 
 	cost_account_make(&account, report->model);
 	if (!account.is_known)
@@ -166,11 +166,9 @@ void report_cost_line(struct report *report)
 	thread = thread_text(&account);
 	collector = collector_text(&account);
 	missing = missing_text(&account);
-	text = xasprintf("Cost to the program%s: %s on all its threads.%s%s%s",
-			 report->model->slice ? " in the whole recording" : "", number_time(account.ns).text, thread,
-			 collector, missing);
-	report_text(report, 2, "%s", text);
-	free(text);
+	report_text(report, 2, "Cost to the program%s: %s on all its threads.%s%s%s",
+		    report->model->slice ? " in the whole recording" : "", number_time(account.ns).text, thread,
+		    collector, missing);
 	free(thread);
 	free(collector);
 	free(missing);

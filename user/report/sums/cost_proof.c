@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What recording costs a step, by windows with it and without it (--prove-cost). */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyze/steps/cost_proof.h"
+#include "report/page/parts.h"
+
+/* Why nothing is proven; NULL: there is a row with an interval. */
+static char *unproven_text(const struct report *report, const struct cost_proof_row *row)
+{
+	if (report->model->schedule.is_shared)
+		return xstrdup("Not proven: another gputrace recorded in the same process, so that no window was "
+			       "without recording.");
+	if (!row)
+		return xstrdup("Not proven: no step was seen; --step says what marks steps.");
+	if (isnan(row->noise_ns))
+		return xasprintf("Not proven: %" PRIu64 " pairs of windows have steps in both, and it takes %u: a "
+				 "longer --duration, or windows of three steps and more (--prove-cost).",
+				 row->pairs, COST_PROOF_PAIRS_LEAST);
+	return NULL;
+}
+
+static char *proven_text(const struct report *report, const struct cost_proof_row *row)
+{
+	double difference = row->recorded_ns - row->counted_ns, of = row->counted_ns / 100;
+
+	return xasprintf("Recording costs %.2f %% of a step: %.2f to %.2f %% with 95 %% confidence (%s a step while "
+			 "recorded, %s while only counted; %s and %s steps in %s pairs of windows of %s).",
+			 difference / of, (difference - row->noise_ns) / of, (difference + row->noise_ns) / of,
+			 number_time((uint64_t)row->recorded_ns).text, number_time((uint64_t)row->counted_ns).text,
+			 number_count(row->recorded_steps).text, number_count(row->counted_steps).text,
+			 number_count(row->pairs).text,
+			 number_time(report->model->schedule.windows_ms * (uint64_t)1000000).text);
+}
+
+static void add_percent(struct table *table, double ns, double whole_ns)
+{
+	double percent = whole_ns > 0 ? ns * 100 / whole_ns : NAN;
+	struct number shown;
+
+	if (isnan(percent)) {
+		table_add_unknown(table, "-");
+		return;
+	}
+	snprintf(shown.text, sizeof(shown.text), "%.2f", percent);
+	table_add_value(table, shown, percent);
+}
+
+static void add_length(struct table *table, double ns)
+{
+	table_add_value(table, number_time((uint64_t)ns), ns);
+}
+
+static void put_rows(struct report *report, const struct cost_proof *proof)
+{
+	static const struct column columns[] = {
+		COLUMN_NUMBER("%", "percent", UNIT_PERCENT),
+		COLUMN_NUMBER("+-", "noise_percent", UNIT_PERCENT),
+		COLUMN_NUMBER("recorded", "recorded_ns", UNIT_NS_AVG),
+		COLUMN_NUMBER("counted", "counted_ns", UNIT_NS_AVG),
+		COLUMN_NUMBER("steps recorded", "recorded_steps", UNIT_COUNT),
+		COLUMN_NUMBER("counted", "counted_steps", UNIT_COUNT),
+		COLUMN_NUMBER("pairs", "pairs", UNIT_COUNT),
+		COLUMN_NUMBER("pid", "pid", UNIT_ID),
+		COLUMN_END,
+	};
+	struct table table;
+
+	report_title(report, "cost_proof", "What recording costs a step, by process",
+		     "+-: half the interval of 95 % confidence");
+	table_begin(&table, columns);
+	for (size_t i = 0; i < proof->rows.count; i++) {
+		const struct cost_proof_row *row = &proof->rows.items[i];
+
+		add_percent(&table, row->recorded_ns - row->counted_ns, row->counted_ns);
+		add_percent(&table, row->noise_ns, row->counted_ns);
+		add_length(&table, row->recorded_ns);
+		add_length(&table, row->counted_ns);
+		table_add_count(&table, row->recorded_steps);
+		table_add_count(&table, row->counted_steps);
+		table_add_count(&table, row->pairs);
+		table_add_id(&table, report->model->processes[row->process].pid);
+	}
+	report_table(report, &table);
+}
+
+void report_cost_proof(struct report *report)
+{
+	const struct cost_proof_row *row;
+	struct cost_proof proof;
+	char *text;
+
+	cost_proof_make(&proof, report->model);
+	row = cost_proof_main(&proof);
+	text = unproven_text(report, row);
+	if (!text)
+		text = proven_text(report, row);
+	if (!report->writer)
+		fputc('\n', report->out);
+	report_text(report, 2, "%s", text);
+	if (proof.rows.count && (report->writer || proof.rows.count > 1))
+		put_rows(report, &proof);
+	free(text);
+	cost_proof_free(&proof);
+}
