@@ -4,8 +4,7 @@
  * function, the registers with which it left user space. These programs run with interrupts off, so their searches are
  * bounded (maps.h, GPT_ATOMIC_THREADS).
  */
-#ifndef GPUTRACE_HERE_BPF_H
-#define GPUTRACE_HERE_BPF_H
+#pragma once
 
 #include "common.bpf.h"
 #include "cost.bpf.h"
@@ -155,5 +154,3 @@ static __always_inline void here_charge(struct gpt_thread_state *thread, __u64 s
 		activity.most_cost_pid = thread->pid;
 	}
 }
-
-#endif

@@ -3,8 +3,7 @@
  * The Python stack of the calling thread: finds its thread state, walks its frames, and sends each stack and code
  * object the first time it occurs.
  */
-#ifndef GPUTRACE_PYTHON_BPF_H
-#define GPUTRACE_PYTHON_BPF_H
+#pragma once
 
 #include "common.bpf.h"
 #include "python_code.bpf.h"
@@ -230,5 +229,3 @@ static __always_inline long python_stack(struct gpt_process_state *process, stru
 	*id = hash;
 	return GPT_STACK_OK;
 }
-
-#endif

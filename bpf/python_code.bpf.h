@@ -3,8 +3,7 @@
  * Describes code objects while they are alive: names, file, first line, line table, copied out of the process the first
  * time the object is in a stack. Runs only for new stacks.
  */
-#ifndef GPUTRACE_PYTHON_CODE_BPF_H
-#define GPUTRACE_PYTHON_CODE_BPF_H
+#pragma once
 
 #include "common.bpf.h"
 #include "loop.bpf.h"
@@ -345,5 +344,3 @@ static __always_inline bool codes_send(struct gpt_process_state *process, struct
 	LOOP(GPT_PYSTACK_MAX_FRAMES, codes_send_next, &walk);
 	return !slot->send.incomplete;
 }
-
-#endif

@@ -5,8 +5,7 @@
  * A read of target memory costs about 45 ns whatever its size and a failing one 450 ns (docs/design/bpf.md), so frames
  * are read in windows that are clipped to the interpreter's own stack chunk.
  */
-#ifndef GPUTRACE_PYTHON_FRAMES_BPF_H
-#define GPUTRACE_PYTHON_FRAMES_BPF_H
+#pragma once
 
 #include "common.bpf.h"
 #include "loop.bpf.h"
@@ -328,5 +327,3 @@ static __always_inline long walk_frames_other(struct walk *walk)
 	return walk_frames(walk, shape, 2);
 }
 LOOP_STEP(walk_frames_other)
-
-#endif

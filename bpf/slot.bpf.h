@@ -4,8 +4,7 @@
  * and later), so a plain per-CPU buffer would be overwritten in the middle of a walk: each CPU has a few slots, and a
  * program owns its slot from slot_acquire to slot_release.
  */
-#ifndef GPUTRACE_SLOT_BPF_H
-#define GPUTRACE_SLOT_BPF_H
+#pragma once
 
 #include "common.bpf.h"
 
@@ -149,5 +148,3 @@ static __always_inline void slot_release(struct walk_slot *slot)
 #endif
 
 #endif /* GPT_USER_SPACE */
-
-#endif

@@ -36,8 +36,7 @@
  *
  * All integers are little-endian; every record is a multiple of 8 bytes. The collector trusts nothing of it.
  */
-#ifndef GPUTRACE_AGENT_H
-#define GPUTRACE_AGENT_H
+#pragma once
 
 #include <gputrace/record.h>
 
@@ -547,5 +546,3 @@ GPT_AGENT_RECORDS(GPT_CHECK)
 /* clang-format on */
 
 _Static_assert(sizeof(struct gpt_agent_status) == 12, "agent layout");
-
-#endif

@@ -3,8 +3,7 @@
  * Every cause of loss. The live display, the receipt, the report and the Chrome trace are made from this list: a new
  * row appears in all four, and nothing else changes.
  */
-#ifndef GPUTRACE_LOSSES_H
-#define GPUTRACE_LOSSES_H
+#pragma once
 
 /* What a loss means for the launches of a trace; used by model_completeness (model/join/completeness.c). */
 enum gpt_loss_kind {
@@ -72,5 +71,3 @@ enum gpt_loss_kind {
 	X(torch_memory_lost, torch_memory_lost, EXTRA, "events of PyTorch's allocators not kept by the agent")         \
 	X(late_steps, late_steps, CALL, "steps of the schedule that began before CUPTI recorded: launches not seen")   \
 	X(steps_lost, steps_lost, EXTRA, "steps of training not reported by the agent")
-
-#endif

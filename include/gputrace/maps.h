@@ -3,8 +3,7 @@
  * What bpf/ and user/attach share besides the records: configuration, the values of the maps, probe cookies.
  * Not part of the log format.
  */
-#ifndef GPUTRACE_MAPS_H
-#define GPUTRACE_MAPS_H
+#pragma once
 
 #include <gputrace/python.h>
 #include <gputrace/record.h>
@@ -321,5 +320,3 @@ struct gpt_py_site {
 	__s32 sp_adjust; /* added to the stack pointer there gives the slice's frame */
 	struct gpt_py_arg arg;
 };
-
-#endif

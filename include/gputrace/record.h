@@ -8,8 +8,7 @@
  * all times are CLOCK_MONOTONIC nanoseconds unless a field says otherwise. A reader skips unknown types. Fields are
  * only ever appended; `size` shows which exist.
  */
-#ifndef GPUTRACE_RECORD_H
-#define GPUTRACE_RECORD_H
+#pragma once
 
 #ifndef __VMLINUX_H__
 #include <linux/types.h>
@@ -740,5 +739,3 @@ _Static_assert(sizeof(struct gpt_record) == 8, "log layout");
 _Static_assert(sizeof(struct gpt_pyframe) == 16, "log layout");
 _Static_assert(sizeof(struct gpt_stack_module) == sizeof(struct gpt_pyframe), "log layout");
 _Static_assert(sizeof(struct gpt_held_storage) == 16, "log layout");
-
-#endif

@@ -10,8 +10,7 @@
  *
  * Neither side trusts what the other writes. Seals fix the ring's size.
  */
-#ifndef GPUTRACE_SHARE_H
-#define GPUTRACE_SHARE_H
+#pragma once
 
 #include <stddef.h>
 #include <string.h>
@@ -164,5 +163,3 @@ struct gpt_share_head {
 _Static_assert(sizeof(struct gpt_share_ring) == 2 * GPT_SHARE_PAGE, "data begins on a page");
 _Static_assert(sizeof(struct gpt_share_reader) <= GPT_SHARE_PAGE && sizeof(struct gpt_share_writer) <= GPT_SHARE_PAGE,
 	       "a page each");
-
-#endif

@@ -4,8 +4,7 @@
  * record.h and agent.h use them for their fields, and so do the model and its readers, which then need no record
  * header. Values are part of the log's format: append new ones at the end.
  */
-#ifndef GPUTRACE_CONTRACT_VALUES_H
-#define GPUTRACE_CONTRACT_VALUES_H
+#pragma once
 
 /* ---- calls ---------------------------------------------------------------------------------- */
 
@@ -337,5 +336,3 @@ enum gpt_step_by {
 	GPT_STEP_BY_BACKWARD = 4,  /* the end of a backward pass */
 	GPT_STEP_BY_CAPTURE = 5, /* cudaProfilerStart and cudaProfilerStop alternate: every other one starts a range */
 };
-
-#endif

@@ -9,8 +9,7 @@
  *  - In a slice, by time or by each process's own interval, busy and idle time of the GPUs are its length, and the
  *    account, the utilization and the breakdown have the same of both.
  */
-#ifndef GPUTRACE_IDLE_CHECK_H
-#define GPUTRACE_IDLE_CHECK_H
+#pragma once
 
 #include "analyze/analyze.h"
 #include "model/slice/sliced_trace.h"
@@ -317,5 +316,3 @@ IDLE_CHECK_FN const char *idle_check_model(const struct model *model)
 	analyses_free(&all);
 	return wrong ? wrong : "";
 }
-
-#endif

@@ -14,8 +14,7 @@
  *	                                                  .name = 1});
  *	log_end(&log, 10000); fd = log_fd(&log); log_free(&log);
  */
-#ifndef GPUTRACE_LOG_BUILDER_H
-#define GPUTRACE_LOG_BUILDER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -644,5 +643,3 @@ LOG_FN void log_free(struct log_builder *log)
 	free(log->data);
 	memset(log, 0, sizeof(*log));
 }
-
-#endif

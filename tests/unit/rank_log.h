@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The log of a rank of a job: a collective every 100 ms, on a clock that the test chooses. */
-#ifndef GPUTRACE_RANK_LOG_H
-#define GPUTRACE_RANK_LOG_H
+#pragma once
 
 #include <math.h>
 
@@ -178,5 +177,3 @@ LOG_FN void log_rank(struct log_builder *log, const struct rank *rank)
 	{                                                                                                              \
 		.number = number_, .boot = boot_, __VA_ARGS__                                                          \
 	}
-
-#endif

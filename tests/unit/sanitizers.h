@@ -3,8 +3,7 @@
  * ADDRESS_SANITIZER: this build has it (1), or not (0).  What it finds in random models is in the first few already,
  * and it takes six times as long for each: SOME_OF is what of their number is tried then.
  */
-#ifndef GPUTRACE_SANITIZERS_H
-#define GPUTRACE_SANITIZERS_H
+#pragma once
 
 #if defined(__clang__)
 #define ADDRESS_SANITIZER __has_feature(address_sanitizer)
@@ -18,6 +17,4 @@
 #define SOME_OF(number) (((number) + 3) / 4)
 #else
 #define SOME_OF(number) (number)
-#endif
-
 #endif

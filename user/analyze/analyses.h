@@ -3,8 +3,7 @@
  * The list of all analyses, and the events that each of them gets.  Use: begin, add events in the order of events.h,
  * finish, read the rows.
  */
-#ifndef GPUTRACE_ANALYZE_ANALYSES_H
-#define GPUTRACE_ANALYZE_ANALYSES_H
+#pragma once
 
 #include "analyze/sums/activity_sums.h"
 #include "analyze/events/attribution.h"
@@ -258,5 +257,3 @@ static inline bool analyses_want_operations(const struct analyses *all)
 
 /* Makes the rows. */
 void analyses_finish(struct analyses *all);
-
-#endif

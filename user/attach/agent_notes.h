@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What is missing of a process without its agent, or with one that cannot see everything: notes of the log. */
-#ifndef GPUTRACE_ATTACH_AGENT_NOTES_H
-#define GPUTRACE_ATTACH_AGENT_NOTES_H
+#pragma once
 
 #include "attach/agents.h"
 
@@ -32,5 +31,3 @@ void agent_report_hidden_runtime(const struct agents *agents, const struct follo
  * ends observing.
  */
 void agent_report_no_ops(const struct agents *agents, struct followed *process, uint64_t now_ns);
-
-#endif

@@ -5,8 +5,7 @@
  * interpret what the probes record.  One thread makes all calls, the one that called attach_open: it is the guard's
  * parent (attach/load/guard.h).
  */
-#ifndef GPUTRACE_ATTACH_ATTACH_H
-#define GPUTRACE_ATTACH_ATTACH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -173,5 +172,3 @@ void attach_counters(const struct attach *attach, uint64_t counters[GPT_COUNTER_
 void attach_stop(struct attach *attach, unsigned timeout_ms, void (*drain)(void *), void *drain_context);
 
 void attach_close(struct attach *attach);
-
-#endif

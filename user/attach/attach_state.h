@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Private to activity.c, attach.c, by_agents.c, ending.c, newcomers.c, notice.c, set_up.c and tick.c. */
-#ifndef GPUTRACE_ATTACH_ATTACH_STATE_H
-#define GPUTRACE_ATTACH_ATTACH_STATE_H
+#pragma once
 
 #include "attach/clients/cupti_uses.h"
 #include "attach/activity.h"
@@ -105,5 +104,3 @@ int by_agents_open(struct attach *attach, char *why, size_t why_size);
 int by_agents_start(struct attach *attach, char *why, size_t why_size);
 uint64_t by_agents_tick(struct attach *attach, uint64_t now_ns);
 void by_agents_stop(struct attach *attach, uint64_t end_ns, void (*drain)(void *), void *drain_context);
-
-#endif

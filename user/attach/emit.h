@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Records that attach/ itself adds to the log. */
-#ifndef GPUTRACE_ATTACH_EMIT_H
-#define GPUTRACE_ATTACH_EMIT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -56,5 +55,3 @@ struct module_description {
 };
 
 void emit_module(attach_emit emit, void *context, uint32_t pid, const struct module_description *of);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A followed process, and the list of them: what is known of each. Comments say which file changes what. */
-#ifndef GPUTRACE_ATTACH_FOLLOWED_H
-#define GPUTRACE_ATTACH_FOLLOWED_H
+#pragma once
 
 #include "attach/clients/cupti_client.h"
 #include "attach/clients/foreign_buffers.h"
@@ -147,5 +146,3 @@ struct followed *processes_find(struct processes *processes, pid_t pid);
 
 /* Whether the process has mapped a file of that kind, as last seen. */
 bool followed_maps(const struct followed *process, enum library_kind kind);
-
-#endif

@@ -3,8 +3,7 @@
  * The followed processes: what each has mapped, its Python, whether its agent reports. Writes the BPF map of processes;
  * uses files/ for probes.
  */
-#ifndef GPUTRACE_ATTACH_PROCESSES_H
-#define GPUTRACE_ATTACH_PROCESSES_H
+#pragma once
 
 #include "attach/followed.h"
 
@@ -90,5 +89,3 @@ void processes_update_title(struct processes *processes, struct followed *proces
 bool processes_has_called(const struct processes *processes, const struct followed *process);
 
 void processes_close(struct processes *processes);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What the system says of an error, with the remedy where the error is a limit of the process (getrlimit(2)). */
-#ifndef GPUTRACE_ERROR_TEXT_H
-#define GPUTRACE_ERROR_TEXT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -13,5 +12,3 @@ const char *start_error_text(int error);
 
 /* The most bytes that a file of this process may have (ulimit -f); UINT64_MAX: any number. */
 uint64_t file_size_limit(void);
-
-#endif

@@ -4,8 +4,7 @@
  * cannot steer the terminal (safe_text.h).
  * Only cmd/ and the few places that can say what to do about a failure print messages; the rest return -errno.
  */
-#ifndef GPUTRACE_MSG_H
-#define GPUTRACE_MSG_H
+#pragma once
 
 enum msg_level {
 	MSG_QUIET = 0,	/* errors only */
@@ -32,5 +31,3 @@ void msg_debug(const char *format, ...) __attribute__((format(printf, 1, 2))); /
  */
 void msg_hold(char **held);
 void msg_print_held(const char *held); /* NULL: nothing was held */
-
-#endif

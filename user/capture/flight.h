@@ -3,8 +3,7 @@
  * The flight recorder: the last seconds of a recording, which the log keeps in memory (log/recent_log.h), are written
  * as a log of their own whenever that is asked for, on a thread of its own, while the recording goes on.
  */
-#ifndef GPUTRACE_CAPTURE_FLIGHT_H
-#define GPUTRACE_CAPTURE_FLIGHT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -78,5 +77,3 @@ bool flight_is_idle(struct flight *flight);
 
 /* The end of the recording: writes the log into fd.  Returns the error that ended the log early, or of writing it. */
 int flight_finish(struct flight *flight, int fd, struct gpt_end *end);
-
-#endif

@@ -3,8 +3,7 @@
  * What was counted at each second of a recording, so that the end of a log of some of it says what was counted in that
  * time.  The first thread notes, others ask.
  */
-#ifndef GPUTRACE_CAPTURE_HISTORY_H
-#define GPUTRACE_CAPTURE_HISTORY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -31,5 +30,3 @@ struct history_counts history_before(struct history *history, uint64_t time_ns);
 
 /* Leaves what was counted since then; some counters are no sums. */
 void history_subtract(const struct history_counts *before, struct gpt_end *end);
-
-#endif

@@ -4,8 +4,7 @@
  * the end of an optimizer's step to the end of its next one.  A report finds steps in the log, with more care
  * (model/steps/); this only has to know a slow one soon.
  */
-#ifndef GPUTRACE_CAPTURE_LIVE_STEPS_H
-#define GPUTRACE_CAPTURE_LIVE_STEPS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -48,5 +47,3 @@ struct live_step {
 
 /* Any record of an agent's batch; true: a step has ended with it. */
 bool live_steps_see(struct live_steps *steps, uint32_t pid, const struct gpt_record *record, struct live_step *step);
-
-#endif

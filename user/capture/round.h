@@ -3,8 +3,7 @@
  * One round of a recording: records from the thread that drains the ring, what is due, signals, and whether it is over.
  * Private to run.c and round.c.
  */
-#ifndef GPUTRACE_CAPTURE_ROUND_H
-#define GPUTRACE_CAPTURE_ROUND_H
+#pragma once
 
 #include "capture/drain.h"
 #include "capture/flight.h"
@@ -83,5 +82,3 @@ void run_note_counts(struct run *run, uint64_t now_ns);
 
 /* One round: what has come, what is due, then a wait. */
 void run_round(struct run *run, void (*check)(struct run *run, uint64_t now_ns));
-
-#endif

@@ -3,8 +3,7 @@
  * Runs one recording, from when the probes are in place until they are gone: feeds attach/, decides when to end, takes
  * clock samples, shows progress, reads the counters.  Does not interpret what is recorded.
  */
-#ifndef GPUTRACE_RUN_H
-#define GPUTRACE_RUN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -84,5 +83,3 @@ struct run_result {
  */
 int run_trace(struct attach *attach, struct log_writer *log, struct drain *drain, const struct run_options *options,
 	      struct run_result *result);
-
-#endif

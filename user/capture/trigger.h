@@ -5,8 +5,7 @@
  * batches, the first thread asks.
  * Only what has ended is known: a gap when the work after it was reported.
  */
-#ifndef GPUTRACE_CAPTURE_TRIGGER_H
-#define GPUTRACE_CAPTURE_TRIGGER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,5 +62,3 @@ bool trigger_take(struct trigger *trigger, uint64_t now_ns, struct trigger_event
 
 /* Whether steps were asked for, and none was seen. */
 bool trigger_lacks_steps(struct trigger *trigger);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* struct records, the state of reading CUPTI's records; for records.h and the table of kinds. */
-#ifndef GPUTRACE_CUPTI_RECORDS_STATE_H
-#define GPUTRACE_CUPTI_RECORDS_STATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -48,5 +47,3 @@ struct records_kind {
 };
 #define RECORDS_KINDS 13
 extern const struct records_kind records_kinds[RECORDS_KINDS];
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What a dump has found, to be printed as text or as JSON (text.h). */
-#ifndef GPUTRACE_DUMP_FINDINGS_H
-#define GPUTRACE_DUMP_FINDINGS_H
+#pragma once
 
 #include <stdio.h>
 
@@ -27,5 +26,3 @@ struct dump_findings {
 	const collective_list *collectives;
 	const ras_list *services;
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Writes the findings, as text and as JSON (docs/formats.md). */
-#ifndef GPUTRACE_DUMP_TEXT_H
-#define GPUTRACE_DUMP_TEXT_H
+#pragma once
 
 #include "dump/findings.h"
 
@@ -11,5 +10,3 @@ void dump_print_json(FILE *out, const struct dump_findings *found);
 /* Only the ranks: a part of the text, and a JSON document of its own. */
 void dump_print_ranks(FILE *out, const struct dump_findings *found);
 void dump_print_ranks_json(FILE *out, const struct dump_findings *found);
-
-#endif

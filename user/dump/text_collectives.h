@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#ifndef GPUTRACE_DUMP_TEXT_COLLECTIVES_H
-#define GPUTRACE_DUMP_TEXT_COLLECTIVES_H
+#pragma once
 
 #include "dump/findings.h"
 
@@ -9,5 +8,3 @@ void dump_print_collectives(FILE *out, const struct dump_findings *found);
 
 /* "3 (process 4711 on HOST)"; number: -1 if not known */
 void dump_print_rank(FILE *out, const struct dump_process *process, int64_t number);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Shared by descriptions.c, descriptions_process.c, references.c, and descriptions_agent.c for records in batches. */
-#ifndef GPUTRACE_DESCRIPTIONS_STATE_H
-#define GPUTRACE_DESCRIPTIONS_STATE_H
+#pragma once
 
 #include <gputrace/record.h>
 
@@ -81,5 +80,3 @@ void descriptions_look_at_exec(struct descriptions *descriptions, const struct g
 void descriptions_look_at_exit(struct descriptions *descriptions, const struct gpt_record *record);
 void descriptions_look_at_process(struct descriptions *descriptions, const struct gpt_record *record);
 void descriptions_look_at_batch(struct descriptions *descriptions, const struct gpt_record *record);
-
-#endif

@@ -3,8 +3,7 @@
  * Records that a log needs wherever it begins, and that no segment repeats: notes, lines about probes, sources of
  * notebooks, lines of generated code, whether NVML answers.
  */
-#ifndef GPUTRACE_LOG_LASTING_H
-#define GPUTRACE_LOG_LASTING_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ void lasting_add(struct lasting *lasting, const uint8_t *records, size_t bytes);
 /* A copy. */
 struct lasting lasting_copy(const struct lasting *lasting);
 void lasting_free(struct lasting *lasting);
-
-#endif

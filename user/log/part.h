@@ -4,8 +4,7 @@
  * that a reader sees which ones follow each other.  Before them is one with what must outlive older segments; after
  * them a note, and GPT_END.
  */
-#ifndef GPUTRACE_LOG_PART_H
-#define GPUTRACE_LOG_PART_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -55,5 +54,3 @@ int part_append(struct part *part, const struct segment *segment, struct appende
  * segments and `end`, whose reason becomes GPT_END_DISK, as far as there is room.
  */
 int part_finish(struct part *part, const char *note, struct gpt_end *end, int error);
-
-#endif

@@ -4,8 +4,7 @@
  * itself, so older ones are dropped one by one, and what is left can be written as a log of its own at any time.
  * Goes by the times at which records were appended, not by those in records, which targets write.
  */
-#ifndef GPUTRACE_LOG_RECENT_LOG_H
-#define GPUTRACE_LOG_RECENT_LOG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,5 +54,3 @@ struct recent_writing {
  * becomes GPT_END_DISK, as far as there is room.
  */
 int recent_log_write(const struct recent_log *log, int fd, const struct recent_writing *writing, struct gpt_end *end);
-
-#endif

@@ -5,8 +5,7 @@
  * Goes by content: a description that was replaced by another one comes again as a record of its own, which is returned
  * in any case.
  */
-#ifndef GPUTRACE_LOG_RETURNED_H
-#define GPUTRACE_LOG_RETURNED_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -26,5 +25,3 @@ void returned_forget(struct returned *returned);
 
 /* Notes what the record describes, if anything; false: all of that was noted before. */
 bool returned_note(struct returned *returned, const struct gpt_record *record);
-
-#endif

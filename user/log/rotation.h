@@ -5,8 +5,7 @@
  * just that.  When a disk is full, the file ends with what it has, and the next one begins when there is room again.
  * Belongs to the writer's thread, but for the start.
  */
-#ifndef GPUTRACE_LOG_ROTATION_H
-#define GPUTRACE_LOG_ROTATION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,5 +60,3 @@ void rotation_add(struct rotation *rotation, const struct segment *segment, cons
 
 /* The recording is over: ends the last file.  -errno: it could not be written, or had not been before. */
 int rotation_finish(struct rotation *rotation, struct gpt_end *end);
-
-#endif

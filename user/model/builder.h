@@ -7,8 +7,7 @@
  * counts it (builder_count_bad).  The input checks lengths: every pointer passed here is valid for the size passed with
  * it.
  */
-#ifndef GPUTRACE_MODEL_BUILDER_H
-#define GPUTRACE_MODEL_BUILDER_H
+#pragma once
 
 #include "model/events.h"
 #include "model/model.h"
@@ -253,5 +252,3 @@ bool builder_add_agent_schedule(struct builder *builder, const struct sender *se
 /* False: there are too many. */
 bool builder_add_agent_step(struct builder *builder, const struct sender *sender, const struct gpt_agent_step *step);
 void builder_add_op_state(struct builder *builder, struct process_image program, const struct new_op_state *state);
-
-#endif

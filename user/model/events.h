@@ -10,8 +10,7 @@
  * function, file and line gives each function a key of its own (new_code.is_named).  For what it does not know, a
  * source uses the value that the field's comment calls "not known".
  */
-#ifndef GPUTRACE_MODEL_EVENTS_H
-#define GPUTRACE_MODEL_EVENTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -278,5 +277,3 @@ struct new_op_state {
 	uint32_t version;   /* of PyTorch: major << 16 | minor << 8 | patch, 0: not known */
 	struct text detail; /* why ops are not observed */
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Counts of events seen, joined and lost, in the model (model.h). */
-#ifndef GPUTRACE_MODEL_LOSSES_H
-#define GPUTRACE_MODEL_LOSSES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -104,5 +103,3 @@ enum {
 
 /* All causes, including those with a count of 0. */
 void model_losses(const struct model_receipt *receipt, struct model_loss losses[MODEL_LOSSES]);
-
-#endif

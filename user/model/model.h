@@ -4,8 +4,7 @@
  * builder (builder.h) that an input feeds; never changed afterwards.  It consists of plain arrays; cross references are
  * indices into them, NONE if absent.  All times are CLOCK_MONOTONIC ns; strings are UTF-8, valid, owned by the model.
  */
-#ifndef GPUTRACE_MODEL_H
-#define GPUTRACE_MODEL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -350,5 +349,3 @@ char *trace_title(const struct model *model);
  * native_frames[natives[call->native].first + *first .. *end), innermost first; may be empty.
  */
 void model_native_span(const struct model *model, const struct model_call *call, uint32_t *first, uint32_t *end);
-
-#endif

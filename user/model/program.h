@@ -3,8 +3,7 @@
  * What programs did, in the model (model.h): processes and threads, their Python code and stacks, their calls, and
  * spans on their threads.
  */
-#ifndef GPUTRACE_MODEL_PROGRAM_H
-#define GPUTRACE_MODEL_PROGRAM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -331,5 +330,3 @@ static inline bool call_is_work(const struct model_call *call)
 {
 	return class_is_work(call->class);
 }
-
-#endif

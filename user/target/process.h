@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Facts about a process from /proc: names, parent, start; and the files it has mapped. */
-#ifndef GPUTRACE_PROCESS_H
-#define GPUTRACE_PROCESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -193,5 +192,3 @@ int process_read_pieces(pid_t pid, struct process_piece *pieces, size_t count, v
 void process_read_by(pid_t pid, int (*read)(void *context, uint64_t address, void *buffer, size_t bytes),
 		     void *context);
 int process_write_memory(pid_t pid, uint64_t address, const void *data, size_t bytes);
-
-#endif

@@ -11,8 +11,7 @@
  * between the two calls; for a longer one the end, the labels of tracks, the thread with most calls, the omissions and
  * the receipt are known only after the visit.
  */
-#ifndef GPUTRACE_TIMELINE_TIMELINE_H
-#define GPUTRACE_TIMELINE_TIMELINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -236,5 +235,3 @@ struct timeline_code timeline_code(const struct timeline *timeline, uint32_t cod
 
 /* The label of a track, for people: "stream 7 (default)"; truncated to size. */
 void timeline_track_label(const struct timeline *timeline, uint32_t track, char *text, size_t size);
-
-#endif

@@ -4,8 +4,7 @@
  * inside CUDA calls: there nothing is allocated, locked or parsed, only bits and links are moved. The agent's thread
  * takes full buffers, cleans them, and returns unused memory to the system.
  */
-#ifndef GPUTRACE_AGENT_BUFFERS_H
-#define GPUTRACE_AGENT_BUFFERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,5 +59,3 @@ bool buffers_scarce(void);
 unsigned buffers_held(void);	/* by CUPTI */
 bool buffers_in_callback(void); /* a thread is inside one of CUPTI's two callbacks */
 uint64_t buffers_refused(void); /* requests refused since buffers_start */
-
-#endif

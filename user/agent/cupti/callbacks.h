@@ -3,8 +3,7 @@
  * CUPTI's API callback, which runs on the application's threads at the entry and the return of every followed CUDA
  * call. No allocation, no lock, no system call except one gettid per thread.
  */
-#ifndef GPUTRACE_AGENT_CALLBACKS_H
-#define GPUTRACE_AGENT_CALLBACKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ uint32_t callbacks_last_corr(void);
 
 /* The latest asynchronous error that CUPTI reported (state domain, 12.2 and later); false: none since the last call. */
 bool callbacks_state_error(uint32_t *result, char *text, uint32_t size);
-
-#endif

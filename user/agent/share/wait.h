@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Waits for a request of a gputrace of the same user, which then needs no right to stop a thread (gputrace/share.h). */
-#ifndef GPUTRACE_AGENT_SHARE_WAIT_H
-#define GPUTRACE_AGENT_SHARE_WAIT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -11,5 +10,3 @@
  * work.
  */
 void share_wait(bool (*start_agent)(const char *asked));
-
-#endif

@@ -8,8 +8,7 @@
  * arrived.  Of events that began at the same time, ranges come first, then ops of PyTorch, calls, and operations.  An
  * operation that seems to start before its launch comes before it.  Waits come when they end.
  */
-#ifndef GPUTRACE_ANALYZE_EVENTS_H
-#define GPUTRACE_ANALYZE_EVENTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -237,5 +236,3 @@ static inline void process_note_in_sum(uint64_t *member, uint32_t another)
 	process_note(&process, another);
 	*member = process + 1;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * What ranks do unlike each other: computation by line on the rank with least, the median one and the one with most,
  * and what the rank that was late most does unlike the median of all others (steps/differences.h).
  */
-#ifndef GPUTRACE_ANALYZE_RANK_LINES_H
-#define GPUTRACE_ANALYZE_RANK_LINES_H
+#pragma once
 
 #include "analyze/ranks/ranks.h"
 #include "analyze/steps/differences.h"
@@ -30,5 +29,3 @@ struct rank_lines {
 /* ranks: compared (ranks_compare); must outlive the lines. */
 void rank_lines_make(struct rank_lines *lines, const struct ranks *ranks);
 void rank_lines_free(struct rank_lines *lines);
-
-#endif

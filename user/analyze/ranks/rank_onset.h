@@ -3,8 +3,7 @@
  * Since when a rank is later than before: the one moment that best divides its collectives into two parts with a mean
  * lateness each (least squares).  It is a change only if the means differ by more than chance lets them.
  */
-#ifndef GPUTRACE_ANALYZE_RANK_ONSET_H
-#define GPUTRACE_ANALYZE_RANK_ONSET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ struct rank_onset {
 
 /* Sorts the list by time. */
 void rank_onset_find(struct rank_onset *onset, struct lateness_list *latenesses);
-
-#endif

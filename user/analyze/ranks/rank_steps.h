@@ -6,8 +6,7 @@
  * each rank, never by time or by their numbers: recordings may begin in different steps.  Numbers are those of the
  * first rank that has steps.
  */
-#ifndef GPUTRACE_ANALYZE_RANK_STEPS_H
-#define GPUTRACE_ANALYZE_RANK_STEPS_H
+#pragma once
 
 #include "analyze/ranks/ranks.h"
 
@@ -39,5 +38,3 @@ struct rank_steps {
 /* ranks: compared (ranks_compare). */
 void rank_steps_make(struct rank_steps *steps, const struct ranks *ranks);
 void rank_steps_free(struct rank_steps *steps);
-
-#endif

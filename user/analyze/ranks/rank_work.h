@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What a rank did step by step: its steps, and its sums by line.  It outlives the log. */
-#ifndef GPUTRACE_ANALYZE_RANK_WORK_H
-#define GPUTRACE_ANALYZE_RANK_WORK_H
+#pragma once
 
 #include "analyze/steps/per_step_rows.h"
 
@@ -21,5 +20,3 @@ struct rank_work {
 void rank_work_make(struct rank_work *work, struct analyses *all, const struct steps *steps, uint32_t process,
 		    bool is_alone);
 void rank_work_free(struct rank_work *work);
-
-#endif

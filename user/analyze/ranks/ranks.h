@@ -6,8 +6,7 @@
  * Logs of one boot of one machine share a clock.  Others are aligned with the first log's clock, one after the other,
  * always the one with most collectives in common with those already aligned.
  */
-#ifndef GPUTRACE_ANALYZE_RANKS_H
-#define GPUTRACE_ANALYZE_RANKS_H
+#pragma once
 
 #include "analyze/breakdown/breakdown.h"
 #include "analyze/ranks/clock_fit.h"
@@ -144,5 +143,3 @@ static inline const char *rank_text(const struct ranks *ranks, size_t log, uint3
 
 /* The rank of a process of a log, -1: not known. */
 int64_t rank_of_process(const struct ranks *ranks, size_t log, uint32_t process);
-
-#endif

@@ -3,8 +3,7 @@
  * Where time steps back in a file of another tool, as the clock that it was made with was set: the kernels of a group
  * run one after the other, so one that begins before an earlier one did is after such a step.
  */
-#ifndef GPUTRACE_ANALYZE_STEP_BACK_H
-#define GPUTRACE_ANALYZE_STEP_BACK_H
+#pragma once
 
 #include "analyze/ranks/collective_arrivals.h"
 
@@ -21,5 +20,3 @@ struct numbered_arrivals {
 
 /* Drops arrivals of the rank, which are as they came, that follow such a step in their group.  Sorts the numbers. */
 void step_back_drop(struct numbered_arrivals *numbered, struct arriving_rank *rank);
-
-#endif

@@ -3,8 +3,7 @@
  * GPU time, or a number of calls, by Python line.  A line's own part is what it launched itself.  Its total is all that
  * ran under it, where every stack counts once however often the line is in it.
  */
-#ifndef GPUTRACE_ANALYZE_LINE_SUMS_H
-#define GPUTRACE_ANALYZE_LINE_SUMS_H
+#pragma once
 
 #include "analyze/events/events.h"
 #include "analyze/sums/gpu_tally.h"
@@ -64,5 +63,3 @@ void line_sums_finish(struct line_sums *sums, struct lines *lines);
 	X(CALL_LINES, call, line_sums_add_call(&all->call_lines, event))                                               \
 	X(CALL_LINES, finish, line_sums_finish(&all->call_lines, event->lines))                                        \
 	X(CALL_LINES, free, line_sums_free(&all->call_lines))
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* How busy each GPU was: the union of its operations over the recording. */
-#ifndef GPUTRACE_ANALYZE_UTILIZATION_H
-#define GPUTRACE_ANALYZE_UTILIZATION_H
+#pragma once
 
 #include "analyze/events/events.h"
 #include "base/array.h"
@@ -40,5 +39,3 @@ void utilization_finish(struct utilization *all);
 	X(UTILIZATION, gpu, utilization_add_gpu(&all->utilization, event))                                             \
 	X(UTILIZATION, finish, utilization_finish(&all->utilization))                                                  \
 	X(UTILIZATION, free, utilization_free(&all->utilization))
-
-#endif

@@ -18,8 +18,7 @@
  *
  * Kept besides sums: what each thread did since a GPU last ended a gap (bounded, why_threads.h, idle_ran.h).
  */
-#ifndef GPUTRACE_ANALYZE_IDLE_H
-#define GPUTRACE_ANALYZE_IDLE_H
+#pragma once
 
 #include "analyze/events/events.h"
 #include "analyze/events/lines.h"
@@ -229,5 +228,3 @@ uint32_t idle_caller_of_place(struct idle *idle, uint32_t place);
 	X(IDLE, wait, idle_add_wait(&all->idle, event))                                                                \
 	X(IDLE, finish, idle_finish(&all->idle, event->lines))                                                         \
 	X(IDLE, free, idle_free(&all->idle))
-
-#endif

@@ -9,8 +9,7 @@
  *
  * Gaps are those of the account of idle time (idle.h), with its causes; copies and time lost to others are added.
  */
-#ifndef GPUTRACE_ANALYZE_WHY_H
-#define GPUTRACE_ANALYZE_WHY_H
+#pragma once
 
 #include "analyze/events/events.h"
 #include "analyze/events/lines.h"
@@ -109,5 +108,3 @@ struct why_line why_line_of_charge(struct why *why, struct lines *lines, const s
 	X(WHY, gpu, why_add_gpu(&all->why, event))                                                                     \
 	X(WHY, finish, why_finish(&all->why, event->lines))                                                            \
 	X(WHY, free, free_why(all))
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Shared by the files of why.h. */
-#ifndef GPUTRACE_ANALYZE_WHY_INTERNAL_H
-#define GPUTRACE_ANALYZE_WHY_INTERNAL_H
+#pragma once
 
 #include "analyze/why/why.h"
 
@@ -43,5 +42,3 @@ uint64_t why_worked_by(const struct why_sharing *sharing, uint64_t time_ns);
  * why_worked_by of that GPU then.  Time that waits of before have is not counted again.
  */
 uint64_t why_waited_ns(struct why *why, const struct why_arrival *arrival, uint64_t last_ns, uint64_t now);
-
-#endif

@@ -5,8 +5,7 @@
  * only if all processes that have kernels of that name took part, which the end of the trace shows: until then what was
  * lost is kept by name, processes, and line.
  */
-#ifndef GPUTRACE_ANALYZE_WHY_NAMED_H
-#define GPUTRACE_ANALYZE_WHY_NAMED_H
+#pragma once
 
 #include "analyze/why/why.h"
 
@@ -18,5 +17,3 @@ void why_named_add(struct why *why, size_t device, const struct gpu_event *event
 /* To be called when no event is to come: charges what was lost. */
 void why_named_settle(struct why *why);
 void why_named_free(struct why_named *named);
-
-#endif

@@ -5,8 +5,7 @@
  * the trace.  Bounded: WHY_SHARES processes of a GPU, the latest WHY_PIECES pieces that each ran, the latest
  * WHY_OPEN_COLLECTIVES collectives that not all ranks have reached, groups of at most WHY_RANKS.
  */
-#ifndef GPUTRACE_ANALYZE_WHY_SHARING_H
-#define GPUTRACE_ANALYZE_WHY_SHARING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -90,5 +89,3 @@ struct why_named {
 	ARRAY(struct why_named_loss) losses;
 	uint64_t complete; /* when settled: those in which all took part */
 };
-
-#endif

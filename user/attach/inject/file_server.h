@@ -6,8 +6,7 @@
  * none: the path is that of a descriptor in gputrace itself. Only processes that may trace gputrace can follow that
  * path.
  */
-#ifndef GPUTRACE_ATTACH_INJECT_FILE_SERVER_H
-#define GPUTRACE_ATTACH_INJECT_FILE_SERVER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -88,5 +87,3 @@ struct file_server_answer {
 #define SERVE_GREETING_PID 1
 #define SERVE_USED 'u'
 #define SERVE_END 'e'
-
-#endif

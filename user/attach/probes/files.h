@@ -4,8 +4,7 @@
  * agents, Pythons.  Owns their links.  If a file has probes only in traced processes, it also has their
  * pids, and knows nothing else about them.
  */
-#ifndef GPUTRACE_ATTACH_PROBES_FILES_H
-#define GPUTRACE_ATTACH_PROBES_FILES_H
+#pragma once
 
 #include <time.h>
 
@@ -229,5 +228,3 @@ bool files_have_room(struct files *files, uid_t uid);
 
 /* Whether the log names one more unprobed file of the user; that others are not named is noted once for each user. */
 bool files_may_name(struct files *files, uid_t uid);
-
-#endif

@@ -14,8 +14,7 @@
  * The callers decide which process needs which probes.  All functions do nothing if their result is already in place,
  * and return -errno.
  */
-#ifndef GPUTRACE_ATTACH_PROBES_PROBES_H
-#define GPUTRACE_ATTACH_PROBES_PROBES_H
+#pragma once
 
 #include "attach/probes/files.h"
 
@@ -68,5 +67,3 @@ void file_detach_pushes(struct probed_file *file);
 
 /* Whether probes at the agent's nop5 leave no trace in it; tests it once. Else they are one instruction further. */
 bool agent_nop5_is_undone(void);
-
-#endif

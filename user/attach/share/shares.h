@@ -3,8 +3,7 @@
  * Agents without BPF: the socket to which they connect, the control that they read, a ring for each. One thread lets
  * them in and publishes what is known about them; another one, the drain, takes their records.
  */
-#ifndef GPUTRACE_ATTACH_SHARE_SHARES_H
-#define GPUTRACE_ATTACH_SHARE_SHARES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -83,5 +82,3 @@ int64_t shares_consume(struct shares *shares, share_record record, void *context
 uint64_t shares_bytes(const struct shares *shares); /* of one ring */
 uint64_t shares_bytes_max(struct shares *shares);   /* highest fill level of any ring */
 uint64_t shares_malformed(struct shares *shares);
-
-#endif

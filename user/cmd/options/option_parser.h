@@ -2,8 +2,7 @@
 /*
  * The parsers of options, which the rows of option_rows.c name, and what they share.
  */
-#ifndef GPUTRACE_OPTION_PARSER_H
-#define GPUTRACE_OPTION_PARSER_H
+#pragma once
 
 #include "cmd/options/options.h"
 
@@ -93,5 +92,3 @@ int parse_depth(struct parse *parse, const char *value);
 /* --lines: the word after it says which file or function, if there is another word for the log. */
 int parse_lines(struct parse *parse, const char *value);
 bool take_lines_word(struct parse *parse, const char *word);
-
-#endif

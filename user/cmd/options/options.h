@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What a command line asks for, as options_parse (command_line.h) fills it in. */
-#ifndef GPUTRACE_OPTIONS_H
-#define GPUTRACE_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -206,5 +205,3 @@ bool options_want_steps(const struct options *options);
 
 /* True when one of the outputs is standard output: no report is printed there then. */
 bool options_use_stdout(const struct options *options);
-
-#endif

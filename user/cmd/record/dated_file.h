@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Names of logs that one recording makes several of: by the wall clock, so that a later run replaces none of them. */
-#ifndef GPUTRACE_DATED_FILE_H
-#define GPUTRACE_DATED_FILE_H
+#pragma once
 
 /*
  * TRACE.20261130-140320.gpt beside TRACE.gpt; path NULL: gputrace-20261130-140320.gpt in the current folder.  No file
@@ -11,5 +10,3 @@ char *dated_file_name(const char *path);
 
 /* Checks that such files can be written.  option: what asks for them. 0, or -errno and a message. */
 int dated_file_check(const char *path, const char *option);
-
-#endif

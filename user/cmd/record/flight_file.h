@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The files that a flight recorder writes while it goes on, and what is said of each. */
-#ifndef GPUTRACE_FLIGHT_FILE_H
-#define GPUTRACE_FLIGHT_FILE_H
+#pragma once
 
 #include "capture/flight.h"
 
@@ -13,5 +12,3 @@ void flight_file_say(const struct recording *recording);
 /* flight_options.write, into a dated file (dated_file.h).  context: the recording. */
 void flight_file_write(void *context, const struct recent_log *recent, const struct recent_writing *writing,
 		       struct gpt_end *end, const char *why);
-
-#endif

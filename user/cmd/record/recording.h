@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What one live trace owns, and its main steps, which record.c runs in order. */
-#ifndef GPUTRACE_RECORDING_H
-#define GPUTRACE_RECORDING_H
+#pragma once
 
 #include <signal.h>
 
@@ -92,5 +91,3 @@ enum exit_code recording_result(const struct recording *recording);
 
 /* After the recording: gives the user's own log its name before anything else can fail, then makes all outputs. */
 enum exit_code recording_deliver(struct recording *recording);
-
-#endif

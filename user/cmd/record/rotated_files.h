@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The files of --rotate: which are open, which of them are kept, and what is said of full disks. */
-#ifndef GPUTRACE_ROTATED_FILES_H
-#define GPUTRACE_ROTATED_FILES_H
+#pragma once
 
 #include "capture/history.h"
 #include "log/rotation.h"
@@ -20,5 +19,3 @@ void rotated_files_print(struct rotated_files *files);
 
 /* Prints which files there are; after the recording. */
 void rotated_files_say(const struct rotated_files *files);
-
-#endif

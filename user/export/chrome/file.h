@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A file that is being written: what its parts share. */
-#ifndef GPUTRACE_CHROME_FILE_H
-#define GPUTRACE_CHROME_FILE_H
+#pragma once
 
 #include "export/chrome/codes.h"
 #include "export/chrome/numbers.h"
@@ -64,5 +63,3 @@ void chrome_put_step(struct chrome *chrome);
 bool chrome_put_slice(void *context, const struct timeline_slice *slice);
 bool chrome_put_memory(void *context, const struct timeline_memory *memory);
 bool chrome_put_counter(void *context, const struct timeline_value *value);
-
-#endif

@@ -5,8 +5,7 @@
  * file is.  Only real tables and plain columns are read: nothing of views, triggers, virtual tables or generated
  * columns is run.
  */
-#ifndef GPUTRACE_INPUT_DATABASE_H
-#define GPUTRACE_INPUT_DATABASE_H
+#pragma once
 
 #include <sqlite3.h>
 #include <stdbool.h>
@@ -84,5 +83,3 @@ struct text database_blob(struct database_rows *rows, unsigned column);
  */
 bool database_file_open(struct database *base);
 void database_file_close(struct database *base);
-
-#endif

@@ -4,8 +4,7 @@
  * model/; inputs use builder.h.  Events that must wait for clocks, calls or devices are kept as they arrived
  * (pending_*) and joined into a table of the model later.
  */
-#ifndef GPUTRACE_MODEL_TABLES_H
-#define GPUTRACE_MODEL_TABLES_H
+#pragma once
 
 #include "model/tables/agents.h"
 #include "model/tables/api_activity.h"
@@ -295,5 +294,3 @@ void pair_memories(struct builder *builder, uint64_t until_ns);
 
 /* Calls all of them. */
 void join_events(struct builder *builder, uint64_t complete_ns, uint64_t until_ns);
-
-#endif

@@ -3,8 +3,7 @@
  * GPUs.  CUPTI numbers them per process (CUDA_VISIBLE_DEVICES), the model globally: a device is identified by its uuid,
  * and keeps CUPTI's number unless another device already has it.
  */
-#ifndef GPUTRACE_DEVICE_TABLE_H
-#define GPUTRACE_DEVICE_TABLE_H
+#pragma once
 
 #include "base/array.h"
 #include "base/lookup.h"
@@ -48,5 +47,3 @@ void device_table_finish(struct device_table *table);
 uint32_t device_table_find(const struct device_table *table, uint32_t process, uint32_t id);
 uint32_t device_table_find_uuid(const struct device_table *table, const uint8_t uuid[16]); /* likewise */
 uint32_t device_table_of_context(const struct device_table *table, uint32_t process, uint32_t context);
-
-#endif

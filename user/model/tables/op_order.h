@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Takes the ops of a part from the pending ones. */
-#ifndef GPUTRACE_MODEL_OP_ORDER_H
-#define GPUTRACE_MODEL_OP_ORDER_H
+#pragma once
 
 #include "model/tables/ops.h"
 
@@ -11,5 +10,3 @@
  */
 void op_order_take(struct ops *ops, const struct ops *known, struct model_thread *threads, size_t thread_count,
 		   uint64_t until_ns);
-
-#endif

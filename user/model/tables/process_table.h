@@ -4,8 +4,7 @@
  * address space ("epoch") is the scope of numbers inside a process (addresses, stack ids, correlation ids); a new one
  * starts at each exec.
  */
-#ifndef GPUTRACE_PROCESS_TABLE_H
-#define GPUTRACE_PROCESS_TABLE_H
+#pragma once
 
 #include "base/lookup.h"
 #include "model/events.h"
@@ -81,5 +80,3 @@ void process_table_describe(struct process_table *processes, const struct new_de
 
 /* Names processes that were never described. */
 void process_table_finish(struct process_table *processes);
-
-#endif

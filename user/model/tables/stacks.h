@@ -4,8 +4,7 @@
  * the log, while its addresses are still valid; equal stacks are stored once.  Native frames are named at the end, as
  * their symbols may come later.
  */
-#ifndef GPUTRACE_STACKS_H
-#define GPUTRACE_STACKS_H
+#pragma once
 
 #include "base/lookup.h"
 #include "model/events.h"
@@ -60,5 +59,3 @@ static inline uint8_t stack_state_known(uint8_t state)
 {
 	return state < GPT_STACK_STATES ? state : GPT_STACK_UNREADABLE;
 }
-
-#endif

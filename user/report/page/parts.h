@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The parts of the report, in the order in which they appear. */
-#ifndef GPUTRACE_REPORT_PARTS_H
-#define GPUTRACE_REPORT_PARTS_H
+#pragma once
 
 #include "report/page/page.h"
 
@@ -82,5 +81,3 @@ void report_cost(struct report *report); /* cost.c: what the recording cost the 
 void report_cost_line(struct report *report);
 void report_cost_proof(struct report *report); /* cost_proof.c: of windows with and without recording */
 void report_start(struct report *report);      /* of the recording: nothing in a slice, or if it is not recorded */
-
-#endif

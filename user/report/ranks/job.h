@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Tables of a job as a whole: its steps on all ranks, and what these do unlike each other. */
-#ifndef GPUTRACE_REPORT_RANKS_JOB_H
-#define GPUTRACE_REPORT_RANKS_JOB_H
+#pragma once
 
 #include "report/page/page.h"
 #include "report/ranks/ranks.h"
@@ -14,5 +13,3 @@ void report_job_steps(struct report *report, const struct report_job *job);
 
 /* Computation by line, and what the late rank does unlike the others: a page has what says something. */
 void report_job_lines(struct report *report, const struct report_job *job);
-
-#endif

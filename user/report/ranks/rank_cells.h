@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Cells and words that tables of ranks share. */
-#ifndef GPUTRACE_REPORT_RANK_CELLS_H
-#define GPUTRACE_REPORT_RANK_CELLS_H
+#pragma once
 
 #include <inttypes.h>
 
@@ -33,5 +32,3 @@ static inline char *rank_name(const struct rank_row *row)
 	return row->of->rank < 0 ? xstrdup("a rank whose number is not known")
 				 : xasprintf("rank %" PRId64, row->of->rank);
 }
-
-#endif

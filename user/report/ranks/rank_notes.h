@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What stands below the table of ranks: which are missing or silent, ended before others, or have a clock that was set.
  */
-#ifndef GPUTRACE_REPORT_RANK_NOTES_H
-#define GPUTRACE_REPORT_RANK_NOTES_H
+#pragma once
 
 #include "analyze/ranks/ranks.h"
 #include "report/page/page.h"
 
 void report_rank_notes(struct report *report, const struct ranks *ranks);
-
-#endif

@@ -4,8 +4,7 @@
  * valid only during one call of the visitor.  A format that handles all types of arguments can write arguments that it
  * does not know.
  */
-#ifndef GPUTRACE_TIMELINE_SLICE_H
-#define GPUTRACE_TIMELINE_SLICE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -318,5 +317,3 @@ struct timeline_visitor {
 	 */
 	void (*open)(void *context, const struct timeline_slice *slice);
 };
-
-#endif
