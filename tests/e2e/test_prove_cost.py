@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """What recording costs a step, by windows with it and without it (--prove-cost). The truth is a delay of known length in
-the callbacks of the simulated CUPTI, which a window without recording does not have."""
+the callbacks of the simulated CUPTI, which a window without recording does not have. Kernels are short: else the thread
+sleeps while it would have waited for the GPU anyway."""
 
 import bisect
 import json
@@ -28,7 +29,7 @@ class Proof:
         program = [machine.tool("get-torch"), machine.PROGRAMS / "torch_steady.py", SECONDS, LAUNCHES, folder / "steps"]
         self.done = tracing.gputrace(folder, "--prove-cost", "1s", *options, "-o", self.log, "--",
                                      *tracing.on_simgpu(folder / "gpu.json", *program),
-                                     env={"SIMGPU_CALLBACK_US": str(delay_us)}).must_be(0)
+                                     env={"SIMGPU_CALLBACK_US": str(delay_us), "SIMGPU_KERNEL_NS": "1000"}).must_be(0)
         self.steps = int((folder / "steps").read_text())
         tables = json.loads(tracing.gputrace(folder, "report", self.log, "--format", "json").must_be(0).stdout)["tables"]
         [self.row] = {table["id"]: table["rows"] for table in tables}["cost_proof"]
