@@ -83,10 +83,11 @@ def true_delay_ns(proof):
 
 
 def test_a_delay_that_only_recording_has_is_found(plain, delayed):
-    """What recording itself costs is in both runs. Twice the interval of 95 %: this is no test of the statistics."""
+    """What recording itself costs is in both runs. Twice the interval of 95 %: this is no test of the statistics. A thread
+    that sleeps 40 times in a step also finds cold caches and other threads on its processor: some 2 ms of 26 were seen."""
     true_ns = true_delay_ns(delayed)
     assert true_ns >= LAUNCHES * DELAY_US * 1000
-    assert abs(delayed.ns - plain.ns - true_ns) <= 2 * math.hypot(delayed.noise_ns, plain.noise_ns), (true_ns, plain.row, delayed.row)
+    assert abs(delayed.ns - plain.ns - true_ns) <= true_ns / 6 + 2 * math.hypot(delayed.noise_ns, plain.noise_ns), (true_ns, plain.row, delayed.row)
     assert delayed.ns > delayed.noise_ns
 
 
