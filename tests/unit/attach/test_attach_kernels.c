@@ -243,11 +243,11 @@ static void a_program_that_few_traces_use_is_loaded_when_it_is_asked_for(void **
 	programs_unload(&programs);
 }
 
-/* Most of the cost of starting a trace is the verifier's: it checked 48,000 instructions once. */
+/* Most of the cost of starting a trace is the verifier's: it checks 41,000 instructions, with modules and counters. */
 static void the_kernel_checks_the_walk_of_frames_once_for_each_program(void **state)
 {
 	load_programs();
-	assert_in_range(checked_instructions(bpf_program__fd(programs.bpf->progs.call_symbol)), 10000, 32000);
+	assert_in_range(checked_instructions(bpf_program__fd(programs.bpf->progs.call_symbol)), 10000, 48000);
 	programs_unload(&programs);
 }
 

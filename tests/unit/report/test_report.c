@@ -320,8 +320,8 @@ static void what_the_trace_cost_stands_in_its_last_line_and_by_part_in_a_table(v
 	free(text);
 }
 
-/* Steps of 10 ms, of 11 ms in every other window of `pairs` pairs. */
-static void set_windows(unsigned pairs)
+/* Steps of 10 ms, of recorded_ns in every other window of `pairs` pairs. */
+static void set_windows(unsigned pairs, uint64_t recorded_ns)
 {
 	uint64_t time_ns = 0;
 
@@ -333,7 +333,7 @@ static void set_windows(unsigned pairs)
 
 		model->reported_steps[i] = (struct model_reported_step){
 			.time_ns = time_ns, .cycle = i / 50, .phase = is_recorded ? GPT_STEP_ACTIVE : GPT_STEP_WAITING};
-		time_ns += is_recorded ? 11000000 : 10000000;
+		time_ns += is_recorded ? recorded_ns : 10000000;
 	}
 	model->schedule = (struct model_schedule){.is_there = true, .windows_ms = 1000};
 }
@@ -342,7 +342,7 @@ static void what_recording_costs_a_step_is_the_whole_report_of_its_proof(void **
 {
 	char *text;
 
-	set_windows(8);
+	set_windows(8, 11000000);
 	text = report_of(model, 300, false);
 	assert_has(text,
 		   "\nRecording costs 10.00 % of a step: 10.00 to 10.00 % with 95 % confidence (11.0 ms a step while "
@@ -357,19 +357,30 @@ static void what_recording_costs_a_step_is_the_whole_report_of_its_proof(void **
 	free(text);
 }
 
+static void a_cost_that_is_not_seen_is_not_named(void **state)
+{
+	char *text;
+
+	set_windows(8, 10000000);
+	text = report_of(model, 300, false);
+	assert_has(text,
+		   "\nWhat recording costs a step is less than the steps differ by themselves: 0.00 to 0.00 % with ");
+	free(text);
+}
+
 static void what_proves_no_cost_says_why(void **state)
 {
 	char *text;
 
-	set_windows(4);
+	set_windows(4, 11000000);
 	text = report_of(model, 300, false);
 	assert_has(text, "\nNot proven: 4 pairs of windows have steps in both, and it takes 5: ");
 	free(text);
-	set_windows(0);
+	set_windows(0, 11000000);
 	text = report_of(model, 300, false);
 	assert_has(text, "\nNot proven: no step was seen; --step says");
 	free(text);
-	set_windows(8);
+	set_windows(8, 11000000);
 	model->schedule.is_shared = true;
 	text = report_of(model, 300, false);
 	assert_has(text, "\nNot proven: another gputrace recorded in the same process");
