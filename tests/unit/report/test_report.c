@@ -1162,6 +1162,7 @@ int main(void)
 		TEST(what_was_not_recorded_is_named),
 		TEST(what_the_trace_cost_stands_in_its_last_line_and_by_part_in_a_table),
 		TEST(what_recording_costs_a_step_is_the_whole_report_of_its_proof),
+		TEST(a_cost_that_is_not_seen_is_not_named),
 		TEST(what_proves_no_cost_says_why),
 		TEST(the_receipt_stands_at_the_end),
 		TEST(how_the_recording_began_is_said),
