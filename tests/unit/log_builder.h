@@ -329,8 +329,10 @@ LOG_FN void log_stack_of_modules(struct log_builder *log, uint32_t pid, uint64_t
 }
 
 /* text: name, class, class of the root, why it has no name, other names, each with a zero byte at its end */
-LOG_FN void log_module(struct log_builder *log, struct gpt_module record, const char *text, uint32_t bytes)
+LOG_FN void log_module(struct log_builder *log, const struct gpt_module *module, const char *text, uint32_t bytes)
 {
+	struct gpt_module record = *module;
+
 	record.bytes = bytes;
 	log_put(log, GPT_MODULE, &record, sizeof(record), text, bytes);
 }

@@ -20,12 +20,12 @@ static void describe(struct forward_log *made, uint64_t module, uint32_t root, c
 	size_t size = log_join(bytes, sizeof(bytes), 4, text);
 
 	log_module(&made->log,
-		   (struct gpt_module){.hdr.flags = *text[3] ? GPT_MODULE_UNNAMED : 0,
-				       .module = module,
-				       .root = root == 1 ? NET : OTHER_NET,
-				       .pid = PID,
-				       .root_number = root,
-				       .names = 1},
+		   &(struct gpt_module){.hdr.flags = *text[3] ? GPT_MODULE_UNNAMED : 0,
+					.module = module,
+					.root = root == 1 ? NET : OTHER_NET,
+					.pid = PID,
+					.root_number = root,
+					.names = 1},
 		   bytes, (uint32_t)size);
 }
 

@@ -602,13 +602,13 @@ static void a_stack_has_the_modules_that_were_called_outermost_first(void **stat
 
 	begin_with_functions(&log);
 	log_module(&log,
-		   (struct gpt_module){
+		   &(struct gpt_module){
 			   .module = ROOT, .root = ROOT, .pid = PID, .generation = 1, .root_number = 2, .names = 1},
 		   TEXT_OF_ROOT, sizeof(TEXT_OF_ROOT));
 	add_stack_of_modules(&log, 5, LAYER, 3);
 	log_launch(&log, PID, TID, 100, 5, 1);
 	log_module(&log,
-		   (struct gpt_module){
+		   &(struct gpt_module){
 			   .module = LAYER, .root = ROOT, .pid = PID, .generation = 3, .root_number = 2, .names = 3},
 		   TEXT_OF_LAYER, sizeof(TEXT_OF_LAYER)); /* a name may come after the first stack */
 	model = model_of(&log);
@@ -647,7 +647,7 @@ static void the_same_lines_in_other_modules_are_another_stack(void **state)
 	}
 	log_stack(&log, PID, 9, 2, (struct gpt_pyframe[]){{.code = B, .lasti = 4}, {.code = A}});
 	log_launch(&log, PID, TID, 104, 9, 5);
-	log_module(&log, (struct gpt_module){.module = LAYER, .pid = PID, .generation = 2, .names = 1}, TEXT_OF_LAYER,
+	log_module(&log, &(struct gpt_module){.module = LAYER, .pid = PID, .generation = 2, .names = 1}, TEXT_OF_LAYER,
 		   sizeof(TEXT_OF_LAYER));
 	model = model_of(&log);
 	assert_int_equal(model->stack_count, 4);
