@@ -134,18 +134,20 @@ static uint64_t ask(const char *code)
 static void note(uint64_t first, uint64_t second, uint64_t third)
 {
 	const uint64_t given[] = {first, second, third};
-	struct {
-		struct gpt_pystack stack;
-		struct gpt_pyframe frame;
-		struct gpt_stack_module modules[3];
-	} made = {.stack = {.hdr = {.type = GPT_PYSTACK, .flags = GPT_PYSTACK_MODULES}, .id = 1, .depth = 1}};
+	_Alignas(8) uint8_t bytes[sizeof(struct gpt_pystack) + sizeof(struct gpt_pyframe) +
+				  3 * sizeof(struct gpt_stack_module)] = {};
+	struct gpt_pystack *stack = (struct gpt_pystack *)bytes;
+	struct gpt_stack_module *modules = (struct gpt_stack_module *)&stack->frames[1];
 	unsigned count = 0;
 
 	for (; count < 3 && given[count]; count++)
-		made.modules[count] = (struct gpt_stack_module){given[count], 0, module_names_generation(names)};
-	made.stack.pid = (uint32_t)child.pid;
-	made.stack.hdr.size = (uint32_t)(offsetof(__typeof__(made), modules) + count * sizeof(*made.modules));
-	module_names_note(names, &made.stack);
+		modules[count] = (struct gpt_stack_module){given[count], 0, module_names_generation(names)};
+	*stack = (struct gpt_pystack){.hdr = {.type = GPT_PYSTACK, .flags = GPT_PYSTACK_MODULES},
+				      .id = 1,
+				      .pid = (uint32_t)child.pid,
+				      .depth = 1};
+	stack->hdr.size = (uint32_t)((const uint8_t *)&modules[count] - bytes);
+	module_names_note(names, stack);
 }
 
 static void work(void)
