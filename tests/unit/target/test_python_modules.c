@@ -133,11 +133,11 @@ static const char source[] =
 static struct {
 	pid_t pid;
 	uint64_t thread;
+	unsigned stacks;
 	union {
 		struct gpt_pystack stack;
 		uint8_t bytes[sizeof(struct gpt_pystack) + FRAMES_BYTES];
 	} sent;
-	unsigned stacks;
 } walked;
 
 static uint32_t code_age = 1, code_descriptions;
