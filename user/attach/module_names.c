@@ -244,6 +244,8 @@ static void describe_unnamed(struct module_names *names, const struct python_rea
 	known->children_at = known->children = known->described = 0;
 	if (python_module_type_name(reader, class, known->address, out->type, sizeof(out->type))) {
 		names->modules++;
+	} else if (!known->type) {
+		out->of.unnamed = "it could not be read";
 	} else {
 		names->not_modules++;
 		out->of.unnamed = "no module was there when it was read";

@@ -335,6 +335,17 @@ static void test_code_that_gets_no_modules_is_noticed(void **state)
 	assert_string_equal(described[0].why, "no module was there when it was read");
 }
 
+/* Its process has ended, or may not be read any more: that says nothing of the code. */
+static void test_what_cannot_be_read_is_not_taken_for_something_else(void **state)
+{
+	(void)state;
+	for (uint64_t i = 1; i <= 100; i++)
+		note(8 * i, 0, 0);
+	work();
+	for (uint64_t i = 1; i <= 100; i++)
+		assert_string_equal(last_of(8 * i)->why, "it could not be read");
+}
+
 static int prepare_fixture(void **state)
 {
 	(void)state;
@@ -367,6 +378,7 @@ int main(void)
 		TEST(a_module_that_is_made_anew_with_the_same_name_is_the_same),
 		TEST(a_root_keeps_its_number_when_another_module_changes),
 		TEST(code_that_gets_no_modules_is_noticed),
+		TEST(what_cannot_be_read_is_not_taken_for_something_else),
 	};
 
 	return cmocka_run_group_tests(tests, prepare_fixture, clean_fixture);
