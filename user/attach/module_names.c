@@ -228,9 +228,10 @@ static void describe_place(const struct module_names *names, const struct tree *
 					      .others_bytes = at};
 }
 
-/* Of a module that is in no tree. */
+/* Of a module that is in no tree; whole: its root was read, and all below it. */
 static void describe_unnamed(struct module_names *names, const struct python_reader *reader,
-			     const struct python_module_class *class, struct known_module *known, struct described *out)
+			     const struct python_module_class *class, struct known_module *known, bool whole,
+			     struct described *out)
 {
 	out->of = (struct module_description){
 		.module = known->address,
@@ -238,7 +239,8 @@ static void describe_unnamed(struct module_names *names, const struct python_rea
 		.name = "",
 		.class = out->type,
 		.root_class = "",
-		.unnamed = "it is not in the `_modules` of the outermost module that was called"};
+		.unnamed = whole ? "it is not in the `_modules` of the outermost module that was called"
+				 : "the modules of the outermost module were not all read"};
 	*out->type = '\0';
 	known->type = python_read_word(reader, known->address + reader->layout->object_type);
 	known->children_at = known->children = known->described = 0;
@@ -276,7 +278,8 @@ static void describe(struct module_names *names, const struct python_reader *rea
 	/* The root may have gone, and something else be at its address. */
 	if (index == PYTHON_MODULE_NONE || outer->tree.modules.items[0].class == PYTHON_MODULE_NONE ||
 	    outer->tree.modules.items[index].class == PYTHON_MODULE_NONE) {
-		describe_unnamed(names, reader, class, known, out);
+		describe_unnamed(names, reader, class, known,
+				 !tree->tree.cut && tree->tree.modules.items[0].class != PYTHON_MODULE_NONE, out);
 		return;
 	}
 	names->modules++;

@@ -58,13 +58,13 @@ static struct described {
 	uint64_t module;
 	uint32_t generation, names, root_number;
 	bool unnamed;
-	char name[64], class[64], root_class[64], why[64], other[64];
+	char name[64], class[64], root_class[64], why[128], other[64];
 } described[KEPT];
 static unsigned described_count;
 
-static void keep(char to[64], const char **at)
+static void keep(char *to, size_t size, const char **at)
 {
-	snprintf(to, 64, "%s", *at);
+	snprintf(to, size, "%s", *at);
 	*at += strlen(*at) + 1;
 }
 
@@ -88,13 +88,13 @@ static void take_record(void *context, const struct gpt_record *record)
 				 .names = module->names,
 				 .root_number = module->root_number,
 				 .unnamed = module->hdr.flags & GPT_MODULE_UNNAMED};
-	keep(of->name, &at);
-	keep(of->class, &at);
-	keep(of->root_class, &at);
-	keep(of->why, &at);
+	keep(of->name, sizeof(of->name), &at);
+	keep(of->class, sizeof(of->class), &at);
+	keep(of->root_class, sizeof(of->root_class), &at);
+	keep(of->why, sizeof(of->why), &at);
 	assert_int_equal(of->unnamed, of->why[0] != '\0');
 	if (at < end)
-		keep(of->other, &at);
+		keep(of->other, sizeof(of->other), &at);
 }
 
 static const struct described *last_of(uint64_t module)
@@ -241,6 +241,25 @@ static void test_a_module_that_is_in_no_tree_has_its_class(void **state)
 	work();
 	assert_true(last_of(loose)->unnamed);
 	assert_string_equal(last_of(loose)->class, "Leaf");
+	assert_string_equal(last_of(loose)->why, "it is not in the `_modules` of the outermost module that was called");
+}
+
+/* Of 300 attributes `_modules` is the last: that is not read. */
+static void test_of_a_tree_that_is_cut_nothing_more_is_said(void **state)
+{
+	uint64_t loose = ask("loose = it = Leaf()"), net = ask("net = it = Net()");
+
+	(void)state;
+	ask("kept = net.__dict__.pop('_modules'); [setattr(net, 'a%d' % i, i) for i in range(300)]");
+	ask("net._modules = kept");
+	note(loose, net, 0);
+	work();
+	assert_string_equal(last_of(loose)->why, "the modules of the outermost module were not all read");
+	ask("[delattr(net, 'a%d' % i) for i in range(300)]; net.__dict__ = dict(net.__dict__)");
+	note(ask("other = it = Leaf()"), net, 0);
+	work();
+	assert_string_equal(last_of(ask("it = other"))->why,
+			    "it is not in the `_modules` of the outermost module that was called");
 }
 
 /* A tree is read again where a module is not in it. */
@@ -373,6 +392,7 @@ int main(void)
 		TEST(a_shared_module_has_one_name_and_its_others),
 		TEST(two_models_have_two_roots),
 		TEST(a_module_that_is_in_no_tree_has_its_class),
+		TEST(of_a_tree_that_is_cut_nothing_more_is_said),
 		TEST(a_module_that_is_added_later_is_named),
 		TEST(another_module_at_an_address_is_another_generation),
 		TEST(a_module_that_is_made_anew_with_the_same_name_is_the_same),

@@ -53,7 +53,7 @@ struct python_tree {
 	ARRAY(struct python_tree_class) classes;
 	ARRAY(char) texts;
 	struct lookup by_address;
-	bool cut; /* there are more modules than were read, or reading took too long */
+	bool cut; /* there may be more modules than were read: too many, too slow, or something cannot be read */
 };
 
 /* Reads until end_ns of monotonic_ns at most.  Free *out with python_tree_free in any case. */

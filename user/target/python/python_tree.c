@@ -246,8 +246,10 @@ static void find_children(struct reading *reading, size_t first, size_t end)
 		const struct view *view = &reading->views.items[i - first];
 		uint64_t entry = find_children_key(reading, view);
 
-		if (entry >= view->entries.count)
+		if (entry >= view->entries.count) {
+			reading->tree->cut |= view->cut;
 			continue;
+		}
 		module->children = view_value(reading, view, entry);
 		module->children_at = view_value_address(view, entry);
 	}
@@ -289,11 +291,16 @@ static bool add_children(struct reading *reading, size_t first, size_t end)
 	for (size_t i = first; i < end && done; i++) {
 		const struct view *view = &reading->views.items[i - first];
 
+		reading->tree->cut |= view->cut;
 		for (uint64_t j = 0; j < view->entries.count; j++) {
 			uint64_t child = view_value(reading, view, j), name = view_key(reading, view, j);
 
-			if (!child || !name || children.count >= MODULES_MOST)
+			if (!child || !name)
 				continue;
+			if (children.count >= MODULES_MOST) {
+				reading->tree->cut = true;
+				break;
+			}
 			array_push(&found, ((struct python_tree_place){.parent = (uint32_t)i}));
 			array_push(&names, name);
 			array_push(&children, child);

@@ -13,6 +13,7 @@ struct view {
 	uint64_t keys, values; /* values 0: they are in the entries */
 	struct python_entries entries;
 	size_t at, values_at; /* of its entries and its values in the buffer */
+	bool cut;	      /* not all of it was read */
 };
 
 /* Reading a tree. */
@@ -51,7 +52,7 @@ static inline bool was_read(const struct reading *reading, size_t piece)
 /* Makes a view of the attributes of each module from `first` on. */
 bool reading_find_attributes(struct reading *reading, size_t first, size_t end);
 
-/* Reads the entries of all views, `most` of each; a view of which something cannot be read has none. */
+/* Reads the entries of all views, `most` of each; a view of which something cannot be read has none, and is cut. */
 bool reading_get_entries(struct reading *reading, uint64_t most);
 
 uint64_t view_key(const struct reading *reading, const struct view *view, uint64_t i);
