@@ -109,7 +109,8 @@ static void slow_kernels_cost_what_they_take_longer_than_the_median_at_full_cloc
 	says(&counters, report_write, "GPU 0 ran at 1,200 of 1,980 MHz for 60.0 % of the time (600.0 ms): power cap",
 	     true);
 	says(&counters, report_write_why,
-	     "for 60.0 % of the time (600.0 ms): power cap; that cost 260.0 us, as 4 kernels took longer", true);
+	     "for 60.0 % of the time (600.0 ms): power cap; that cost 260.0 us: 4 kernels at the low clock, against ",
+	     true);
 	free_counters(&counters);
 }
 

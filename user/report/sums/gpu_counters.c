@@ -205,10 +205,10 @@ char *report_low_clock(const struct analyses *all, size_t index)
 	if (clocks && clocks->cost_ns >= 1)
 		return xjoin(
 			text, "; ",
-			xasprintf(
-				"that cost %s, as %s kernels took longer than those of the same name and shape at the "
-				"highest clock",
-				number_time((uint64_t)clocks->cost_ns).text, number_count(clocks->slow_kernels).text));
+			xasprintf("that cost %s: %s kernels at the low clock, against those of the same name and shape "
+				  "at the highest clock",
+				  number_time((uint64_t)clocks->cost_ns).text,
+				  number_count(clocks->slow_kernels).text));
 	if (clocks)
 		return xjoin(text, "; ", xstrdup("kernels took no longer than at the highest clock"));
 	return xjoin(text, "; ",
