@@ -45,7 +45,8 @@ static void put_counters(struct report *report, const struct gpu_counter_sums *s
 
 	if (!sums->rows.count)
 		return;
-	report_title(report, "gpu_counters", "Clocks and power of GPUs", "by time; what NVML said ten times a second");
+	report_title(report, "gpu_counters", "Clocks and power of GPUs",
+		     "by time; NVML is asked up to ten times a second");
 	table_begin(&table, columns);
 	for (size_t i = 0; i < sums->rows.count; i++) {
 		const struct gpu_counter_row *row = &sums->rows.items[i];
