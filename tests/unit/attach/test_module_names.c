@@ -8,9 +8,12 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
 #include <string.h>
+#include <sys/uio.h>
 
 #include "attach/module_names.h"
+#include "base/monotonic.h"
 #include "built_library.h"
 #include "every_python.h"
 #include "python_child.h"
@@ -153,6 +156,15 @@ static void work(void)
 	assert_true(module_names_work(names, &reader, &class, true));
 }
 
+/* A check that has no more time goes on in the next one. */
+static void another_is_found(void)
+{
+	for (unsigned i = 0; i < 1000; i++)
+		if (module_names_check(names, &reader, &class))
+			return;
+	fail_msg("no other module was found");
+}
+
 /* test_python_modules.c shows what each version's memory says. */
 static const char *some_python(void)
 {
@@ -290,7 +302,7 @@ static void test_another_module_at_an_address_is_another_generation(void **state
 	ask("del net._modules['m0']; it = None");
 	assert_false(module_names_check(names, &reader, &class));
 	assert_int_equal(ask("it = replace(net._modules, 'a')"), leaf);
-	assert_true(module_names_check(names, &reader, &class));
+	another_is_found();
 	assert_int_equal(module_names_generation(names), 1);
 	ask("net._modules['b'] = it");
 	note(leaf, net, 0);
@@ -327,7 +339,7 @@ static void test_a_root_keeps_its_number_when_another_module_changes(void **stat
 	number = last_of(net)->root_number;
 	ask("it = None");
 	assert_int_equal(ask("it = loss = replace(globals(), 'loss')"), loss);
-	assert_true(module_names_check(names, &reader, &class));
+	another_is_found();
 	note(net, 0, 0);
 	note(loss, 0, 0);
 	work();
@@ -365,6 +377,85 @@ static void test_what_cannot_be_read_is_not_taken_for_something_else(void **stat
 		assert_string_equal(last_of(8 * i)->why, "it could not be read");
 }
 
+/* ---- time -------------------------------------------------------------------------------------------------------- */
+
+/* Reads, and lets the time pass where it comes to one read. */
+static struct {
+	uint64_t address, bytes; /* address 0: any */
+	uint64_t end_ns;
+	unsigned after; /* reads since then */
+	bool is_over;
+} slow;
+
+static int read_slowly(void *context, uint64_t address, void *buffer, size_t bytes)
+{
+	struct iovec here = {buffer, bytes}, there = {(void *)(uintptr_t)address, bytes};
+
+	(void)context;
+	slow.after += slow.is_over;
+	if (!slow.is_over && bytes == slow.bytes && (!slow.address || address == slow.address)) {
+		while (monotonic_ns() <= slow.end_ns)
+			;
+		slow.is_over = true;
+	}
+	return process_vm_readv(child.pid, &here, 1, &there, 1, 0) == (ssize_t)bytes ? 0 : -EFAULT;
+}
+
+static void begin_slow(uint64_t address, uint64_t bytes, uint64_t ns)
+{
+	slow = (__typeof__(slow)){.address = address, .bytes = bytes, .end_ns = monotonic_ns() + ns};
+	process_read_by(child.pid, read_slowly, NULL);
+}
+
+/* Some reads of what was begun follow. */
+static void check_cut(uint64_t root, uint64_t address, uint64_t bytes)
+{
+	struct python_tree tree;
+
+	begin_slow(address, bytes, 2000000000);
+	python_tree_read(&reader, &class, root, slow.end_ns, &tree);
+	process_read_by(0, NULL, NULL);
+	assert_true(slow.is_over && slow.after < 16);
+	assert_true(tree.cut);
+	python_tree_free(&tree);
+}
+
+static void test_no_read_begins_after_the_time_is_over(void **state)
+{
+	uint64_t names_root, classes_root, mro;
+
+	(void)state;
+	names_root = ask("names = it = Net(**{('n%d' % i).ljust(100, '_'): Leaf() for i in range(300)})");
+	classes_root = ask("classes = it = Net(**{'c%d' % i: type('C', (Leaf,), {})() for i in range(300)})");
+	mro = ask("it = type(classes._modules['c3'])") + 344; /* PyTypeObject.tp_mro */
+	check_cut(names_root, 0, 100);
+	check_cut(classes_root, mro, 8);
+}
+
+static void test_what_there_is_no_time_for_is_named_later(void **state)
+{
+	uint64_t second = 0;
+	char code[64];
+
+	(void)state;
+	for (unsigned i = 0; i < 20; i++) {
+		uint64_t root;
+
+		snprintf(code, sizeof(code), "r%u = it = Net(a=Leaf())", i);
+		root = ask(code);
+		second = i == 1 ? root : second;
+		note(root, 0, 0);
+	}
+	begin_slow(second + reader.layout->object_type, 8, 300000000);
+	assert_true(module_names_work(names, &reader, &class, false));
+	process_read_by(0, NULL, NULL);
+	assert_true(slow.is_over);
+	assert_in_range(described_count, 1, 19);
+	for (unsigned i = 0; i < 20 && described_count < 20; i++)
+		work();
+	assert_int_equal(described_count, 20);
+}
+
 static int prepare_fixture(void **state)
 {
 	(void)state;
@@ -399,6 +490,8 @@ int main(void)
 		TEST(a_root_keeps_its_number_when_another_module_changes),
 		TEST(code_that_gets_no_modules_is_noticed),
 		TEST(what_cannot_be_read_is_not_taken_for_something_else),
+		TEST(no_read_begins_after_the_time_is_over),
+		TEST(what_there_is_no_time_for_is_named_later),
 	};
 
 	return cmocka_run_group_tests(tests, prepare_fixture, clean_fixture);

@@ -10,7 +10,8 @@
 #include "target/python/python_objects.h"
 
 #define PYTHON_MODULE_NONE UINT32_MAX
-#define PYTHON_MODULE_NAME_MAX 1024 /* bytes of a name in the root; a longer one loses its start */
+#define PYTHON_MODULE_ATTRIBUTES_MOST 256u /* of a module, that are looked through for `_modules` */
+#define PYTHON_MODULE_NAME_MAX 1024	   /* bytes of a name in the root; a longer one loses its start */
 
 struct python_module_class {
 	uint64_t type; /* torch.nn.Module */

@@ -8,6 +8,14 @@
 
 /* ---- reading many pieces ---------------------------------------------------------------------------------------- */
 
+bool reading_is_over(struct reading *reading)
+{
+	if (monotonic_ns() <= reading->end_ns)
+		return false;
+	reading->tree->cut = true;
+	return true;
+}
+
 void reading_want(struct reading *reading, uint64_t address, size_t bytes)
 {
 	array_push(&reading->pieces, ((struct process_piece){address, (uint32_t)bytes}));
@@ -20,7 +28,9 @@ bool reading_get(struct reading *reading)
 	for (size_t i = 0; i < reading->pieces.count; i++)
 		bytes += reading->pieces.items[i].bytes;
 	reading->bytes.count = 0;
-	if (monotonic_ns() > reading->end_ns || bytes > BYTES_MOST) {
+	if (reading_is_over(reading))
+		return false;
+	if (bytes > BYTES_MOST) {
 		reading->tree->cut = true;
 		return false;
 	}
@@ -66,6 +76,8 @@ bool reading_find_attributes(struct reading *reading, size_t first, size_t end)
 			array_push(&reading->views, view);
 			continue;
 		}
+		if (reading_is_over(reading)) /* a dict's values may take a read of their own */
+			return false;
 		view.cut = !was_read(reading, i - first);
 		if (python_has_managed_dict(reader, class->flags)) {
 			at += PIECE;

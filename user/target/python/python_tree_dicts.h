@@ -38,6 +38,9 @@ static inline uint64_t word_at(const uint8_t *bytes)
 	return word;
 }
 
+/* Whether the time is over; the tree is cut then. */
+bool reading_is_over(struct reading *reading);
+
 /* Adds a piece to what is wanted. */
 void reading_want(struct reading *reading, uint64_t address, size_t bytes);
 
