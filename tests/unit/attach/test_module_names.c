@@ -17,6 +17,7 @@
 #include "built_library.h"
 #include "every_python.h"
 #include "python_child.h"
+#include "target/python/python_tree_dicts.h"
 
 #define KEPT 128
 
@@ -456,6 +457,25 @@ static void test_what_there_is_no_time_for_is_named_later(void **state)
 	assert_int_equal(described_count, 20);
 }
 
+/* Many modules can have the same `_modules`. */
+static void test_no_more_is_asked_for_than_is_read(void **state)
+{
+	uint64_t dict = ask("big = it = {i: i for i in range(100000)}");
+	struct python_tree tree = {0};
+	struct reading reading = {
+		.reader = &reader, .class = &class, .tree = &tree, .end_ns = monotonic_ns() + 60000000000};
+
+	(void)state;
+	for (unsigned i = 0; i < 3000; i++)
+		array_push(&reading.views, ((struct view){.dict = dict}));
+	assert_false(reading_get_entries(&reading, 100000));
+	assert_true(tree.cut);
+	assert_in_range(reading.pieces.count, 1, 5000);
+	array_free(&reading.views);
+	array_free(&reading.pieces);
+	array_free(&reading.bytes);
+}
+
 static int prepare_fixture(void **state)
 {
 	(void)state;
@@ -492,6 +512,7 @@ int main(void)
 		TEST(what_cannot_be_read_is_not_taken_for_something_else),
 		TEST(no_read_begins_after_the_time_is_over),
 		TEST(what_there_is_no_time_for_is_named_later),
+		TEST(no_more_is_asked_for_than_is_read),
 	};
 
 	return cmocka_run_group_tests(tests, prepare_fixture, clean_fixture);

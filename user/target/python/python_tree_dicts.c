@@ -176,6 +176,10 @@ bool reading_get_entries(struct reading *reading, uint64_t most)
 		view->values_at = at;
 		if (view->values)
 			at += want_array(reading, view->values, view->entries.count, 8);
+		if (at > BYTES_MOST) { /* before the list of pieces is as long as the target likes */
+			reading->tree->cut = true;
+			return false;
+		}
 	}
 	if (!reading_get(reading))
 		return false;
