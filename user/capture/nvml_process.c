@@ -190,9 +190,9 @@ int nvml_process_receive(const struct nvml_process_of *process, struct nvml_mess
 
 	if (process->socket < 0)
 		return -EPIPE;
-	do
-		got = recv(process->socket, message, sizeof(*message), MSG_DONTWAIT | MSG_TRUNC);
-	while (got > 0 && got != (ssize_t)sizeof(*message)); /* not of this program */
+	got = recv(process->socket, message, sizeof(*message), MSG_DONTWAIT | MSG_TRUNC);
+	if (got > 0 && got != (ssize_t)sizeof(*message))
+		*message = (struct nvml_message){0};
 	if (got > 0)
 		return 1;
 	return got < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -EPIPE;

@@ -254,6 +254,26 @@ static void messages_of_another_size_are_passed_over(void **state)
 	assert_int_equal(got.sample_count, 1);
 }
 
+/* A library that sends such messages for ever does not hold who receives them. */
+static void a_message_of_another_size_is_received_alone(void **state)
+{
+	struct nvml_process_of process = {0};
+	struct nvml_message message = {.kind = NVML_GPU};
+	int ends[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+	process.socket = ends[0];
+	assert_int_equal(send(ends[1], "", 1, 0), 1);
+	assert_int_equal(send(ends[1], &message, sizeof(message), 0), sizeof(message));
+	assert_int_equal(nvml_process_receive(&process, &message), 1);
+	assert_int_equal(message.kind, 0);
+	assert_int_equal(nvml_process_receive(&process, &message), 1);
+	assert_int_equal(message.kind, NVML_GPU);
+	assert_int_equal(nvml_process_receive(&process, &message), 0);
+	close(ends[0]);
+	close(ends[1]);
+}
+
 static void a_lost_gpu_is_reported_once_and_has_no_samples(void **state)
 {
 	struct gpu_counters *counters = begin();
@@ -473,6 +493,7 @@ int main(void)
 		cmocka_unit_test(a_flood_makes_no_more_records_than_the_rates_allow),
 		cmocka_unit_test(text_is_made_safe_and_counts_once),
 		cmocka_unit_test(messages_of_another_size_are_passed_over),
+		cmocka_unit_test(a_message_of_another_size_is_received_alone),
 		cmocka_unit_test(a_lost_gpu_is_reported_once_and_has_no_samples),
 		cmocka_unit_test(an_nvml_that_never_answers_is_silent),
 		cmocka_unit_test(without_a_library_only_a_machine_with_the_driver_lacks_something),
