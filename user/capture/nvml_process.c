@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -132,6 +133,7 @@ static _Noreturn void execute(int program, int socket, char *const *arguments, c
 	if (syscall(SYS_close_range, 2u, ~0u, 0u))
 		for (int fd = 2; fd < 1024; fd++)
 			close(fd);
+	(void)setpriority(PRIO_PROCESS, 0, 0); /* gputrace runs before the targets, which NVML is not to delay */
 	if (fcntl(1, F_SETFD, FD_CLOEXEC) || drop_rights())
 		_exit(errno);
 	syscall(SYS_execveat, 1, "", arguments, environment, AT_EMPTY_PATH);

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -396,6 +397,19 @@ static void the_process_has_no_capability_and_gets_none(void **state)
 	nvml_process_end(&process);
 }
 
+static void the_process_does_not_run_before_others(void **state)
+{
+	int before = getpriority(PRIO_PROCESS, 0);
+	struct nvml_process_of process;
+
+	if (setpriority(PRIO_PROCESS, 0, -10))
+		skip(); /* who runs before others needs CAP_SYS_NICE */
+	start_simulated(&process);
+	assert_int_equal(getpriority(PRIO_PROCESS, (id_t)process.pid), 0);
+	nvml_process_end(&process);
+	assert_int_equal(setpriority(PRIO_PROCESS, 0, before), 0);
+}
+
 static void the_process_has_no_variable_and_one_descriptor(void **state)
 {
 	struct nvml_process_of process;
@@ -500,6 +514,7 @@ int main(void)
 		cmocka_unit_test(a_process_that_cannot_be_started_is_missed_where_there_is_a_driver),
 		cmocka_unit_test(without_a_library_the_process_says_so_and_ends),
 		cmocka_unit_test(the_process_has_no_capability_and_gets_none),
+		cmocka_unit_test(the_process_does_not_run_before_others),
 		cmocka_unit_test(the_process_has_no_variable_and_one_descriptor),
 		cmocka_unit_test(signals_that_end_a_recording_do_not_end_the_process),
 		cmocka_unit_test(who_has_its_user_but_no_capability_cannot_get_into_it),
