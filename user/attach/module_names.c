@@ -312,7 +312,7 @@ bool module_names_work(struct module_names *names, const struct python_reader *r
 {
 	uint64_t begin_ns = monotonic_ns(), end_ns = begin_ns + (last ? LAST_NS : READ_NS);
 
-	if ((names->named == names->known.count && names->again == names->again_end) ||
+	if (!class->type || (names->named == names->known.count && names->again == names->again_end) ||
 	    (begin_ns < names->again_ns && !last))
 		return true;
 	names->works++;

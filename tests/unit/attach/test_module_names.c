@@ -378,6 +378,19 @@ static void test_what_cannot_be_read_is_not_taken_for_something_else(void **stat
 		assert_string_equal(last_of(8 * i)->why, "it could not be read");
 }
 
+/* A forked process has its parent's mark before its own class is found. */
+static void test_without_the_class_nothing_is_named_yet(void **state)
+{
+	uint64_t net = ask("net = it = Net()");
+
+	(void)state;
+	note(net, 0, 0);
+	assert_true(module_names_work(names, &reader, &(struct python_module_class){0}, true));
+	assert_int_equal(described_count, 0);
+	work();
+	assert_named(net, "", "Net", "Net");
+}
+
 /* ---- time -------------------------------------------------------------------------------------------------------- */
 
 /* Reads, and lets the time pass where it comes to one read. */
@@ -510,6 +523,7 @@ int main(void)
 		TEST(a_root_keeps_its_number_when_another_module_changes),
 		TEST(code_that_gets_no_modules_is_noticed),
 		TEST(what_cannot_be_read_is_not_taken_for_something_else),
+		TEST(without_the_class_nothing_is_named_yet),
 		TEST(no_read_begins_after_the_time_is_over),
 		TEST(what_there_is_no_time_for_is_named_later),
 		TEST(no_more_is_asked_for_than_is_read),
