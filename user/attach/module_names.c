@@ -256,7 +256,7 @@ static void describe_unnamed(struct module_names *names, const struct python_rea
 	}
 }
 
-/* Two modules of an address with the same hash need not be told apart. */
+/* Two modules of an address with the same hash need not be distinguished. */
 static uint64_t hash_description(const struct module_description *of)
 {
 	uint64_t hash = hash_bytes(hash_seed(), &of->root_number, sizeof(of->root_number));
