@@ -138,17 +138,18 @@ static uint64_t ask(const char *code)
 static void note(uint64_t first, uint64_t second, uint64_t third)
 {
 	const uint64_t given[] = {first, second, third};
-	struct {
+	union {
 		struct gpt_pystack stack;
-		struct gpt_pyframe frame;
-		struct gpt_stack_module modules[3];
+		uint8_t bytes[sizeof(struct gpt_pystack) + sizeof(struct gpt_pyframe) +
+			      3 * sizeof(struct gpt_stack_module)];
 	} made = {.stack = {.hdr = {.type = GPT_PYSTACK, .flags = GPT_PYSTACK_MODULES}, .id = 1, .depth = 1}};
+	struct gpt_stack_module *modules = (struct gpt_stack_module *)(made.stack.frames + 1);
 	unsigned count = 0;
 
 	for (; count < 3 && given[count]; count++)
-		made.modules[count] = (struct gpt_stack_module){given[count], 0, module_names_generation(names)};
+		modules[count] = (struct gpt_stack_module){given[count], 0, module_names_generation(names)};
 	made.stack.pid = (uint32_t)child.pid;
-	made.stack.hdr.size = (uint32_t)(offsetof(__typeof__(made), modules) + count * sizeof(*made.modules));
+	made.stack.hdr.size = (uint32_t)(sizeof(made.stack) + sizeof(struct gpt_pyframe) + count * sizeof(*modules));
 	module_names_note(names, &made.stack);
 }
 
