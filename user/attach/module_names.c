@@ -8,7 +8,8 @@
 #include "base/lookup.h"
 #include "base/monotonic.h"
 
-#define READ_NS 300000000ULL   /* for one tree */
+#define READ_NS 300000000ULL   /* for one tree, and for all that are read at a time */
+#define LAST_NS 3000000000ULL  /* for all of the last time */
 #define CHANGED_NS 20000000ULL /* of one check, for what has changed; the next one goes on from there */
 #define READ_SHARE 10u	       /* reading takes at most one part in this many of the time */
 #define TREES_MOST 64u	       /* kept; of more, the oldest is read again when it is needed */
@@ -40,6 +41,7 @@ struct module_names {
 	ARRAY(struct known_module) known;
 	struct lookup by_address; /* index of `known` */
 	size_t named;		  /* of `known`, from the first on */
+	size_t again, again_end;  /* of those, they may have a longer name by now */
 	size_t check_from;	  /* the next of `known` whether it is what it was */
 	uint64_t works;
 	uint64_t again_ns;	       /* reading has had its share of time until then */
@@ -59,7 +61,7 @@ static void forget_all(struct module_names *names)
 {
 	for (size_t i = 0; i < names->trees.count; i++)
 		python_tree_free(&names->trees.items[i].tree);
-	names->trees.count = names->known.count = names->named = 0;
+	names->trees.count = names->known.count = names->named = names->again = names->again_end = 0;
 	lookup_empty(&names->by_address);
 }
 
@@ -228,9 +230,10 @@ static void describe_place(const struct module_names *names, const struct tree *
 					      .others_bytes = at};
 }
 
-/* Of a module that is in no tree. */
+/* Of a module that is in no tree; whole: its root was read, and all below it. */
 static void describe_unnamed(struct module_names *names, const struct python_reader *reader,
-			     const struct python_module_class *class, struct known_module *known, struct described *out)
+			     const struct python_module_class *class, struct known_module *known, bool whole,
+			     struct described *out)
 {
 	out->of = (struct module_description){
 		.module = known->address,
@@ -238,19 +241,22 @@ static void describe_unnamed(struct module_names *names, const struct python_rea
 		.name = "",
 		.class = out->type,
 		.root_class = "",
-		.unnamed = "it is not in the `_modules` of the outermost module that was called"};
+		.unnamed = whole ? "it is not in the `_modules` of the outermost module that was called"
+				 : "the modules of the outermost module were not all read"};
 	*out->type = '\0';
 	known->type = python_read_word(reader, known->address + reader->layout->object_type);
 	known->children_at = known->children = known->described = 0;
 	if (python_module_type_name(reader, class, known->address, out->type, sizeof(out->type))) {
 		names->modules++;
+	} else if (!known->type) {
+		out->of.unnamed = "it could not be read";
 	} else {
 		names->not_modules++;
 		out->of.unnamed = "no module was there when it was read";
 	}
 }
 
-/* Two modules of an address with the same hash need not be told apart. */
+/* Two modules of an address with the same hash need not be distinguished. */
 static uint64_t hash_description(const struct module_description *of)
 {
 	uint64_t hash = hash_bytes(hash_seed(), &of->root_number, sizeof(of->root_number));
@@ -274,7 +280,8 @@ static void describe(struct module_names *names, const struct python_reader *rea
 	/* The root may have gone, and something else be at its address. */
 	if (index == PYTHON_MODULE_NONE || outer->tree.modules.items[0].class == PYTHON_MODULE_NONE ||
 	    outer->tree.modules.items[index].class == PYTHON_MODULE_NONE) {
-		describe_unnamed(names, reader, class, known, out);
+		describe_unnamed(names, reader, class, known,
+				 !tree->tree.cut && tree->tree.modules.items[0].class != PYTHON_MODULE_NONE, out);
 		return;
 	}
 	names->modules++;
@@ -286,23 +293,37 @@ static void describe(struct module_names *names, const struct python_reader *rea
 	known->described = hash_description(&out->of);
 }
 
+/* Names modules from *at on: one at least, then as many as there is time for. */
+static void name_modules(struct module_names *names, const struct python_reader *reader,
+			 const struct python_module_class *class, size_t *at, size_t end, uint64_t end_ns)
+{
+	struct described described;
+	bool is_over = false;
+
+	for (; *at < end && !is_over; ++*at) {
+		describe(names, reader, class, &names->known.items[*at], &described);
+		emit_module(names->emit, names->context, names->pid, &described.of);
+		is_over = monotonic_ns() >= end_ns;
+	}
+}
+
 bool module_names_work(struct module_names *names, const struct python_reader *reader,
 		       const struct python_module_class *class, bool last)
 {
-	uint64_t begin_ns = monotonic_ns();
-	struct described described;
+	uint64_t begin_ns = monotonic_ns(), end_ns = begin_ns + (last ? LAST_NS : READ_NS);
 
-	if (names->named == names->known.count || (begin_ns < names->again_ns && !last))
+	if (!class->type || (names->named == names->known.count && names->again == names->again_end) ||
+	    (begin_ns < names->again_ns && !last))
 		return true;
 	names->works++;
-	for (size_t i = names->named; i < names->known.count; i++)
+	for (size_t i = names->named; i < names->known.count && monotonic_ns() < end_ns; i++)
 		tree_for(names, reader, class, &names->known.items[i]);
-	if (nest_trees(names))
-		names->named = 0; /* modules that have a name may have a longer one now */
-	for (; names->named < names->known.count; names->named++) {
-		describe(names, reader, class, &names->known.items[names->named], &described);
-		emit_module(names->emit, names->context, names->pid, &described.of);
+	if (nest_trees(names)) {
+		names->again = 0;
+		names->again_end = names->named;
 	}
+	name_modules(names, reader, class, &names->named, names->known.count, end_ns);
+	name_modules(names, reader, class, &names->again, names->again_end, end_ns);
 	names->again_ns = monotonic_ns() + (monotonic_ns() - begin_ns) * (READ_SHARE - 1);
 	return names->modules || names->not_modules < NOT_MODULES_MOST;
 }
@@ -313,8 +334,9 @@ bool module_names_work(struct module_names *names, const struct python_reader *r
 static bool is_another(const struct python_reader *reader, const struct python_module_class *class,
 		       struct known_module *known)
 {
+	const struct python_reader few = {reader->pid, reader->layout, PYTHON_MODULE_ATTRIBUTES_MOST};
 	uint64_t type = python_read_word(reader, known->address + reader->layout->object_type);
-	uint64_t children = python_attribute(reader, known->address, "_modules");
+	uint64_t children = python_attribute(&few, known->address, "_modules");
 	char name[8];
 
 	if (!children || !python_module_type_name(reader, class, known->address, name, sizeof(name))) {
@@ -338,13 +360,14 @@ static bool is_unchanged(const struct known_module *known, const struct process_
 	return type == known->type && (!known->described || (pieces[1].bytes && words[1] == known->children));
 }
 
-/* Reads the tree of a root again, and those around it, unless that was done in this work. */
+/* Reads the tree of a root again, and those around it as far as there is time, unless that was done in this work. */
 static void read_trees_again(struct module_names *names, const struct python_reader *reader,
 			     const struct python_module_class *class, uint64_t root)
 {
+	uint64_t end_ns = monotonic_ns() + READ_NS;
 	struct tree *tree = find_tree(names, root);
 
-	for (size_t i = 0; i < names->trees.count && tree; i++) {
+	for (size_t i = 0; i < names->trees.count && tree && monotonic_ns() < end_ns; i++) {
 		if (tree->work != names->works)
 			read_tree(names, reader, class, tree);
 		tree = find_tree(names, tree->inside);

@@ -17,8 +17,9 @@ void module_names_free(struct module_names *names);
 void module_names_note(struct module_names *names, const struct gpt_pystack *stack);
 
 /*
- * Names the modules noted since, unless reading has taken more than its share of time; `last`: in any case.  Returns
- * false if what the stacks have are no modules at all: the code that is marked passes something else as `self`.
+ * Names the modules noted since, as far as there is time, unless the class is not known or reading has taken more than
+ * its share of time; `last`: also then, and with more time.  Returns false if what the stacks have are no modules at
+ * all: the code that is marked passes something else as `self`.
  */
 bool module_names_work(struct module_names *names, const struct python_reader *reader,
 		       const struct python_module_class *class, bool last);

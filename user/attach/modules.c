@@ -20,7 +20,7 @@
 #define LOOK_NS 1000000000ULL
 #define LOOK_RARELY_NS 10000000000ULL
 #define CHECK_NS 1000000000ULL
-#define CHECK_REST 10u /* a check is followed by a pause of at least so many times what it took */
+#define CHECK_REST 10u /* a check is followed by a pause of at least this many times its duration */
 
 struct process_modules {
 	struct python_module_class class; /* code 0: nothing is marked */
@@ -44,7 +44,7 @@ void process_modules_mark_again(struct process_modules *modules)
 		modules->class.code = modules->looked_ns = 0;
 }
 
-/* Tells the walker; false: the process executes another program by now, or the walker cannot be told. */
+/* Sets the walker's code; false: the process executes another program by now, or that fails. */
 static bool mark(struct processes *processes, const struct followed *process, uint64_t code)
 {
 	struct gpt_modules_found found = {.pid = (uint32_t)process->pid,
@@ -121,7 +121,7 @@ static uint64_t look_interval(const struct followed *process, uint64_t now_ns)
 	return has_torch || calls ? LOOK_NS : LOOK_RARELY_NS;
 }
 
-static void look_at(struct processes *processes, struct followed *process, uint64_t now_ns, bool last)
+static void inspect_modules(struct processes *processes, struct followed *process, uint64_t now_ns, bool last)
 {
 	struct process_modules *modules = process->modules;
 	struct python_reader reader = {.pid = process->pid, .layout = &process->python.layout};
@@ -185,7 +185,7 @@ void modules_tick(struct processes *processes, uint64_t now_ns, bool last)
 		if (modules->refused || (!processes_have_time(processes, process, now_ns) && !last))
 			continue;
 		begin_ns = monotonic_ns();
-		look_at(processes, process, now_ns, last);
+		inspect_modules(processes, process, now_ns, last);
 		if (processes->fair)
 			user_budget_charge(&processes->time, process->uid, begin_ns, monotonic_ns() - begin_ns);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The modules of PyTorch in followed processes.  Tells the walker which code is torch.nn.Module's __call__, and names
- * the modules that new stacks refer to (GPT_MODULE).
+ * The modules of PyTorch in followed processes.  Sets for the walker which code is torch.nn.Module's __call__, and
+ * names the modules that new stacks refer to (GPT_MODULE).
  */
 #pragma once
 
@@ -18,6 +18,6 @@ void modules_note_stack(struct processes *processes, const struct gpt_pystack *s
 /* Looks for PyTorch in processes that have a Python, and names modules; last: names all that were noted. */
 void modules_tick(struct processes *processes, uint64_t now_ns, bool last);
 
-/* The walker must be told again. */
+/* The walker's code must be set again. */
 void process_modules_mark_again(struct process_modules *modules);
 void process_modules_forget(struct process_modules **modules);

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -132,6 +133,7 @@ static _Noreturn void execute(int program, int socket, char *const *arguments, c
 	if (syscall(SYS_close_range, 2u, ~0u, 0u))
 		for (int fd = 2; fd < 1024; fd++)
 			close(fd);
+	(void)setpriority(PRIO_PROCESS, 0, 0); /* gputrace runs before the targets, which NVML is not to delay */
 	if (fcntl(1, F_SETFD, FD_CLOEXEC) || drop_rights())
 		_exit(errno);
 	syscall(SYS_execveat, 1, "", arguments, environment, AT_EMPTY_PATH);
@@ -190,9 +192,9 @@ int nvml_process_receive(const struct nvml_process_of *process, struct nvml_mess
 
 	if (process->socket < 0)
 		return -EPIPE;
-	do
-		got = recv(process->socket, message, sizeof(*message), MSG_DONTWAIT | MSG_TRUNC);
-	while (got > 0 && got != (ssize_t)sizeof(*message)); /* not of this program */
+	got = recv(process->socket, message, sizeof(*message), MSG_DONTWAIT | MSG_TRUNC);
+	if (got > 0 && got != (ssize_t)sizeof(*message))
+		*message = (struct nvml_message){0};
 	if (got > 0)
 		return 1;
 	return got < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -EPIPE;

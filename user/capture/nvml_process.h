@@ -21,7 +21,10 @@ struct nvml_process_of {
  */
 int nvml_process_start(const char *const *libraries, const char *library_path, struct nvml_process_of *process);
 
-/* One message into `message`: 1; 0: none now; -EPIPE: it has ended, and all that it sent was received. */
+/*
+ * One message into `message`: 1; 0: none now; -EPIPE: it has ended, and all that it sent was received.  A message of
+ * another size is not of this program: its kind is 0.
+ */
 int nvml_process_receive(const struct nvml_process_of *process, struct nvml_message *message);
 
 /* Kills it, and waits for its end, but not for long: it may be in a call of the driver. */

@@ -109,7 +109,26 @@ static void slow_kernels_cost_what_they_take_longer_than_the_median_at_full_cloc
 	says(&counters, report_write, "GPU 0 ran at 1,200 of 1,980 MHz for 60.0 % of the time (600.0 ms): power cap",
 	     true);
 	says(&counters, report_write_why,
-	     "for 60.0 % of the time (600.0 ms): power cap; that cost 260.0 us, as 4 kernels took longer", true);
+	     "for 60.0 % of the time (600.0 ms): power cap; that cost 260.0 us: 4 kernels at the low clock, against ",
+	     true);
+	free_counters(&counters);
+}
+
+/* One in ten takes ten times as long, at both clocks. */
+static void durations_that_are_the_same_at_both_clocks_cost_nothing(void **state)
+{
+	struct counters_log counters;
+
+	begin_counters(&counters);
+	for (uint64_t i = 0; i < 20; i++)
+		kernel_of(&counters, 1, 210 * MS + i * MS, i % 10 ? 10 * US : 100 * US);
+	for (uint64_t i = 0; i < 40; i++)
+		kernel_of(&counters, 1, 610 * MS + i * MS, i % 10 ? 10 * US : 100 * US);
+	clocks_fall(&counters);
+	end_counters(&counters, 1200 * MS);
+	assert_int_equal(gpu_clocks_of(&counters.all.gpu_counters.clocks, 0)->slow_kernels, 40);
+	assert_true(gpu_clocks_of(&counters.all.gpu_counters.clocks, 0)->cost_ns < 1);
+	says(&counters, report_write_why, "kernels took no longer than at the highest clock", true);
 	free_counters(&counters);
 }
 
@@ -362,6 +381,7 @@ int main(void)
 		cmocka_unit_test(a_sample_stands_for_the_time_until_the_next),
 		cmocka_unit_test(beyond_the_longest_interval_nothing_is_known),
 		cmocka_unit_test(slow_kernels_cost_what_they_take_longer_than_the_median_at_full_clock),
+		cmocka_unit_test(durations_that_are_the_same_at_both_clocks_cost_nothing),
 		cmocka_unit_test(the_verdict_names_a_gpu_that_was_slow_for_a_twentieth_of_the_time),
 		cmocka_unit_test(the_verdict_does_not_name_a_gpu_whose_kernels_hardly_took_longer),
 		cmocka_unit_test(without_a_comparison_the_verdict_names_a_clock_that_was_low_for_long),

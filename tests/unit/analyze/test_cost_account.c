@@ -157,6 +157,19 @@ static void callbacks_that_seem_shorter_than_what_is_in_them_take_nothing(void *
 	model_free(model);
 }
 
+/* The agent's numbers are the target's. */
+static void times_beyond_all_measure_are_the_largest(void **state)
+{
+	struct model *model =
+		agent_model(1, (struct gpt_agent_stats){.callbacks_timed = 1, .callbacks_timed_ns = UINT64_MAX - 1});
+	struct cost_account account;
+
+	cost_account_make(&account, model);
+	assert_int_equal(row_of(&account, GPT_PART_CALLBACKS)->ns, 1000000000000000000 - 1 - 800000);
+	check_sum(&account);
+	model_free(model);
+}
+
 static void what_nothing_measures_has_a_row_that_says_so(void **state)
 {
 	static const enum gpt_cost_part unknown[] = {GPT_PART_CALLBACKS, GPT_PART_AGENT_THREADS, GPT_PART_CUPTI_OWN,
@@ -223,6 +236,7 @@ int main(void)
 		cmocka_unit_test(the_parts_add_up_to_the_whole),
 		cmocka_unit_test(what_the_programs_take_inside_a_callback_is_not_counted_twice),
 		cmocka_unit_test(callbacks_that_seem_shorter_than_what_is_in_them_take_nothing),
+		cmocka_unit_test(times_beyond_all_measure_are_the_largest),
 		cmocka_unit_test(what_nothing_measures_has_a_row_that_says_so),
 		cmocka_unit_test(without_bpf_the_callbacks_are_what_is_known),
 		cmocka_unit_test(a_cost_that_makes_no_sense_is_a_bad_record),

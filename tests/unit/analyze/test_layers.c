@@ -174,7 +174,7 @@ static void roots_of_one_class_are_told_apart_unless_there_are_many(void **state
 	assert_rows(forward_log_end(&made), NULL,
 		    "module Net#2.blocks.0.up (Linear) 6/6 x1\n"
 		    "module Net#1.blocks.0.up (Linear) 5/5 x1\n");
-	for (uint32_t i = 1; i <= LAYER_ROOTS_APART + 1; i++) {
+	for (uint32_t i = 1; i <= LAYER_ROOTS_SEPARATE + 1; i++) {
 		describe(&many, NET + i, i, (const char *const[]){"", "Loss", "Loss", ""});
 		launch_in(&many, 100 * (uint64_t)i, 2, IN(NET + i));
 	}

@@ -8,12 +8,16 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
 #include <string.h>
+#include <sys/uio.h>
 
 #include "attach/module_names.h"
+#include "base/monotonic.h"
 #include "built_library.h"
 #include "every_python.h"
 #include "python_child.h"
+#include "target/python/python_tree_dicts.h"
 
 #define KEPT 128
 
@@ -58,13 +62,13 @@ static struct described {
 	uint64_t module;
 	uint32_t generation, names, root_number;
 	bool unnamed;
-	char name[64], class[64], root_class[64], why[64], other[64];
+	char name[64], class[64], root_class[64], why[128], other[64];
 } described[KEPT];
 static unsigned described_count;
 
-static void keep(char to[64], const char **at)
+static void keep(char *to, size_t size, const char **at)
 {
-	snprintf(to, 64, "%s", *at);
+	snprintf(to, size, "%s", *at);
 	*at += strlen(*at) + 1;
 }
 
@@ -88,13 +92,13 @@ static void take_record(void *context, const struct gpt_record *record)
 				 .names = module->names,
 				 .root_number = module->root_number,
 				 .unnamed = module->hdr.flags & GPT_MODULE_UNNAMED};
-	keep(of->name, &at);
-	keep(of->class, &at);
-	keep(of->root_class, &at);
-	keep(of->why, &at);
+	keep(of->name, sizeof(of->name), &at);
+	keep(of->class, sizeof(of->class), &at);
+	keep(of->root_class, sizeof(of->root_class), &at);
+	keep(of->why, sizeof(of->why), &at);
 	assert_int_equal(of->unnamed, of->why[0] != '\0');
 	if (at < end)
-		keep(of->other, &at);
+		keep(of->other, sizeof(of->other), &at);
 }
 
 static const struct described *last_of(uint64_t module)
@@ -153,6 +157,15 @@ static void note(uint64_t first, uint64_t second, uint64_t third)
 static void work(void)
 {
 	assert_true(module_names_work(names, &reader, &class, true));
+}
+
+/* A check that has no more time goes on in the next one. */
+static void another_is_found(void)
+{
+	for (unsigned i = 0; i < 1000; i++)
+		if (module_names_check(names, &reader, &class))
+			return;
+	fail_msg("no other module was found");
 }
 
 /* test_python_modules.c shows what each version's memory says. */
@@ -243,6 +256,25 @@ static void test_a_module_that_is_in_no_tree_has_its_class(void **state)
 	work();
 	assert_true(last_of(loose)->unnamed);
 	assert_string_equal(last_of(loose)->class, "Leaf");
+	assert_string_equal(last_of(loose)->why, "it is not in the `_modules` of the outermost module that was called");
+}
+
+/* Of 300 attributes `_modules` is the last: that is not read. */
+static void test_of_a_tree_that_is_cut_nothing_more_is_said(void **state)
+{
+	uint64_t loose = ask("loose = it = Leaf()"), net = ask("net = it = Net()");
+
+	(void)state;
+	ask("kept = net.__dict__.pop('_modules'); [setattr(net, 'a%d' % i, i) for i in range(300)]");
+	ask("net._modules = kept");
+	note(loose, net, 0);
+	work();
+	assert_string_equal(last_of(loose)->why, "the modules of the outermost module were not all read");
+	ask("[delattr(net, 'a%d' % i) for i in range(300)]; net.__dict__ = dict(net.__dict__)");
+	note(ask("other = it = Leaf()"), net, 0);
+	work();
+	assert_string_equal(last_of(ask("it = other"))->why,
+			    "it is not in the `_modules` of the outermost module that was called");
 }
 
 /* A tree is read again where a module is not in it. */
@@ -273,7 +305,7 @@ static void test_another_module_at_an_address_is_another_generation(void **state
 	ask("del net._modules['m0']; it = None");
 	assert_false(module_names_check(names, &reader, &class));
 	assert_int_equal(ask("it = replace(net._modules, 'a')"), leaf);
-	assert_true(module_names_check(names, &reader, &class));
+	another_is_found();
 	assert_int_equal(module_names_generation(names), 1);
 	ask("net._modules['b'] = it");
 	note(leaf, net, 0);
@@ -310,7 +342,7 @@ static void test_a_root_keeps_its_number_when_another_module_changes(void **stat
 	number = last_of(net)->root_number;
 	ask("it = None");
 	assert_int_equal(ask("it = loss = replace(globals(), 'loss')"), loss);
-	assert_true(module_names_check(names, &reader, &class));
+	another_is_found();
 	note(net, 0, 0);
 	note(loss, 0, 0);
 	work();
@@ -335,6 +367,128 @@ static void test_code_that_gets_no_modules_is_noticed(void **state)
 	}
 	assert_false(fits);
 	assert_string_equal(described[0].why, "no module was there when it was read");
+}
+
+/* Its process has ended, or may not be read any more: that says nothing of the code. */
+static void test_what_cannot_be_read_is_not_taken_for_something_else(void **state)
+{
+	(void)state;
+	for (uint64_t i = 1; i <= 100; i++)
+		note(8 * i, 0, 0);
+	work();
+	for (uint64_t i = 1; i <= 100; i++)
+		assert_string_equal(last_of(8 * i)->why, "it could not be read");
+}
+
+/* A forked process has its parent's mark before its own class is found. */
+static void test_without_the_class_nothing_is_named_yet(void **state)
+{
+	uint64_t net = ask("net = it = Net()");
+
+	(void)state;
+	note(net, 0, 0);
+	assert_true(module_names_work(names, &reader, &(struct python_module_class){0}, true));
+	assert_int_equal(described_count, 0);
+	work();
+	assert_named(net, "", "Net", "Net");
+}
+
+/* ---- time -------------------------------------------------------------------------------------------------------- */
+
+/* Reads, and lets the time pass where it comes to one read. */
+static struct {
+	uint64_t address, bytes; /* address 0: any */
+	uint64_t end_ns;
+	unsigned after; /* reads since then */
+	bool is_over;
+} slow;
+
+static int read_slowly(void *context, uint64_t address, void *buffer, size_t bytes)
+{
+	struct iovec here = {buffer, bytes}, there = {(void *)(uintptr_t)address, bytes};
+
+	(void)context;
+	slow.after += slow.is_over;
+	if (!slow.is_over && bytes == slow.bytes && (!slow.address || address == slow.address)) {
+		while (monotonic_ns() <= slow.end_ns)
+			;
+		slow.is_over = true;
+	}
+	return process_vm_readv(child.pid, &here, 1, &there, 1, 0) == (ssize_t)bytes ? 0 : -EFAULT;
+}
+
+static void begin_slow(uint64_t address, uint64_t bytes, uint64_t ns)
+{
+	slow = (__typeof__(slow)){.address = address, .bytes = bytes, .end_ns = monotonic_ns() + ns};
+	process_read_by(child.pid, read_slowly, NULL);
+}
+
+/* Some reads of what was begun follow. */
+static void check_cut(uint64_t root, uint64_t address, uint64_t bytes)
+{
+	struct python_tree tree;
+
+	begin_slow(address, bytes, 2000000000);
+	python_tree_read(&reader, &class, root, slow.end_ns, &tree);
+	process_read_by(0, NULL, NULL);
+	assert_true(slow.is_over && slow.after < 16);
+	assert_true(tree.cut);
+	python_tree_free(&tree);
+}
+
+static void test_no_read_begins_after_the_time_is_over(void **state)
+{
+	uint64_t names_root, classes_root, mro;
+
+	(void)state;
+	names_root = ask("names = it = Net(**{('n%d' % i).ljust(100, '_'): Leaf() for i in range(300)})");
+	classes_root = ask("classes = it = Net(**{'c%d' % i: type('C', (Leaf,), {})() for i in range(300)})");
+	mro = ask("it = type(classes._modules['c3'])") + 344; /* PyTypeObject.tp_mro */
+	check_cut(names_root, 0, 100);
+	check_cut(classes_root, mro, 8);
+}
+
+static void test_what_there_is_no_time_for_is_named_later(void **state)
+{
+	uint64_t second = 0;
+	char code[64];
+
+	(void)state;
+	for (unsigned i = 0; i < 20; i++) {
+		uint64_t root;
+
+		snprintf(code, sizeof(code), "r%u = it = Net(a=Leaf())", i);
+		root = ask(code);
+		second = i == 1 ? root : second;
+		note(root, 0, 0);
+	}
+	begin_slow(second + reader.layout->object_type, 8, 300000000);
+	assert_true(module_names_work(names, &reader, &class, false));
+	process_read_by(0, NULL, NULL);
+	assert_true(slow.is_over);
+	assert_in_range(described_count, 1, 19);
+	for (unsigned i = 0; i < 20 && described_count < 20; i++)
+		work();
+	assert_int_equal(described_count, 20);
+}
+
+/* Many modules can have the same `_modules`. */
+static void test_no_more_is_asked_for_than_is_read(void **state)
+{
+	uint64_t dict = ask("big = it = {i: i for i in range(100000)}");
+	struct python_tree tree = {0};
+	struct reading reading = {
+		.reader = &reader, .class = &class, .tree = &tree, .end_ns = monotonic_ns() + 60000000000};
+
+	(void)state;
+	for (unsigned i = 0; i < 3000; i++)
+		array_push(&reading.views, ((struct view){.dict = dict}));
+	assert_false(reading_get_entries(&reading, 100000));
+	assert_true(tree.cut);
+	assert_in_range(reading.pieces.count, 1, 5000);
+	array_free(&reading.views);
+	array_free(&reading.pieces);
+	array_free(&reading.bytes);
 }
 
 static int prepare_fixture(void **state)
@@ -364,11 +518,17 @@ int main(void)
 		TEST(a_shared_module_has_one_name_and_its_others),
 		TEST(two_models_have_two_roots),
 		TEST(a_module_that_is_in_no_tree_has_its_class),
+		TEST(of_a_tree_that_is_cut_nothing_more_is_said),
 		TEST(a_module_that_is_added_later_is_named),
 		TEST(another_module_at_an_address_is_another_generation),
 		TEST(a_module_that_is_made_anew_with_the_same_name_is_the_same),
 		TEST(a_root_keeps_its_number_when_another_module_changes),
 		TEST(code_that_gets_no_modules_is_noticed),
+		TEST(what_cannot_be_read_is_not_taken_for_something_else),
+		TEST(without_the_class_nothing_is_named_yet),
+		TEST(no_read_begins_after_the_time_is_over),
+		TEST(what_there_is_no_time_for_is_named_later),
+		TEST(no_more_is_asked_for_than_is_read),
 	};
 
 	return cmocka_run_group_tests(tests, prepare_fixture, clean_fixture);

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -254,6 +255,26 @@ static void messages_of_another_size_are_passed_over(void **state)
 	assert_int_equal(got.sample_count, 1);
 }
 
+/* A library that sends such messages for ever does not hold who receives them. */
+static void a_message_of_another_size_is_received_alone(void **state)
+{
+	struct nvml_process_of process = {0};
+	struct nvml_message message = {.kind = NVML_GPU};
+	int ends[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+	process.socket = ends[0];
+	assert_int_equal(send(ends[1], "", 1, 0), 1);
+	assert_int_equal(send(ends[1], &message, sizeof(message), 0), sizeof(message));
+	assert_int_equal(nvml_process_receive(&process, &message), 1);
+	assert_int_equal(message.kind, 0);
+	assert_int_equal(nvml_process_receive(&process, &message), 1);
+	assert_int_equal(message.kind, NVML_GPU);
+	assert_int_equal(nvml_process_receive(&process, &message), 0);
+	close(ends[0]);
+	close(ends[1]);
+}
+
 static void a_lost_gpu_is_reported_once_and_has_no_samples(void **state)
 {
 	struct gpu_counters *counters = begin();
@@ -376,6 +397,19 @@ static void the_process_has_no_capability_and_gets_none(void **state)
 	nvml_process_end(&process);
 }
 
+static void the_process_does_not_run_before_others(void **state)
+{
+	int before = getpriority(PRIO_PROCESS, 0);
+	struct nvml_process_of process;
+
+	if (setpriority(PRIO_PROCESS, 0, -10))
+		skip(); /* who runs before others needs CAP_SYS_NICE */
+	start_simulated(&process);
+	assert_int_equal(getpriority(PRIO_PROCESS, (id_t)process.pid), 0);
+	nvml_process_end(&process);
+	assert_int_equal(setpriority(PRIO_PROCESS, 0, before), 0);
+}
+
 static void the_process_has_no_variable_and_one_descriptor(void **state)
 {
 	struct nvml_process_of process;
@@ -473,12 +507,14 @@ int main(void)
 		cmocka_unit_test(a_flood_makes_no_more_records_than_the_rates_allow),
 		cmocka_unit_test(text_is_made_safe_and_counts_once),
 		cmocka_unit_test(messages_of_another_size_are_passed_over),
+		cmocka_unit_test(a_message_of_another_size_is_received_alone),
 		cmocka_unit_test(a_lost_gpu_is_reported_once_and_has_no_samples),
 		cmocka_unit_test(an_nvml_that_never_answers_is_silent),
 		cmocka_unit_test(without_a_library_only_a_machine_with_the_driver_lacks_something),
 		cmocka_unit_test(a_process_that_cannot_be_started_is_missed_where_there_is_a_driver),
 		cmocka_unit_test(without_a_library_the_process_says_so_and_ends),
 		cmocka_unit_test(the_process_has_no_capability_and_gets_none),
+		cmocka_unit_test(the_process_does_not_run_before_others),
 		cmocka_unit_test(the_process_has_no_variable_and_one_descriptor),
 		cmocka_unit_test(signals_that_end_a_recording_do_not_end_the_process),
 		cmocka_unit_test(who_has_its_user_but_no_capability_cannot_get_into_it),

@@ -368,6 +368,18 @@ static void a_cost_that_is_not_seen_is_not_named(void **state)
 	free(text);
 }
 
+static void steps_that_are_faster_while_recorded_are_said_to_be(void **state)
+{
+	char *text;
+
+	set_windows(8, 9900000);
+	text = report_of(model, 300, false);
+	assert_has(text,
+		   "\nSteps were faster while recorded, which recording does not explain: -1.00 to -1.00 % with ");
+	assert_null(strstr(text, "less than the steps differ"));
+	free(text);
+}
+
 static void what_proves_no_cost_says_why(void **state)
 {
 	char *text;
@@ -1163,6 +1175,7 @@ int main(void)
 		TEST(what_the_trace_cost_stands_in_its_last_line_and_by_part_in_a_table),
 		TEST(what_recording_costs_a_step_is_the_whole_report_of_its_proof),
 		TEST(a_cost_that_is_not_seen_is_not_named),
+		TEST(steps_that_are_faster_while_recorded_are_said_to_be),
 		TEST(what_proves_no_cost_says_why),
 		TEST(the_receipt_stands_at_the_end),
 		TEST(how_the_recording_began_is_said),

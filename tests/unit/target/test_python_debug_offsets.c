@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "target/python/python_internal.h"
+#include "target/python/python_parts.h"
 
 #define WORDS 96
 #define SIZE 12000 /* of every structure, larger than any offset of the tables */
@@ -76,10 +77,12 @@ static void what_they_say_replaces_the_table(void **state)
 		assert_false(free_threaded);
 		for (size_t j = 0; j < count; j++) {
 			fill_words(series[i]);
-			/* All structures have room for one more word, frames too. */
+			/* All structures have room for one more word, frames too; a str's head has half of one. */
 			words[list[j].word] += list[j].bytes == 1 && list[j].field_bytes == 2 ? 1 : 8;
 			if (list[j].field == offsetof(struct gpt_pylayout, frame_instr))
 				words[list[j].word] -= 16;
+			if (list[j].field == offsetof(struct gpt_pylayout, str_state))
+				words[list[j].word] -= 4;
 			assert_int_equal(apply_words(series[i], &layout, &free_threaded, why), 0);
 			assert_int_equal(table_value(&layout, &list[j]), words[list[j].word]);
 		}
@@ -89,6 +92,7 @@ static void what_they_say_replaces_the_table(void **state)
 static void assert_walkable(const struct gpt_pylayout *l)
 {
 	assert_true(l->ts_frame + 8 <= GPT_PY_THREAD_BYTES_MAX && l->ts_thread_id + 8 <= GPT_PY_THREAD_BYTES_MAX);
+	assert_true(l->ts_next + 8 <= GPT_PY_THREAD_BYTES_MAX && l->ts_interp + 8 <= GPT_PY_THREAD_BYTES_MAX);
 	assert_true(l->ts_datastack_chunk + 24 <= GPT_PY_THREAD_BYTES_MAX);
 	assert_true(l->frame_localsplus <= GPT_PY_FRAME_BYTES_MAX);
 	assert_true(l->frame_code + 8 <= l->frame_localsplus && l->frame_back + 8 <= l->frame_localsplus);
@@ -96,6 +100,8 @@ static void assert_walkable(const struct gpt_pylayout *l)
 	assert_true(l->interp_threads_head < SIZE && l->interp_next < SIZE && l->interp_next_unique_id < SIZE);
 	assert_true(l->runtime_interpreters_head < SIZE);
 	assert_true(l->code_name < SIZE && l->code_filename < SIZE && l->code_linetable < SIZE);
+	assert_true(l->str_ascii_data <= PYTHON_STR_HEAD_MAX && l->str_state + 4 <= l->str_ascii_data);
+	assert_true(l->str_length + 8 <= l->str_ascii_data && l->object_type + 8 <= l->str_ascii_data);
 }
 
 static void whatever_they_say_what_is_accepted_can_be_walked(void **state)

@@ -14,10 +14,18 @@ static const struct {
 static const enum gpt_cost_part of_agents[] = {GPT_PART_CALLBACKS, GPT_PART_AGENT_THREADS, GPT_PART_CUPTI_OWN,
 					       GPT_PART_STOPS};
 
+/* What the target's agent says may be any number. */
+#define NS_MOST 1e18
+
+static uint64_t round_ns(double ns)
+{
+	return ns < NS_MOST ? (uint64_t)(ns + 0.5) : (uint64_t)NS_MOST;
+}
+
 /* ns for one of `count`, of `of` that took that long together. */
 static uint64_t share_ns(uint64_t ns, uint64_t count, uint64_t of)
 {
-	return of ? (uint64_t)((double)ns * (double)count / (double)of + 0.5) : 0;
+	return of ? round_ns((double)ns * (double)count / (double)of) : 0;
 }
 
 /*
@@ -128,5 +136,5 @@ void cost_account_make(struct cost_account *account, const struct model *model)
 	for (uint32_t part = 0; part < GPT_PART_COUNT; part++)
 		if (costs[part].state)
 			add_row(account, (enum gpt_cost_part)part, &costs[part]);
-	account->thread_entries_ns = (uint64_t)(mean_entry_ns(source) * (double)account->thread.count + 0.5);
+	account->thread_entries_ns = round_ns(mean_entry_ns(source) * (double)account->thread.count);
 }

@@ -125,7 +125,10 @@ static double median_of(const struct tally_entry *entries, size_t count)
 	return 0;
 }
 
-/* Entries of one shape, those at the highest clock first. */
+/*
+ * Entries of one shape, those at the highest clock first.  Both sides by their medians: a kernel whose duration depends
+ * on its data has some long ones at any clock.
+ */
 static void finish_shape(struct clock_device *device, const struct tally_entry *entries, size_t count)
 {
 	size_t full = 0;
@@ -141,7 +144,7 @@ static void finish_shape(struct clock_device *device, const struct tally_entry *
 	}
 	device->slow_ns += slow_ns;
 	device->slow_kernels += slow_kernels;
-	device->cost_ns += (double)slow_ns - (double)slow_kernels * median_of(entries, full);
+	device->cost_ns += (double)slow_kernels * (median_of(entries + full, count - full) - median_of(entries, full));
 }
 
 void gpu_clocks_finish(struct gpu_clocks *clocks)

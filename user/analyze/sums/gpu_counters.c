@@ -46,9 +46,12 @@ static void add_value(struct gpu_counter_sums *sums, uint32_t device, enum gpu_c
 static void add_rate(struct gpu_counter_sums *sums, uint32_t device, enum gpu_counter counter, uint64_t from,
 		     uint64_t to, uint64_t ns)
 {
+	double rate;
+
 	if (from == MODEL_NOT_SAID_64 || to == MODEL_NOT_SAID_64 || to < from)
 		return;
-	add_value(sums, device, counter, rounded((uint64_t)((double)(to - from) * 1e9 / (double)ns / (double)MB)), ns);
+	rate = (double)(to - from) * 1e9 / (double)ns / (double)MB;
+	add_value(sums, device, counter, rounded(rate < UINT32_MAX ? (uint64_t)rate : UINT32_MAX), ns);
 }
 
 static void add_reasons(struct gpu_counter_sums *sums, const struct model_gpu_sample *sample, bool low, uint64_t ns)

@@ -66,10 +66,10 @@ static void number_roots(struct referenced *list, size_t count)
 			roots += next->root != list[to - 1].module->root;
 		}
 		for (size_t i = from; i < to && !is_unnamed(first); i++) {
-			bool apart = roots > 1 && roots <= LAYER_ROOTS_APART;
+			bool separate = roots > 1 && roots <= LAYER_ROOTS_SEPARATE;
 
-			list[i].root = apart ? list[i].module->root : 0;
-			list[i].roots = apart ? 1 : roots;
+			list[i].root = separate ? list[i].module->root : 0;
+			list[i].roots = separate ? 1 : roots;
 		}
 	}
 }

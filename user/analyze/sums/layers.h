@@ -8,7 +8,8 @@
 
 #include "analyze/sums/line_sums.h"
 
-#define LAYER_ROOTS_APART 8u /* of one class in a process; more than so many roots are one, whose rows are added up */
+/* Roots of one class in a process that have separate rows; more are one, whose rows are added up. */
+#define LAYER_ROOTS_SEPARATE 8u
 
 enum layer_kind {
 	LAYER_MODULE,

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -20,6 +21,7 @@
 /* Of some rounds the shortest one counts: the others were interrupted. */
 #define ROUNDS 16
 #define RUNS 200
+#define PATIENCE_MS 1000
 
 #ifdef __x86_64__
 /* As the sites in libraries (push), which the kernel emulates, and those in the agent (nop5). */
@@ -132,16 +134,32 @@ void calibrate_start(struct calibration *calibration, const struct programs *pro
 	*calibration = (struct calibration){.child = child, .answer = answer[0]};
 }
 
+/* Whether the child has answered, or ended. */
+static bool has_answer(const struct calibration *calibration)
+{
+	struct pollfd answer = {.fd = calibration->answer, .events = POLLIN};
+	uint64_t end_ns = monotonic_ns() + PATIENCE_MS * (uint64_t)1000000;
+	int ready;
+
+	do
+		ready = poll(&answer, 1, PATIENCE_MS);
+	while (ready < 0 && errno == EINTR && monotonic_ns() < end_ns);
+	return ready > 0;
+}
+
 struct entry_costs calibrate_finish(struct calibration *calibration)
 {
 	struct entry_costs costs = {};
+	bool answers;
 
 	if (!calibration->child)
 		return costs;
-	if (read(calibration->answer, &costs, sizeof(costs)) != sizeof(costs))
+	answers = has_answer(calibration);
+	if (answers && read(calibration->answer, &costs, sizeof(costs)) != sizeof(costs))
 		costs = (struct entry_costs){};
 	close(calibration->answer);
-	while (waitpid(calibration->child, NULL, 0) < 0 && errno == EINTR)
+	/* One that hangs is left to itself: killed while it places a probe, it would leave that behind. */
+	while (waitpid(calibration->child, NULL, answers ? 0 : WNOHANG) < 0 && errno == EINTR)
 		;
 	*calibration = (struct calibration){};
 	return costs;

@@ -30,5 +30,5 @@ struct entry_costs {
  */
 void calibrate_start(struct calibration *calibration, const struct programs *programs, bool at_nop5);
 
-/* Waits for the result, if that was started. */
+/* Waits for the result, if that was started; for a second at most, then nothing is measured. */
 struct entry_costs calibrate_finish(struct calibration *calibration);

@@ -158,12 +158,14 @@ static void add_kind(struct table *table, const struct kind_row *row)
 static void add_difference(struct table *table, const struct report_job *job, const struct kind_row *row)
 {
 	const struct difference *cost = &row->of->cost;
+	struct number noise = {"?"};
 
+	if (!isnan(cost->noise))
+		noise = number_tenths(cost->noise / 1e6);
 	table_add_ms_avg(table, cost->before);
 	table_add_ms_avg(table, cost->after);
 	table_add_ms_avg(table, cost->after - cost->before);
-	table_add_value(table, isnan(cost->noise) ? (struct number){"?"} : number_tenths(cost->noise / 1e6),
-			cost->noise);
+	table_add_value(table, noise, cost->noise);
 	add_kind(table, row);
 	table_add(table, either_of(row)->place);
 	table_add(table, either_of(row)->name);

@@ -25,13 +25,16 @@ static char *unproven_text(const struct report *report, const struct cost_proof_
 static char *proven_text(const struct report *report, const struct cost_proof_row *row)
 {
 	double difference = row->recorded_ns - row->counted_ns, of = row->counted_ns / 100;
-	AUTO_FREE char *found = xasprintf("Recording costs %.2f %% of a step:", difference / of);
-	bool is_seen = difference > row->noise_ns;
+	AUTO_FREE char *cost = xasprintf("Recording costs %.2f %% of a step:", difference / of);
+	const char *found = "What recording costs a step is less than the steps differ by themselves:";
 
+	if (difference > row->noise_ns)
+		found = cost;
+	else if (difference < -row->noise_ns)
+		found = "Steps were faster while recorded, which recording does not explain:";
 	return xasprintf("%s %.2f to %.2f %% with 95 %% confidence (%s a step while "
 			 "recorded, %s while only counted; %s and %s steps in %s pairs of windows of %s).",
-			 is_seen ? found : "What recording costs a step is less than the steps differ by themselves:",
-			 (difference - row->noise_ns) / of, (difference + row->noise_ns) / of,
+			 found, (difference - row->noise_ns) / of, (difference + row->noise_ns) / of,
 			 number_time((uint64_t)row->recorded_ns).text, number_time((uint64_t)row->counted_ns).text,
 			 number_count(row->recorded_steps).text, number_count(row->counted_steps).text,
 			 number_count(row->pairs).text,

@@ -45,7 +45,8 @@ static void put_counters(struct report *report, const struct gpu_counter_sums *s
 
 	if (!sums->rows.count)
 		return;
-	report_title(report, "gpu_counters", "Clocks and power of GPUs", "by time; what NVML said ten times a second");
+	report_title(report, "gpu_counters", "Clocks and power of GPUs",
+		     "by time; NVML is asked up to ten times a second");
 	table_begin(&table, columns);
 	for (size_t i = 0; i < sums->rows.count; i++) {
 		const struct gpu_counter_row *row = &sums->rows.items[i];
@@ -205,10 +206,10 @@ char *report_low_clock(const struct analyses *all, size_t index)
 	if (clocks && clocks->cost_ns >= 1)
 		return xjoin(
 			text, "; ",
-			xasprintf(
-				"that cost %s, as %s kernels took longer than those of the same name and shape at the "
-				"highest clock",
-				number_time((uint64_t)clocks->cost_ns).text, number_count(clocks->slow_kernels).text));
+			xasprintf("that cost %s: %s kernels at the low clock, against those of the same name and shape "
+				  "at the highest clock",
+				  number_time((uint64_t)clocks->cost_ns).text,
+				  number_count(clocks->slow_kernels).text));
 	if (clocks)
 		return xjoin(text, "; ", xstrdup("kernels took no longer than at the highest clock"));
 	return xjoin(text, "; ",

@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "target/python/python_parts.h"
+
 #define COOKIE "xdebugpy"
 
 /* The first words are the same in every series. */
@@ -43,10 +45,18 @@ static int apply_words(const uint64_t words[WORDS_MAX], const struct python_debu
 	return 0;
 }
 
-/* Whether all offsets are within reach of the walker; no CPython has larger ones. */
+/* Whether a str's head, which is read as a whole, has the members that are taken from it. */
+static bool has_str_head(const struct gpt_pylayout *layout)
+{
+	return layout->str_ascii_data <= PYTHON_STR_HEAD_MAX && layout->str_state + 4u <= layout->str_ascii_data &&
+	       layout->str_length + 8u <= layout->str_ascii_data && layout->object_type + 8u <= layout->str_ascii_data;
+}
+
+/* Whether all offsets are within reach of the walker and of gputrace dump; no CPython has larger ones. */
 static bool is_walkable(const struct gpt_pylayout *layout)
 {
 	return layout->ts_frame <= GPT_PY_THREAD_BYTES_MAX - 8 && layout->ts_thread_id <= GPT_PY_THREAD_BYTES_MAX - 8 &&
+	       layout->ts_next <= GPT_PY_THREAD_BYTES_MAX - 8 && layout->ts_interp <= GPT_PY_THREAD_BYTES_MAX - 8 &&
 	       layout->ts_datastack_chunk <= GPT_PY_THREAD_BYTES_MAX - 24 &&
 	       layout->frame_localsplus <= GPT_PY_FRAME_BYTES_MAX && layout->frame_back < layout->frame_localsplus &&
 	       layout->frame_code < layout->frame_localsplus && layout->frame_instr < layout->frame_localsplus &&
@@ -77,7 +87,7 @@ int python_debug_offsets_apply(pid_t pid, uint64_t runtime, const struct python_
 		snprintf(why, why_size, "is a free-threaded build, which is not supported");
 		return -ENOTSUP;
 	}
-	if (!list || apply_words(words, list, count, layout) || !is_walkable(layout) ||
+	if (!list || apply_words(words, list, count, layout) || !is_walkable(layout) || !has_str_head(layout) ||
 	    (int64_t)layout->interp_threads_head + id_from_head < 0) {
 		snprintf(why, why_size, "has debug offsets that make no sense");
 		return -EPROTO;

@@ -10,7 +10,8 @@
 #include "target/python/python_objects.h"
 
 #define PYTHON_MODULE_NONE UINT32_MAX
-#define PYTHON_MODULE_NAME_MAX 1024 /* bytes of a name in the root; a longer one loses its start */
+#define PYTHON_MODULE_ATTRIBUTES_MOST 256u /* of a module, that are looked through for `_modules` */
+#define PYTHON_MODULE_NAME_MAX 1024	   /* bytes of a name in the root; a longer one loses its start */
 
 struct python_module_class {
 	uint64_t type; /* torch.nn.Module */
@@ -53,7 +54,7 @@ struct python_tree {
 	ARRAY(struct python_tree_class) classes;
 	ARRAY(char) texts;
 	struct lookup by_address;
-	bool cut; /* there are more modules than were read, or reading took too long */
+	bool cut; /* there may be more modules than were read: too many, too slow, or something cannot be read */
 };
 
 /* Reads until end_ns of monotonic_ns at most.  Free *out with python_tree_free in any case. */

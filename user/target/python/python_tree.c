@@ -11,7 +11,6 @@
 #define MODULES_MOST (1u << 18)
 #define OTHERS_MOST (1u << 16)
 #define CLASSES_MOST 4096u
-#define ATTRIBUTES_MOST 256u	 /* of a module */
 #define CHILDREN_MOST (1u << 17) /* of a module */
 #define NAME_BYTES 256u		 /* of one module's own name, in the target */
 #define NAME_FIRST 48u		 /* characters that are read with the head of a str */
@@ -111,6 +110,9 @@ static bool read_names(struct reading *reading, const uint64_t *objects, size_t 
 		const uint8_t *bytes = reading->bytes.items + at;
 		uint32_t text;
 
+		done = !reading_is_over(reading);
+		if (!done)
+			break;
 		if (was_read(reading, i) && word_at(bytes + layout->object_type) == reading->str_type &&
 		    python_parse_str(layout, unknown.items[i], bytes, &str) && str.kind == 1 &&
 		    str.length <= NAME_FIRST && str.data == unknown.items[i] + head)
@@ -213,6 +215,8 @@ static bool read_classes(struct reading *reading, size_t first, size_t end)
 	for (size_t i = first; i < end; i++) {
 		struct python_tree_module *module = &tree->modules.items[i];
 
+		if (reading_is_over(reading)) /* each class is read alone */
+			return false;
 		module->type = was_read(reading, i - first) ? word_at(reading->bytes.items + (i - first) * 8) : 0;
 		module->class = class_of(reading, module->type);
 		if (module->class != PYTHON_MODULE_NONE && !tree->classes.items[module->class].is_module)
@@ -246,8 +250,10 @@ static void find_children(struct reading *reading, size_t first, size_t end)
 		const struct view *view = &reading->views.items[i - first];
 		uint64_t entry = find_children_key(reading, view);
 
-		if (entry >= view->entries.count)
+		if (entry >= view->entries.count) {
+			reading->tree->cut |= view->cut;
 			continue;
+		}
 		module->children = view_value(reading, view, entry);
 		module->children_at = view_value_address(view, entry);
 	}
@@ -289,11 +295,16 @@ static bool add_children(struct reading *reading, size_t first, size_t end)
 	for (size_t i = first; i < end && done; i++) {
 		const struct view *view = &reading->views.items[i - first];
 
+		reading->tree->cut |= view->cut;
 		for (uint64_t j = 0; j < view->entries.count; j++) {
 			uint64_t child = view_value(reading, view, j), name = view_key(reading, view, j);
 
-			if (!child || !name || children.count >= MODULES_MOST)
+			if (!child || !name)
 				continue;
+			if (children.count >= MODULES_MOST) {
+				reading->tree->cut = true;
+				break;
+			}
 			array_push(&found, ((struct python_tree_place){.parent = (uint32_t)i}));
 			array_push(&names, name);
 			array_push(&children, child);
@@ -312,7 +323,7 @@ static bool add_children(struct reading *reading, size_t first, size_t end)
 static bool read_level(struct reading *reading, size_t first, size_t end)
 {
 	if (!read_classes(reading, first, end) || !reading_find_attributes(reading, first, end) ||
-	    !reading_get_entries(reading, ATTRIBUTES_MOST))
+	    !reading_get_entries(reading, PYTHON_MODULE_ATTRIBUTES_MOST))
 		return false;
 	find_children(reading, first, end);
 	return add_children(reading, first, end);

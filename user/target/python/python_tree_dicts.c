@@ -8,6 +8,14 @@
 
 /* ---- reading many pieces ---------------------------------------------------------------------------------------- */
 
+bool reading_is_over(struct reading *reading)
+{
+	if (monotonic_ns() <= reading->end_ns)
+		return false;
+	reading->tree->cut = true;
+	return true;
+}
+
 void reading_want(struct reading *reading, uint64_t address, size_t bytes)
 {
 	array_push(&reading->pieces, ((struct process_piece){address, (uint32_t)bytes}));
@@ -20,7 +28,9 @@ bool reading_get(struct reading *reading)
 	for (size_t i = 0; i < reading->pieces.count; i++)
 		bytes += reading->pieces.items[i].bytes;
 	reading->bytes.count = 0;
-	if (monotonic_ns() > reading->end_ns || bytes > BYTES_MOST) {
+	if (reading_is_over(reading))
+		return false;
+	if (bytes > BYTES_MOST) {
 		reading->tree->cut = true;
 		return false;
 	}
@@ -66,16 +76,19 @@ bool reading_find_attributes(struct reading *reading, size_t first, size_t end)
 			array_push(&reading->views, view);
 			continue;
 		}
+		if (reading_is_over(reading)) /* a dict's values may take a read of their own */
+			return false;
+		view.cut = !was_read(reading, i - first);
 		if (python_has_managed_dict(reader, class->flags)) {
 			at += PIECE;
 			memcpy(before, bytes, sizeof(before));
-			if (was_read(reading, i - first))
+			if (!view.cut)
 				view.values = python_managed_values(reader, module->address, class->basicsize,
 								    class->flags, before, &view.dict);
 			view.keys = view.values ? class->cached_keys : 0;
 		} else if (class->dict_offset > 0) {
 			at += 8;
-			view.dict = was_read(reading, i - first) ? word_at(bytes) : 0;
+			view.dict = view.cut ? 0 : word_at(bytes);
 		}
 		array_push(&reading->views, view);
 	}
@@ -102,6 +115,8 @@ static bool read_dicts(struct reading *reading)
 		if (was_read(reading, piece++)) {
 			view->keys = word_at(reading->bytes.items + at);
 			view->values = python_dict_values(layout, word_at(reading->bytes.items + at + 8));
+		} else {
+			view->cut = true;
 		}
 		at += 16;
 	}
@@ -123,12 +138,14 @@ static bool read_heads(struct reading *reading, uint64_t most)
 
 		if (!view->keys)
 			continue;
-		if (!was_read(reading, piece++) ||
-		    !python_parse_keys(reading->reader->layout, view->keys, reading->bytes.items + at, &view->entries))
+		if (!was_read(reading, piece++) || !python_parse_keys(reading->reader->layout, view->keys,
+								      reading->bytes.items + at, &view->entries)) {
 			view->entries.count = 0;
+			view->cut = true;
+		}
 		if (view->entries.count > most) {
 			view->entries.count = most;
-			reading->tree->cut = true;
+			view->cut = true;
 		}
 		at += PYTHON_KEYS_HEAD;
 	}
@@ -159,6 +176,10 @@ bool reading_get_entries(struct reading *reading, uint64_t most)
 		view->values_at = at;
 		if (view->values)
 			at += want_array(reading, view->values, view->entries.count, 8);
+		if (at > BYTES_MOST) { /* before the list of pieces is as long as the target likes */
+			reading->tree->cut = true;
+			return false;
+		}
 	}
 	if (!reading_get(reading))
 		return false;
@@ -169,8 +190,10 @@ bool reading_get_entries(struct reading *reading, uint64_t most)
 
 		for (uint64_t j = 0; j < pieces * (view->values ? 2 : 1); j++)
 			whole = was_read(reading, piece++) && whole;
-		if (!whole)
+		if (!whole) {
 			view->entries.count = 0;
+			view->cut = true;
+		}
 	}
 	return true;
 }

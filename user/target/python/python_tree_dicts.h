@@ -13,6 +13,7 @@ struct view {
 	uint64_t keys, values; /* values 0: they are in the entries */
 	struct python_entries entries;
 	size_t at, values_at; /* of its entries and its values in the buffer */
+	bool cut;	      /* not all of it was read */
 };
 
 /* Reading a tree. */
@@ -37,6 +38,9 @@ static inline uint64_t word_at(const uint8_t *bytes)
 	return word;
 }
 
+/* Whether the time is over; the tree is cut then. */
+bool reading_is_over(struct reading *reading);
+
 /* Adds a piece to what is wanted. */
 void reading_want(struct reading *reading, uint64_t address, size_t bytes);
 
@@ -51,7 +55,7 @@ static inline bool was_read(const struct reading *reading, size_t piece)
 /* Makes a view of the attributes of each module from `first` on. */
 bool reading_find_attributes(struct reading *reading, size_t first, size_t end);
 
-/* Reads the entries of all views, `most` of each; a view of which something cannot be read has none. */
+/* Reads the entries of all views, `most` of each; a view of which something cannot be read has none, and is cut. */
 bool reading_get_entries(struct reading *reading, uint64_t most);
 
 uint64_t view_key(const struct reading *reading, const struct view *view, uint64_t i);
