@@ -112,6 +112,18 @@ static void begin_with(uint64_t bytes)
 	flight_note_counts(flight, &counts);
 }
 
+static const enum gpt_counter states[] = {GPT_COUNTER_FILES_UNPROBED, GPT_COUNTER_PROCESSES_FULL,
+					  GPT_COUNTER_PROCESSES_SILENT, GPT_COUNTER_PROCESSES_UNSEEN,
+					  GPT_COUNTER_PROCESSES_UNENTERED};
+#define STATES (sizeof(states) / sizeof(states[0]))
+
+/* Since the beginning three files or processes of each kind are not seen. */
+static void set_states(uint64_t *counters)
+{
+	for (size_t i = 0; i < STATES; i++)
+		counters[states[i]] = 3;
+}
+
 /* So many seconds pass, with ten calls and a loss in each. */
 static void pass(unsigned seconds)
 {
@@ -129,6 +141,7 @@ static void pass(unsigned seconds)
 			assert_int_equal(log_writer_append(writer, &call.hdr), 0);
 		}
 		counts.counters[GPT_COUNTER_CALLS_LOST] = calls / 10;
+		set_states(counts.counters);
 		flight_note_counts(flight, &counts);
 		assert_int_equal(log_writer_settle(writer), 0);
 		seconds_ahead++;
@@ -139,12 +152,15 @@ static struct gpt_end *make_end(uint64_t time_ns)
 {
 	size_t bytes = sizeof(struct gpt_end) + GPT_COUNTER_COUNT * sizeof(uint64_t);
 	struct gpt_end *end = calloc(1, bytes);
+	uint64_t counters[GPT_COUNTER_COUNT] = {0};
 
 	end->hdr = (struct gpt_record){.size = (uint32_t)bytes, .type = GPT_END};
 	end->time_ns = time_ns;
 	end->reason = GPT_END_INTERRUPTED;
 	end->counters_count = GPT_COUNTER_COUNT;
-	end->counters[GPT_COUNTER_CALLS_LOST] = calls / 10;
+	counters[GPT_COUNTER_CALLS_LOST] = calls / 10;
+	set_states(counters);
+	memcpy(end->counters, counters, sizeof(counters));
 	return end;
 }
 
@@ -221,6 +237,22 @@ static void the_end_counts_what_was_lost_in_that_time(void **state)
 	end = finish();
 	assert_in_range(end.counters[GPT_COUNTER_CALLS_LOST], 4, 6);
 	assert_int_equal(end.reason, GPT_END_INTERRUPTED);
+}
+
+static void the_end_says_what_has_gone_unseen_since_before_that_time(void **state)
+{
+	struct written end;
+
+	begin_with(MUCH);
+	pass(20);
+	flight_ask(flight, monotonic_ns(), "SIGUSR1");
+	pass(1);
+	write_due();
+	end = finish();
+	for (size_t i = 0; i < STATES; i++) {
+		assert_int_equal(files[0].counters[states[i]], 3);
+		assert_int_equal(end.counters[states[i]], 3);
+	}
 }
 
 static void a_recording_that_is_shorter_than_the_span_is_whole_and_has_no_note(void **state)
@@ -360,6 +392,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_asked_for_is_the_span_before_it_when_its_gpu_work_has_come),
 		cmocka_unit_test(the_end_counts_what_was_lost_in_that_time),
+		cmocka_unit_test(the_end_says_what_has_gone_unseen_since_before_that_time),
 		cmocka_unit_test(a_recording_that_is_shorter_than_the_span_is_whole_and_has_no_note),
 		cmocka_unit_test(a_span_that_needs_more_memory_is_shorter_and_says_so),
 		cmocka_unit_test(two_requests_at_once_are_one_and_later_ones_have_files_of_their_own),
