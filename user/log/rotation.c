@@ -182,19 +182,19 @@ static void add_to_file(struct rotation *rotation, const struct segment *segment
 		end_gap(rotation);
 }
 
+/* Not while the file before it still waits: that would end without what is late. */
 static bool is_over(const struct rotation *rotation, uint64_t now_ns)
 {
 	const struct rotation_options *options = &rotation->options;
 	const struct open_file *now = &rotation->now;
 
-	return now->part && ((options->bytes && part_bytes(now->part) >= options->bytes) ||
-			     (options->span_ns && now_ns - now->start_ns >= options->span_ns));
+	return now->part && !rotation->before.part &&
+	       ((options->bytes && part_bytes(now->part) >= options->bytes) ||
+		(options->span_ns && now_ns - now->start_ns >= options->span_ns));
 }
 
 static void rotate(struct rotation *rotation)
 {
-	if (rotation->before.part)
-		end_by_itself(rotation, &rotation->before, rotation->before.end_ns, 0);
 	rotation->before = rotation->now;
 	rotation->before.end_ns = rotation->appended_ns;
 	rotation->now = (struct open_file){0};

@@ -274,6 +274,33 @@ static void a_file_ends_at_its_size(void **state)
 		assert_true(lseek(files[i].fd, 0, SEEK_END) < 50000);
 }
 
+/* Each segment is larger than the size. */
+static void a_file_waits_for_late_calls_however_soon_the_next_one_is_full(void **state)
+{
+	struct log_writer *writer = begin(1, 0);
+	struct log_builder late = {0};
+	struct contents first;
+	uint64_t late_ns;
+
+	describe(writer);
+	late_ns = monotonic_ns();
+	for (uint32_t i = 0; i < 4; i++) {
+		struct log_builder records = {0};
+
+		log_launch(&records, PID, TID, monotonic_ns(), 0, 1 + i);
+		append_all(writer, &records);
+		assert_int_equal(log_writer_settle(writer), 0);
+	}
+	log_launch(&late, PID, TID, late_ns, 0, 99);
+	append_all(writer, &late);
+	assert_int_equal(log_writer_settle(writer), 0);
+	assert_int_equal(finish(writer), 0);
+	first = read_file(0);
+	assert_in_range(late_ns, first.start_ns, first.end_ns - 1);
+	assert_int_equal(first.last, 99);
+	assert_int_equal(first.calls, 2);
+}
+
 static void a_recording_that_is_shorter_is_one_file_with_its_start(void **state)
 {
 	struct log_writer *writer = begin(0, 60 * SECOND_NS);
@@ -357,6 +384,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_record_is_in_the_file_of_its_time_and_in_no_other),
 		cmocka_unit_test(a_file_ends_at_its_size),
+		cmocka_unit_test(a_file_waits_for_late_calls_however_soon_the_next_one_is_full),
 		cmocka_unit_test(a_recording_that_is_shorter_is_one_file_with_its_start),
 		cmocka_unit_test(a_full_disk_ends_a_file_and_what_it_did_not_take_is_counted),
 		cmocka_unit_test(a_disk_that_stays_full_ends_the_recording_with_its_error),
