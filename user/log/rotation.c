@@ -73,7 +73,7 @@ static int end_file(struct rotation *rotation, struct open_file *file, struct gp
 
 static void end_by_itself(struct rotation *rotation, struct open_file *file, uint64_t end_ns, int error)
 {
-	struct gpt_end *end = rotation->options.make_end(rotation->options.context, file->start_ns);
+	struct gpt_end *end = rotation->options.make_end(rotation->options.context, file->start_ns, end_ns);
 
 	end->time_ns = end_ns;
 	end->reason = GPT_END_WRITTEN;

@@ -33,8 +33,8 @@ struct rotation_options {
 	int (*open)(void *context);
 	/* The file is over: gives it its name, or removes it if nothing is in it. */
 	void (*close)(void *context, int fd, bool has_records);
-	/* The GPT_END of a file that begins then, but for its time and reason; the caller frees it. */
-	struct gpt_end *(*make_end)(void *context, uint64_t start_ns);
+	/* The GPT_END of a file that begins and ends then, but for its time and reason; the caller frees it. */
+	struct gpt_end *(*make_end)(void *context, uint64_t start_ns, uint64_t end_ns);
 	/* Subtracts what was counted before the file from the end of the recording. */
 	void (*subtract)(void *context, uint64_t start_ns, struct gpt_end *end);
 	/* The file that was opened last begins then: CLOCK_REALTIME minus CLOCK_MONOTONIC.  Not for the first one. */

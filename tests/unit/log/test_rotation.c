@@ -65,7 +65,7 @@ static void on_close(void *context, int fd, bool has_segments)
 		}
 }
 
-static struct gpt_end *on_end(void *context, uint64_t start_ns)
+static struct gpt_end *on_end(void *context, uint64_t start_ns, uint64_t end_ns)
 {
 	struct gpt_end *end = calloc(1, sizeof(*end));
 
@@ -166,7 +166,7 @@ static void pass_second(struct log_writer *writer, uint32_t first, uint32_t call
 
 static int finish(struct log_writer *writer)
 {
-	struct gpt_end *end = on_end(NULL, 0);
+	struct gpt_end *end = on_end(NULL, 0, 0);
 	int err;
 
 	end->time_ns = monotonic_ns();

@@ -175,17 +175,18 @@ static void subtract(void *context, uint64_t start_ns, struct gpt_end *end)
 			history_subtract(&files->open[i].before, end);
 }
 
-static struct gpt_end *make_end(void *context, uint64_t start_ns)
+/* What was counted until the next file begins: from then on it counts there. */
+static struct gpt_end *make_end(void *context, uint64_t start_ns, uint64_t end_ns)
 {
 	struct rotated_files *files = context;
-	struct history_counts now = history_before(files->history, UINT64_MAX);
-	size_t bytes = sizeof(struct gpt_end) + sizeof(now.counters);
+	struct history_counts until = history_before(files->history, end_ns);
+	size_t bytes = sizeof(struct gpt_end) + sizeof(until.counters);
 	struct gpt_end *end = xcalloc(1, bytes);
 
 	end->hdr = (struct gpt_record){.size = (uint32_t)bytes, .type = GPT_END};
-	end->cpu_ns = now.cpu_ns;
+	end->cpu_ns = until.cpu_ns;
 	end->counters_count = GPT_COUNTER_COUNT;
-	memcpy(end->counters, now.counters, sizeof(now.counters));
+	memcpy(end->counters, until.counters, sizeof(until.counters));
 	subtract(files, start_ns, end);
 	return end;
 }
