@@ -81,14 +81,21 @@ static void end_by_itself(struct rotation *rotation, struct open_file *file, uin
 	free(end);
 }
 
+/* Of a recording that never began; else rotation_finish has ended it. */
+static void drop_file(const struct rotation *rotation, const struct open_file *file)
+{
+	if (!file->part)
+		return;
+	part_free(file->part);
+	rotation->options.close(rotation->options.context, file->fd, false);
+}
+
 void rotation_free(struct rotation *rotation)
 {
 	if (!rotation)
 		return;
-	if (rotation->before.part)
-		end_by_itself(rotation, &rotation->before, rotation->before.end_ns, 0);
-	if (rotation->now.part)
-		end_by_itself(rotation, &rotation->now, rotation->appended_ns, 0);
+	drop_file(rotation, &rotation->before);
+	drop_file(rotation, &rotation->now);
 	lasting_free(&rotation->lasting);
 	pthread_mutex_destroy(&rotation->lock);
 	free(rotation);

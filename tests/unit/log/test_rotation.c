@@ -317,6 +317,18 @@ static void a_recording_that_is_shorter_is_one_file_with_its_start(void **state)
 	assert_int_equal(read_file(0).reason, GPT_END_INTERRUPTED);
 }
 
+static void a_recording_that_never_began_leaves_no_file(void **state)
+{
+	struct log_writer *writer = begin(0, 60 * SECOND_NS);
+
+	describe(writer);
+	pass_second(writer, 1, 10);
+	log_writer_close(writer);
+	assert_int_equal(opened, 1);
+	assert_true(files[0].is_closed);
+	assert_false(files[0].has_segments);
+}
+
 static void limit_file_size(rlim_t bytes)
 {
 	struct rlimit limit;
@@ -386,6 +398,7 @@ int main(void)
 		cmocka_unit_test(a_file_ends_at_its_size),
 		cmocka_unit_test(a_file_waits_for_late_calls_however_soon_the_next_one_is_full),
 		cmocka_unit_test(a_recording_that_is_shorter_is_one_file_with_its_start),
+		cmocka_unit_test(a_recording_that_never_began_leaves_no_file),
 		cmocka_unit_test(a_full_disk_ends_a_file_and_what_it_did_not_take_is_counted),
 		cmocka_unit_test(a_disk_that_stays_full_ends_the_recording_with_its_error),
 	};
