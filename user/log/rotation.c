@@ -123,7 +123,7 @@ static void end_gap(struct rotation *rotation)
 {
 	struct rotation_gap *gap = &rotation->gap;
 
-	gap->to_ns = rotation->now.start_ns;
+	gap->to_ns = rotation->now.start_ns > gap->from_ns ? rotation->now.start_ns : gap->from_ns;
 	snprintf(rotation->now.note, NOTE_MAX,
 		 "before this log nothing was written for %.1f s, as the disk was full: %" PRIu64 " records are lost",
 		 (double)(gap->to_ns - gap->from_ns) / 1e9, gap->records);
@@ -135,7 +135,7 @@ static void end_gap(struct rotation *rotation)
 /* ---- the files ----------------------------------------------------------------------------------------------------
  */
 
-/* It begins where the segment before ended; the first one with the recording. */
+/* It begins where the segment before ended; the first one of the recording with that. */
 static int begin_file(struct rotation *rotation)
 {
 	const struct rotation_options *options = &rotation->options;
@@ -147,8 +147,9 @@ static int begin_file(struct rotation *rotation)
 
 	if (fd < 0)
 		return fd;
-	if (rotation->has_begun || rotation->is_full) {
-		begin.start_ns = rotation->appended_ns;
+	if ((rotation->has_begun || rotation->is_full) && options->has_begun(options->context)) {
+		begin.start_ns =
+			rotation->appended_ns > rotation->start_ns ? rotation->appended_ns : rotation->start_ns;
 		begin.wall_offset_ns = options->begin(options->context, begin.start_ns);
 	}
 	rotation->has_begun = true;
@@ -189,13 +190,13 @@ static void add_to_file(struct rotation *rotation, const struct segment *segment
 		end_gap(rotation);
 }
 
-/* Not while the file before it still waits: that would end without what is late. */
+/* Not during set-up, nor while the file before it still waits: that would end without what is late. */
 static bool is_over(const struct rotation *rotation, uint64_t now_ns)
 {
 	const struct rotation_options *options = &rotation->options;
 	const struct open_file *now = &rotation->now;
 
-	return now->part && !rotation->before.part &&
+	return now->part && !rotation->before.part && options->has_begun(options->context) &&
 	       ((options->bytes && part_bytes(now->part) >= options->bytes) ||
 		(options->span_ns && now_ns - now->start_ns >= options->span_ns));
 }

@@ -29,6 +29,8 @@ struct rotation_gap {
 struct rotation_options {
 	uint64_t bytes;	  /* a file ends when it has so many; 0: any */
 	uint64_t span_ns; /* and when it is so long; 0: any */
+	/* Whether the recording has, with rotation_set_start; a file from before that goes on. */
+	bool (*has_begun)(void *context);
 	/* Opens the next file, which is empty and regular: a descriptor, or -errno. */
 	int (*open)(void *context);
 	/* The file is over: gives it its name, or removes it if it is not kept. */

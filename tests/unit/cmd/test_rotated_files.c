@@ -65,7 +65,9 @@ static void a_loss_counts_in_one_file(void **state)
 	uint64_t middle_ns = START_NS + 5 * SECOND_NS;
 	int first, second;
 
+	assert_false(rotation.has_begun(files));
 	note_seconds(0, 5);
+	assert_true(rotation.has_begun(files));
 	first = rotation.open(files);
 	second = rotation.open(files);
 	assert_true(first >= 0 && second >= 0);

@@ -42,6 +42,13 @@ static struct rotation_gap gap; /* the last one that was said */
 static int open_error;		/* of the next files, or 0 */
 static uint64_t subtracted_ns;	/* start of the last file, whose end was made of the recording's */
 
+static bool recording_begun;
+
+static bool on_whether_begun(void *context)
+{
+	return recording_begun;
+}
+
 static int on_open(void *context)
 {
 	char name[] = "/tmp/gputrace-test-XXXXXX";
@@ -107,6 +114,7 @@ static struct log_writer *begin(uint64_t bytes, uint64_t span_ns)
 {
 	const struct rotation_options options = {.bytes = bytes,
 						 .span_ns = span_ns,
+						 .has_begun = on_whether_begun,
 						 .open = on_open,
 						 .close = on_close,
 						 .make_end = on_end,
@@ -122,6 +130,7 @@ static struct log_writer *begin(uint64_t bytes, uint64_t span_ns)
 	memset(files, 0, sizeof(files));
 	opened = said_full = said_room = 0;
 	open_error = 0;
+	recording_begun = true;
 	log_writer_rotate(writer, &options);
 	assert_int_equal(log_writer_set_start(writer, monotonic_ns(), 7), 0);
 	return writer;
@@ -317,6 +326,32 @@ static void a_recording_that_is_shorter_is_one_file_with_its_start(void **state)
 	assert_int_equal(read_file(0).reason, GPT_END_INTERRUPTED);
 }
 
+/* Set-up takes longer than a file is long; during some of it the disk is full. */
+static void a_file_with_the_set_up_goes_on_until_the_recording_begins(void **state)
+{
+	struct log_writer *writer = begin(0, 5 * SECOND_NS);
+	uint64_t start_ns;
+
+	recording_begun = false;
+	describe(writer);
+	open_error = -ENOSPC;
+	pass_second(writer, 1, 10);
+	open_error = 0;
+	for (uint32_t second = 1; second < 20; second++)
+		pass_second(writer, 1 + second * 10, 10);
+	assert_int_equal(opened, 1);
+	assert_true(gap.to_ns >= gap.from_ns);
+	start_ns = monotonic_ns();
+	assert_int_equal(log_writer_set_start(writer, start_ns, -5), 0);
+	recording_begun = true;
+	for (uint32_t second = 20; second < 27; second++)
+		pass_second(writer, 1 + second * 10, 10);
+	assert_int_equal(finish(writer), 0);
+	assert_int_equal(opened, 2);
+	assert_int_equal(read_file(0).start_ns, start_ns);
+	assert_int_equal(read_file(1).start_ns, read_file(0).end_ns);
+}
+
 static void a_recording_that_never_began_leaves_no_file(void **state)
 {
 	struct log_writer *writer = begin(0, 60 * SECOND_NS);
@@ -398,6 +433,7 @@ int main(void)
 		cmocka_unit_test(a_file_ends_at_its_size),
 		cmocka_unit_test(a_file_waits_for_late_calls_however_soon_the_next_one_is_full),
 		cmocka_unit_test(a_recording_that_is_shorter_is_one_file_with_its_start),
+		cmocka_unit_test(a_file_with_the_set_up_goes_on_until_the_recording_begins),
 		cmocka_unit_test(a_recording_that_never_began_leaves_no_file),
 		cmocka_unit_test(a_full_disk_ends_a_file_and_what_it_did_not_take_is_counted),
 		cmocka_unit_test(a_disk_that_stays_full_ends_the_recording_with_its_error),

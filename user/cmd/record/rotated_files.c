@@ -111,6 +111,14 @@ static void say_room(void *context, const struct rotation_gap *gap)
 /* ---- files --------------------------------------------------------------------------------------------------------
  */
 
+/* Counts are noted from then on. */
+static bool has_begun(void *context)
+{
+	const struct rotated_files *files = context;
+
+	return history_before(files->history, UINT64_MAX).at_ns != 0;
+}
+
 static int open_file(void *context)
 {
 	struct rotated_files *files = context;
@@ -229,6 +237,7 @@ struct rotation_options rotated_files_options(struct rotated_files *files, uint6
 {
 	return (struct rotation_options){.bytes = bytes,
 					 .span_ns = span_ns,
+					 .has_begun = has_begun,
 					 .open = open_file,
 					 .close = close_file,
 					 .make_end = make_end,
