@@ -80,10 +80,31 @@ static void a_loss_counts_in_one_file(void **state)
 	rotation.close(files, second, true);
 }
 
+/* None of them has its name before all are open. */
+static void files_of_one_second_replace_none_of_each_other(void **state)
+{
+	char *path = in_folder("all.gpt");
+	struct rotated_files *others = rotated_files_new(path, 0, history);
+	int fds[2], other;
+
+	for (unsigned i = 0; i < 2; i++)
+		fds[i] = rotation.open(files);
+	other = rotation.open(others);
+	assert_true(fds[0] >= 0 && fds[1] >= 0 && other >= 0);
+	rotation.close(files, fds[0], true);
+	rotation.close(others, other, true);
+	rotation.close(files, fds[1], true);
+	assert_int_equal(count_matching("all.*.gpt"), 3);
+	assert_int_equal(count_files(), 3);
+	rotated_files_free(others);
+	free(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_loss_counts_in_one_file, begin, end),
+		cmocka_unit_test_setup_teardown(files_of_one_second_replace_none_of_each_other, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -160,7 +160,7 @@ static void close_file(void *context, int fd, bool has_segments)
 	struct rotated_files *files = context;
 	struct open_file *first = &files->open[0];
 	struct output *output = first->output.path && first->output.fd == fd ? &first->output : &files->open[1].output;
-	int err = has_segments ? output_commit(output) : 0;
+	int err = has_segments ? dated_file_commit(output) : 0;
 
 	if (has_segments && !err)
 		array_push(&files->written, xstrdup(output->path));
