@@ -256,19 +256,33 @@ static bool is_same(const struct asked *last, const struct asked *asked)
 }
 
 /* In order of their ends, as they become due. */
-static void add_asked(struct flight *flight, const struct asked *asked)
+static unsigned place_of(const struct flight *flight, const struct asked *asked)
 {
 	unsigned at = flight->asked_count;
 
 	while (at && flight->asked[at - 1].at_ns > asked->at_ns)
 		at--;
-	if (at && (is_same(&flight->asked[at - 1], asked) || flight->asked_count == ASKED_MOST)) {
-		flight->asked[at - 1].by_itself &= asked->by_itself;
-		if (asked->span_ns > flight->asked[at - 1].span_ns)
-			flight->asked[at - 1].span_ns = asked->span_ns;
-		return;
-	}
-	if (flight->asked_count == ASKED_MOST)
+	return at;
+}
+
+/* Whether it is in the file of what was asked for just before it. */
+static bool join_asked(struct flight *flight, const struct asked *asked)
+{
+	unsigned at = place_of(flight, asked);
+
+	if (!at || (!is_same(&flight->asked[at - 1], asked) && flight->asked_count != ASKED_MOST))
+		return false;
+	flight->asked[at - 1].by_itself &= asked->by_itself;
+	if (asked->span_ns > flight->asked[at - 1].span_ns)
+		flight->asked[at - 1].span_ns = asked->span_ns;
+	return true;
+}
+
+static void add_asked(struct flight *flight, const struct asked *asked)
+{
+	unsigned at = place_of(flight, asked);
+
+	if (join_asked(flight, asked) || flight->asked_count == ASKED_MOST)
 		return;
 	memmove(flight->asked + at + 1, flight->asked + at, (flight->asked_count - at) * sizeof(*asked));
 	flight->asked[at] = *asked;
@@ -290,7 +304,9 @@ void flight_ask_by_itself(struct flight *flight, uint64_t now_ns, const struct f
 	struct asked asked = {.at_ns = end_ns, .by_itself = true};
 
 	asked.span_ns = span_ns < flight->options.span_ns ? span_ns : flight->options.span_ns;
-
+	snprintf(asked.why, sizeof(asked.why), "%s", event->why);
+	if (join_asked(flight, &asked))
+		return;
 	if (*oldest_ns && now_ns - *oldest_ns < HOUR_NS) {
 		pthread_mutex_lock(&flight->lock);
 		flight->left_out++;
@@ -299,7 +315,6 @@ void flight_ask_by_itself(struct flight *flight, uint64_t now_ns, const struct f
 	}
 	*oldest_ns = now_ns;
 	flight->by_itself++;
-	snprintf(asked.why, sizeof(asked.why), "%s", event->why);
 	add_asked(flight, &asked);
 }
 

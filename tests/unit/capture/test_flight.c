@@ -338,6 +338,27 @@ static void what_happens_often_is_written_ten_times_an_hour_and_the_rest_is_coun
 	assert_false(end.torn);
 }
 
+/* All ranks of a job are killed at once, and that happens twice. */
+static void what_shares_a_file_counts_once_an_hour(void **state)
+{
+	struct written end;
+
+	begin_with(MUCH);
+	for (unsigned times = 0; times < 2; times++) {
+		uint64_t at_ns;
+
+		pass(10);
+		at_ns = monotonic_ns();
+		for (unsigned rank = 0; rank < 8; rank++)
+			flight_ask_by_itself(flight, at_ns + rank, &crash);
+		pass(2);
+		write_due();
+	}
+	assert_int_equal(written, 2);
+	end = finish();
+	assert_null(strstr(end.note, "files that no one asked for were not written"));
+}
+
 static void an_event_has_as_much_before_and_after_it_as_was_asked_for(void **state)
 {
 	struct flight_event event = {.why = "idle"};
@@ -399,6 +420,7 @@ int main(void)
 		cmocka_unit_test(a_request_that_waits_at_the_end_is_written),
 		cmocka_unit_test(what_happened_just_before_the_end_has_no_file_of_its_own),
 		cmocka_unit_test(what_happens_often_is_written_ten_times_an_hour_and_the_rest_is_counted),
+		cmocka_unit_test(what_shares_a_file_counts_once_an_hour),
 		cmocka_unit_test(an_event_has_as_much_before_and_after_it_as_was_asked_for),
 		cmocka_unit_test(a_request_before_the_start_is_of_the_start),
 	};
