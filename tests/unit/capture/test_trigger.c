@@ -290,6 +290,30 @@ static void names_and_threads_beyond_the_tables_replace_old_ones(void **state)
 	trigger_free(trigger);
 }
 
+/* Another profiler's buffers have CLOCK_MONOTONIC where an agent's have the wall clock. */
+static void a_gap_in_foreign_buffers_is_at_its_time(void **state)
+{
+	struct trigger *trigger = idle_trigger();
+	struct log_builder batch = {0};
+	size_t at = begin_batch(&batch, PID, SECOND_NS);
+	struct trigger_event event;
+
+	((struct gpt_agent_batch *)(batch.data + at))->hdr.flags = GPT_BATCH_FOREIGN | GPT_BATCH_MONOTONIC;
+	log_agent_kernel(&batch, (struct gpt_agent_kernel){.start_wall_ns = 5000 * MS, .end_wall_ns = 5100 * MS});
+	log_agent_kernel(&batch, (struct gpt_agent_kernel){.start_wall_ns = 5400 * MS, .end_wall_ns = 5500 * MS});
+	log_batch_end(&batch);
+	trigger_see(trigger, (const struct gpt_record *)(batch.data + at), 6 * SECOND_NS);
+	log_free(&batch);
+	/* The process's agent goes on, by the wall clock: that is no gap of years. */
+	SHOW(trigger, 6 * SECOND_NS, {1700000000000, 1700000000010, PID, 0});
+	assert_true(trigger_take(trigger, 8 * SECOND_NS, &event));
+	assert_string_equal(event.why, "pid 41230 left GPU 0 without work for 0.300 s");
+	assert_int_equal(event.from_ns, 5100 * MS);
+	assert_int_equal(event.to_ns, 5400 * MS);
+	assert_false(is_taken(trigger, 9 * SECOND_NS));
+	trigger_free(trigger);
+}
+
 static void damaged_batches_are_left_out(void **state)
 {
 	struct trigger *trigger = idle_trigger();
@@ -317,6 +341,7 @@ int main(void)
 		cmocka_unit_test(where_the_profiler_says_steps_an_optimizer_says_none),
 		cmocka_unit_test(a_step_that_takes_more_than_its_part_of_the_median_counts),
 		cmocka_unit_test(names_and_threads_beyond_the_tables_replace_old_ones),
+		cmocka_unit_test(a_gap_in_foreign_buffers_is_at_its_time),
 		cmocka_unit_test(damaged_batches_are_left_out),
 	};
 
