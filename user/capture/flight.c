@@ -59,7 +59,8 @@ struct flight {
 	pthread_cond_t changed;
 	struct jobs waiting, done;
 	bool busy, stop;
-	uint64_t left_out; /* what happened and has no file */
+	uint64_t needed_ns; /* where the first of the files that wait begins; UINT64_MAX: none waits */
+	uint64_t left_out;  /* what happened and has no file */
 };
 
 struct flight *flight_new(struct log_writer *log, const struct flight_options *options)
@@ -75,6 +76,7 @@ struct flight *flight_new(struct log_writer *log, const struct flight_options *o
 	pthread_cond_init(&flight->changed, NULL);
 	flight->waiting.end = &flight->waiting.first;
 	flight->done.end = &flight->done.first;
+	flight->needed_ns = UINT64_MAX;
 	return flight;
 }
 
@@ -198,6 +200,30 @@ static void prepare_log(struct flight *flight, const struct recent_log *recent, 
 	writing->note = *note ? note : NULL;
 }
 
+static uint64_t start_of(const struct job *job)
+{
+	return job->end->time_ns > job->span_ns ? job->end->time_ns - job->span_ns : 0;
+}
+
+/* With the lock. */
+static void need_since(struct flight *flight, uint64_t since_ns)
+{
+	flight->needed_ns = since_ns;
+	log_writer_need_recent(flight->log, since_ns);
+}
+
+/* A file has taken what it needs. */
+static void need_for_waiting(struct flight *flight)
+{
+	uint64_t since_ns = UINT64_MAX;
+
+	pthread_mutex_lock(&flight->lock);
+	for (const struct job *job = flight->waiting.first; job; job = job->next)
+		since_ns = start_of(job) < since_ns ? start_of(job) : since_ns;
+	need_since(flight, since_ns);
+	pthread_mutex_unlock(&flight->lock);
+}
+
 static void write_job(struct flight *flight, const struct job *job)
 {
 	struct recent_writing writing = {.cut = cut_at};
@@ -207,6 +233,7 @@ static void write_job(struct flight *flight, const struct job *job)
 
 	/* An error of the log ends the recording, which says so. */
 	recent = log_writer_take_recent(flight->log, &error);
+	need_for_waiting(flight);
 	prepare_log(flight, recent, &writing, job->end, job->span_ns, note);
 	flight->options.write(flight->options.context, recent, &writing, job->end, job->why);
 	recent_log_free(recent);
@@ -341,6 +368,7 @@ static void hand_over(struct flight *flight, const struct asked *asked, const st
 	job->end->ring_bytes = job->end->ring_bytes_max = 0; /* known at the end */
 	pthread_mutex_lock(&flight->lock);
 	add_job(&flight->waiting, job);
+	need_since(flight, start_of(job) < flight->needed_ns ? start_of(job) : flight->needed_ns);
 	pthread_cond_signal(&flight->changed);
 	pthread_mutex_unlock(&flight->lock);
 }

@@ -80,11 +80,15 @@ static void read_log(int fd, struct written *file)
 	log_reader_close(&reader);
 }
 
+static atomic_bool is_held; /* a file that is being written waits */
+
 static void on_write(void *context, const struct recent_log *recent, const struct recent_writing *writing,
 		     struct gpt_end *end, const char *why)
 {
 	int fd = memfd_create("log", MFD_CLOEXEC);
 
+	while (is_held)
+		usleep(1000);
 	assert_true(written < FILES_MAX);
 	assert_int_equal(recent_log_write(recent, fd, writing, end), 0);
 	read_log(fd, &files[written]);
@@ -338,6 +342,37 @@ static void what_happens_often_is_written_ten_times_an_hour_and_the_rest_is_coun
 	assert_false(end.torn);
 }
 
+static void a_file_that_waits_for_another_one_is_whole(void **state)
+{
+	struct gpt_end *end;
+	uint64_t asked_ns;
+
+	begin_with(MUCH);
+	pass(20);
+	flight_ask(flight, monotonic_ns(), "SIGUSR1");
+	pass(1);
+	asked_ns = monotonic_ns();
+	flight_ask(flight, asked_ns, "SIGUSR1");
+	pass(2);
+	end = make_end(0);
+	is_held = true;
+	flight_write_due(flight, monotonic_ns(), end);
+	free(end);
+	pass(20);
+	is_held = false;
+	while (!flight_is_idle(flight))
+		usleep(1000);
+	assert_int_equal(written, 2);
+	assert_int_equal(files[1].end_ns, asked_ns);
+	assert_int_equal(files[1].start_ns, asked_ns - SPAN_NS);
+	assert_int_equal(files[1].last, 210);
+	assert_true(files[1].first <= 171);
+	assert_null(strstr(files[1].note, "no room for more"));
+	/* What they needed is dropped then. */
+	pass(2);
+	assert_in_range(finish().calls, 50, 100);
+}
+
 /* All ranks of a job are killed at once, and that happens twice. */
 static void what_shares_a_file_counts_once_an_hour(void **state)
 {
@@ -420,6 +455,7 @@ int main(void)
 		cmocka_unit_test(a_request_that_waits_at_the_end_is_written),
 		cmocka_unit_test(what_happened_just_before_the_end_has_no_file_of_its_own),
 		cmocka_unit_test(what_happens_often_is_written_ten_times_an_hour_and_the_rest_is_counted),
+		cmocka_unit_test(a_file_that_waits_for_another_one_is_whole),
 		cmocka_unit_test(what_shares_a_file_counts_once_an_hour),
 		cmocka_unit_test(an_event_has_as_much_before_and_after_it_as_was_asked_for),
 		cmocka_unit_test(a_request_before_the_start_is_of_the_start),
