@@ -163,6 +163,7 @@ static void describe_log(struct flight *flight, const struct recent_log *recent,
 
 	pthread_mutex_lock(&flight->lock);
 	left_out = flight->left_out;
+	flight->left_out = 0;
 	pthread_mutex_unlock(&flight->lock);
 	if (writing->start_ns > flight->began_ns)
 		add_to_note(
