@@ -60,7 +60,7 @@ struct flight {
 	struct jobs waiting, done;
 	bool busy, stop;
 	uint64_t needed_ns; /* where the first of the files that wait begins; UINT64_MAX: none waits */
-	uint64_t left_out;  /* what happened and has no file */
+	uint64_t left_out;  /* what happened and has no file, since the log before */
 };
 
 struct flight *flight_new(struct log_writer *log, const struct flight_options *options)
