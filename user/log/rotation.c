@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include <gputrace/log.h>
 
 #include "base/array.h"
+#include "base/error_text.h"
 #include "log/lasting.h"
 
 #define NOTE_MAX 256
@@ -58,6 +60,17 @@ int rotation_set_start(struct rotation *rotation, uint64_t start_ns, int64_t wal
 	rotation->wall_offset_ns = wall_offset_ns;
 	pthread_mutex_unlock(&rotation->lock);
 	return err;
+}
+
+static void add_to_note(struct open_file *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add_to_note(struct open_file *file, const char *format, ...)
+{
+	size_t length = strlen(file->note);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(file->note + length, NOTE_MAX - length, format, args);
+	va_end(args);
 }
 
 /* error: what ended it before its time, or 0. */
@@ -124,9 +137,10 @@ static void end_gap(struct rotation *rotation)
 	struct rotation_gap *gap = &rotation->gap;
 
 	gap->to_ns = rotation->now.start_ns > gap->from_ns ? rotation->now.start_ns : gap->from_ns;
-	snprintf(rotation->now.note, NOTE_MAX,
-		 "before this log nothing was written for %.1f s, as the disk was full: %" PRIu64 " records are lost",
-		 (double)(gap->to_ns - gap->from_ns) / 1e9, gap->records);
+	add_to_note(&rotation->now,
+		    "%sbefore this log nothing could be written for %.1f s: %s: %" PRIu64 " records are lost",
+		    *rotation->now.note ? "; " : "", (double)(gap->to_ns - gap->from_ns) / 1e9, error_text(gap->error),
+		    gap->records);
 	rotation->options.say_room(rotation->options.context, gap);
 	rotation->is_full = false;
 	*gap = (struct rotation_gap){0};
@@ -155,6 +169,9 @@ static int begin_file(struct rotation *rotation)
 	rotation->has_begun = true;
 	*file = (struct open_file){
 		.part = part_new(fd, &begin), .fd = fd, .start_ns = begin.start_ns, .end_ns = UINT64_MAX};
+	if (rotation->lasting.left_out)
+		add_to_note(file, "%" PRIu64 " notes and lines from before this log are missing: there are too many",
+			    rotation->lasting.left_out);
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/monotonic.h"
+#include "log/lasting.h"
 #include "log/reader.h"
 #include "log/rotation.h"
 #include "log/writer.h"
@@ -352,6 +353,28 @@ static void a_file_with_the_set_up_goes_on_until_the_recording_begins(void **sta
 	assert_int_equal(read_file(1).start_ns, read_file(0).end_ns);
 }
 
+/* More than a log repeats. */
+static void notes_that_a_later_file_lacks_are_counted_in_it(void **state)
+{
+	struct log_writer *writer = begin(0, 5 * SECOND_NS);
+	char text[30000];
+
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	for (size_t bytes = 0; bytes < LASTING_MAX + 3 * sizeof(text); bytes += sizeof(text)) {
+		struct log_builder records = {0};
+
+		log_text(&records, GPT_NOTE, 0, text);
+		append_all(writer, &records);
+	}
+	for (uint32_t second = 0; second < 9; second++)
+		pass_second(writer, 1 + second * 10, 10);
+	assert_int_equal(finish(writer), 0);
+	assert_int_equal(opened, 2);
+	assert_string_equal(read_file(1).note,
+			    "5 notes and lines from before this log are missing: there are too many");
+}
+
 static void a_recording_that_never_began_leaves_no_file(void **state)
 {
 	struct log_writer *writer = begin(0, 60 * SECOND_NS);
@@ -407,7 +430,7 @@ static void a_full_disk_ends_a_file_and_what_it_did_not_take_is_counted(void **s
 	assert_true(gap.to_ns - gap.from_ns >= 28 * SECOND_NS);
 	/* a call that was late for the second file's start is in it, and not of its time */
 	assert_in_range(first.calls + gap.records + second.calls, 24998, 24999);
-	assert_non_null(strstr(second.note, "before this log nothing was written for "));
+	assert_non_null(strstr(second.note, "before this log nothing could be written for "));
 }
 
 static void a_disk_that_stays_full_ends_the_recording_with_its_error(void **state)
@@ -434,6 +457,7 @@ int main(void)
 		cmocka_unit_test(a_file_waits_for_late_calls_however_soon_the_next_one_is_full),
 		cmocka_unit_test(a_recording_that_is_shorter_is_one_file_with_its_start),
 		cmocka_unit_test(a_file_with_the_set_up_goes_on_until_the_recording_begins),
+		cmocka_unit_test(notes_that_a_later_file_lacks_are_counted_in_it),
 		cmocka_unit_test(a_recording_that_never_began_leaves_no_file),
 		cmocka_unit_test(a_full_disk_ends_a_file_and_what_it_did_not_take_is_counted),
 		cmocka_unit_test(a_disk_that_stays_full_ends_the_recording_with_its_error),
