@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/array.h"
 #include "base/msg.h"
@@ -21,6 +22,9 @@
 #define ASKED_MOST 64u
 
 #define HOUR_NS (3600 * SECOND_NS)
+
+/* Below the targets, whereas the thread that starts it is above them: what a file needs stays in memory meanwhile. */
+#define WRITE_NICE 10
 
 /* A moment whose GPU work is waited for. */
 struct asked {
@@ -245,6 +249,7 @@ static void *flight_main(void *context)
 	struct flight *flight = context;
 	struct job *job;
 
+	(void)setpriority(PRIO_PROCESS, 0, WRITE_NICE); /* of this thread */
 	pthread_mutex_lock(&flight->lock);
 	for (;;) {
 		while (!flight->waiting.first && !flight->stop)

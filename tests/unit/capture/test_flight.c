@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -80,6 +81,7 @@ static void read_log(int fd, struct written *file)
 	log_reader_close(&reader);
 }
 
+static atomic_int nice_of_writer;
 static atomic_bool is_held; /* a file that is being written waits */
 
 static void on_write(void *context, const struct recent_log *recent, const struct recent_writing *writing,
@@ -87,6 +89,7 @@ static void on_write(void *context, const struct recent_log *recent, const struc
 {
 	int fd = memfd_create("log", MFD_CLOEXEC);
 
+	nice_of_writer = getpriority(PRIO_PROCESS, 0);
 	while (is_held)
 		usleep(1000);
 	assert_true(written < FILES_MAX);
@@ -343,6 +346,19 @@ static void what_happens_often_is_written_ten_times_an_hour_and_the_rest_is_coun
 	assert_null(strstr(end.note, "were not written")); /* the log before it has said so */
 }
 
+/* The recording's thread has a higher priority than they have. */
+static void files_are_written_after_what_the_programs_do(void **state)
+{
+	begin_with(MUCH);
+	pass(10);
+	flight_ask(flight, monotonic_ns(), "SIGUSR1");
+	pass(2);
+	write_due();
+	assert_int_equal(written, 1);
+	assert_true(nice_of_writer >= 10);
+	finish();
+}
+
 static void a_file_that_waits_for_another_one_is_whole(void **state)
 {
 	struct gpt_end *end;
@@ -456,6 +472,7 @@ int main(void)
 		cmocka_unit_test(a_request_that_waits_at_the_end_is_written),
 		cmocka_unit_test(what_happened_just_before_the_end_has_no_file_of_its_own),
 		cmocka_unit_test(what_happens_often_is_written_ten_times_an_hour_and_the_rest_is_counted),
+		cmocka_unit_test(files_are_written_after_what_the_programs_do),
 		cmocka_unit_test(a_file_that_waits_for_another_one_is_whole),
 		cmocka_unit_test(what_shares_a_file_counts_once_an_hour),
 		cmocka_unit_test(an_event_has_as_much_before_and_after_it_as_was_asked_for),
