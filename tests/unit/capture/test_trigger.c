@@ -270,6 +270,30 @@ static void a_step_that_takes_more_than_its_part_of_the_median_counts(void **sta
 	trigger_free(trigger);
 }
 
+/* The profiler of another process has a name for each of its steps. */
+static void an_optimizer_is_known_however_many_steps_a_profiler_names(void **state)
+{
+	struct trigger *trigger = step_trigger(100 * MS, 0);
+	struct log_builder batch = {0};
+	size_t at = begin_batch(&batch, PID, 1);
+
+	log_agent_op_name(&batch, 5, "Optimizer.step#AdamW.step");
+	log_batch_end(&batch);
+	trigger_see(trigger, (const struct gpt_record *)(batch.data + at), 1);
+	log_free(&batch);
+	for (uint32_t i = 0; i < 1000; i++) {
+		at = begin_batch(&batch, PID + 1, 1);
+		log_agent_op_name(&batch, 10 + i, "ProfilerStep#1");
+		log_batch_end(&batch);
+		trigger_see(trigger, (const struct gpt_record *)(batch.data + at), 1);
+		log_free(&batch);
+	}
+	show_op(trigger, 9, 5, 0, 1);
+	show_op(trigger, 9, 5, 10, 200);
+	assert_true(is_taken(trigger, 1));
+	trigger_free(trigger);
+}
+
 static void names_and_threads_beyond_the_tables_replace_old_ones(void **state)
 {
 	struct trigger *trigger = step_trigger(100 * MS, 0);
@@ -340,6 +364,7 @@ int main(void)
 		cmocka_unit_test(a_step_of_an_optimizer_is_from_its_end_to_its_next_end),
 		cmocka_unit_test(where_the_profiler_says_steps_an_optimizer_says_none),
 		cmocka_unit_test(a_step_that_takes_more_than_its_part_of_the_median_counts),
+		cmocka_unit_test(an_optimizer_is_known_however_many_steps_a_profiler_names),
 		cmocka_unit_test(names_and_threads_beyond_the_tables_replace_old_ones),
 		cmocka_unit_test(a_gap_in_foreign_buffers_is_at_its_time),
 		cmocka_unit_test(damaged_batches_are_left_out),
