@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/array.h"
 #include "base/msg.h"
@@ -21,6 +22,9 @@
 #define ASKED_MOST 64u
 
 #define HOUR_NS (3600 * SECOND_NS)
+
+/* Below the targets, whereas the thread that starts it is above them: what a file needs stays in memory meanwhile. */
+#define WRITE_NICE 10
 
 /* A moment whose GPU work is waited for. */
 struct asked {
@@ -59,7 +63,8 @@ struct flight {
 	pthread_cond_t changed;
 	struct jobs waiting, done;
 	bool busy, stop;
-	uint64_t left_out; /* what happened and has no file */
+	uint64_t needed_ns; /* where the first of the files that wait begins; UINT64_MAX: none waits */
+	uint64_t left_out;  /* what happened and has no file, since the log before */
 };
 
 struct flight *flight_new(struct log_writer *log, const struct flight_options *options)
@@ -75,6 +80,7 @@ struct flight *flight_new(struct log_writer *log, const struct flight_options *o
 	pthread_cond_init(&flight->changed, NULL);
 	flight->waiting.end = &flight->waiting.first;
 	flight->done.end = &flight->done.first;
+	flight->needed_ns = UINT64_MAX;
 	return flight;
 }
 
@@ -161,6 +167,7 @@ static void describe_log(struct flight *flight, const struct recent_log *recent,
 
 	pthread_mutex_lock(&flight->lock);
 	left_out = flight->left_out;
+	flight->left_out = 0;
 	pthread_mutex_unlock(&flight->lock);
 	if (writing->start_ns > flight->began_ns)
 		add_to_note(
@@ -198,6 +205,30 @@ static void prepare_log(struct flight *flight, const struct recent_log *recent, 
 	writing->note = *note ? note : NULL;
 }
 
+static uint64_t start_of(const struct job *job)
+{
+	return job->end->time_ns > job->span_ns ? job->end->time_ns - job->span_ns : 0;
+}
+
+/* With the lock. */
+static void need_since(struct flight *flight, uint64_t since_ns)
+{
+	flight->needed_ns = since_ns;
+	log_writer_need_recent(flight->log, since_ns);
+}
+
+/* A file has taken what it needs. */
+static void need_for_waiting(struct flight *flight)
+{
+	uint64_t since_ns = UINT64_MAX;
+
+	pthread_mutex_lock(&flight->lock);
+	for (const struct job *job = flight->waiting.first; job; job = job->next)
+		since_ns = start_of(job) < since_ns ? start_of(job) : since_ns;
+	need_since(flight, since_ns);
+	pthread_mutex_unlock(&flight->lock);
+}
+
 static void write_job(struct flight *flight, const struct job *job)
 {
 	struct recent_writing writing = {.cut = cut_at};
@@ -207,6 +238,7 @@ static void write_job(struct flight *flight, const struct job *job)
 
 	/* An error of the log ends the recording, which says so. */
 	recent = log_writer_take_recent(flight->log, &error);
+	need_for_waiting(flight);
 	prepare_log(flight, recent, &writing, job->end, job->span_ns, note);
 	flight->options.write(flight->options.context, recent, &writing, job->end, job->why);
 	recent_log_free(recent);
@@ -217,6 +249,7 @@ static void *flight_main(void *context)
 	struct flight *flight = context;
 	struct job *job;
 
+	(void)setpriority(PRIO_PROCESS, 0, WRITE_NICE); /* of this thread */
 	pthread_mutex_lock(&flight->lock);
 	for (;;) {
 		while (!flight->waiting.first && !flight->stop)
@@ -256,19 +289,33 @@ static bool is_same(const struct asked *last, const struct asked *asked)
 }
 
 /* In order of their ends, as they become due. */
-static void add_asked(struct flight *flight, const struct asked *asked)
+static unsigned place_of(const struct flight *flight, const struct asked *asked)
 {
 	unsigned at = flight->asked_count;
 
 	while (at && flight->asked[at - 1].at_ns > asked->at_ns)
 		at--;
-	if (at && (is_same(&flight->asked[at - 1], asked) || flight->asked_count == ASKED_MOST)) {
-		flight->asked[at - 1].by_itself &= asked->by_itself;
-		if (asked->span_ns > flight->asked[at - 1].span_ns)
-			flight->asked[at - 1].span_ns = asked->span_ns;
-		return;
-	}
-	if (flight->asked_count == ASKED_MOST)
+	return at;
+}
+
+/* Whether it is in the file of what was asked for just before it. */
+static bool join_asked(struct flight *flight, const struct asked *asked)
+{
+	unsigned at = place_of(flight, asked);
+
+	if (!at || (!is_same(&flight->asked[at - 1], asked) && flight->asked_count != ASKED_MOST))
+		return false;
+	flight->asked[at - 1].by_itself &= asked->by_itself;
+	if (asked->span_ns > flight->asked[at - 1].span_ns)
+		flight->asked[at - 1].span_ns = asked->span_ns;
+	return true;
+}
+
+static void add_asked(struct flight *flight, const struct asked *asked)
+{
+	unsigned at = place_of(flight, asked);
+
+	if (join_asked(flight, asked) || flight->asked_count == ASKED_MOST)
 		return;
 	memmove(flight->asked + at + 1, flight->asked + at, (flight->asked_count - at) * sizeof(*asked));
 	flight->asked[at] = *asked;
@@ -290,7 +337,9 @@ void flight_ask_by_itself(struct flight *flight, uint64_t now_ns, const struct f
 	struct asked asked = {.at_ns = end_ns, .by_itself = true};
 
 	asked.span_ns = span_ns < flight->options.span_ns ? span_ns : flight->options.span_ns;
-
+	snprintf(asked.why, sizeof(asked.why), "%s", event->why);
+	if (join_asked(flight, &asked))
+		return;
 	if (*oldest_ns && now_ns - *oldest_ns < HOUR_NS) {
 		pthread_mutex_lock(&flight->lock);
 		flight->left_out++;
@@ -299,7 +348,6 @@ void flight_ask_by_itself(struct flight *flight, uint64_t now_ns, const struct f
 	}
 	*oldest_ns = now_ns;
 	flight->by_itself++;
-	snprintf(asked.why, sizeof(asked.why), "%s", event->why);
 	add_asked(flight, &asked);
 }
 
@@ -326,6 +374,7 @@ static void hand_over(struct flight *flight, const struct asked *asked, const st
 	job->end->ring_bytes = job->end->ring_bytes_max = 0; /* known at the end */
 	pthread_mutex_lock(&flight->lock);
 	add_job(&flight->waiting, job);
+	need_since(flight, start_of(job) < flight->needed_ns ? start_of(job) : flight->needed_ns);
 	pthread_cond_signal(&flight->changed);
 	pthread_mutex_unlock(&flight->lock);
 }

@@ -2,6 +2,7 @@
 #include "capture/history.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/array.h"
@@ -55,9 +56,19 @@ struct history_counts history_before(struct history *history, uint64_t time_ns)
 	return counts;
 }
 
+/* Counts of what is not seen from then on, which a later log lacks as well. */
+static bool goes_on(uint32_t counter)
+{
+	return counter == GPT_COUNTER_FILES_UNPROBED || counter == GPT_COUNTER_PROCESSES_FULL ||
+	       counter == GPT_COUNTER_PROCESSES_SILENT || counter == GPT_COUNTER_PROCESSES_UNSEEN ||
+	       counter == GPT_COUNTER_PROCESSES_UNENTERED;
+}
+
 void history_subtract(const struct history_counts *before, struct gpt_end *end)
 {
 	end->cpu_ns -= before->cpu_ns < end->cpu_ns ? before->cpu_ns : end->cpu_ns;
 	for (uint32_t i = 0; i < end->counters_count; i++)
-		end->counters[i] -= before->counters[i] < end->counters[i] ? before->counters[i] : end->counters[i];
+		if (!goes_on(i))
+			end->counters[i] -=
+				before->counters[i] < end->counters[i] ? before->counters[i] : end->counters[i];
 }

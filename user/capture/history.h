@@ -28,5 +28,5 @@ void history_note(struct history *history, const struct history_counts *counts);
 /* The latest counts from before a time, or the oldest that are known. */
 struct history_counts history_before(struct history *history, uint64_t time_ns);
 
-/* Leaves what was counted since then; some counters are no sums. */
+/* Leaves what was counted since then; files and processes that go unseen stay, as they still do. */
 void history_subtract(const struct history_counts *before, struct gpt_end *end);

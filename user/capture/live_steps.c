@@ -11,33 +11,46 @@ static bool begins_with(const struct gpt_agent_name *name, size_t room, const ch
 	return name->bytes >= length && room >= length && !memcmp(name->text, with, length);
 }
 
+static struct live_name *find_name(struct live_steps *steps, uint32_t pid, uint32_t name)
+{
+	/* Free ones come last. */
+	for (unsigned i = 0; i < LIVE_NAMES && steps->names[i].seen; i++)
+		if (steps->names[i].pid == pid && steps->names[i].name == name)
+			return &steps->names[i];
+	return NULL;
+}
+
+/* A free one, or the oldest, of the process's own steps if there are enough: they do not replace others' names. */
+static struct live_name *make_room(struct live_steps *steps, uint32_t pid, bool of_profiler)
+{
+	struct live_name *oldest = &steps->names[0], *own = NULL;
+	unsigned profiled = 0;
+
+	for (unsigned i = 0; i < LIVE_NAMES; i++) {
+		struct live_name *name = &steps->names[i];
+
+		oldest = name->seen < oldest->seen ? name : oldest;
+		if (!name->seen || !name->of_profiler || name->pid != pid)
+			continue;
+		own = !profiled++ || name->seen < own->seen ? name : own;
+	}
+	return of_profiler && profiled >= LIVE_PROFILED ? own : oldest;
+}
+
+/* The latest meaning of a name counts. */
 static void see_name(struct live_steps *steps, uint32_t pid, const struct gpt_agent_name *name)
 {
-	size_t room = name->hdr.size - sizeof(*name), at = steps->name_count % LIVE_NAMES;
+	size_t room = name->hdr.size - sizeof(*name);
 	bool of_profiler = begins_with(name, room, "ProfilerStep#");
+	struct live_name *known;
 
 	if (!of_profiler && !begins_with(name, room, "Optimizer.step#"))
 		return;
-	steps->names[at].pid = pid;
-	steps->names[at].name = name->id;
-	steps->names[at].of_profiler = of_profiler;
-	steps->name_count++;
-}
-
-/* Whether the op is a step or an optimizer's part of one; the latest meaning of a name counts. */
-static bool is_mark(const struct live_steps *steps, uint32_t pid, uint32_t name, bool *of_profiler)
-{
-	unsigned count = steps->name_count < LIVE_NAMES ? steps->name_count : LIVE_NAMES;
-
-	for (unsigned i = 1; i <= count; i++) {
-		unsigned at = (steps->name_count - i) % LIVE_NAMES;
-
-		if (steps->names[at].pid != pid || steps->names[at].name != name)
-			continue;
-		*of_profiler = steps->names[at].of_profiler;
-		return true;
-	}
-	return false;
+	known = find_name(steps, pid, name->id);
+	if (!known)
+		known = make_room(steps, pid, of_profiler);
+	*known = (struct live_name){
+		.pid = pid, .name = name->id, .of_profiler = of_profiler, .seen = ++steps->name_count};
 }
 
 /* In place of the one whose last step is oldest, if there are too many. */
@@ -101,13 +114,15 @@ static bool end_optimizer(struct live_thread *thread, const struct gpt_agent_op 
 static bool see_op(struct live_steps *steps, uint32_t pid, const struct gpt_agent_op *op, struct live_step *step)
 {
 	struct live_thread *thread;
-	bool of_profiler;
+	const struct live_name *name;
 
-	if (op->flags & (GPT_AGENT_OP_OPEN | GPT_AGENT_OP_ASYNC) || op->end_ns < op->start_ns ||
-	    !is_mark(steps, pid, op->name, &of_profiler))
+	if (op->flags & (GPT_AGENT_OP_OPEN | GPT_AGENT_OP_ASYNC) || op->end_ns < op->start_ns)
+		return false;
+	name = find_name(steps, pid, op->name);
+	if (!name)
 		return false;
 	thread = find_thread(steps, pid, op->tid);
-	if (!of_profiler)
+	if (!name->of_profiler)
 		return end_optimizer(thread, op, step);
 	if (!thread->by_profiler)
 		*thread = (struct live_thread){.pid = pid, .tid = op->tid, .by_profiler = true};

@@ -17,6 +17,9 @@
 #define LIVE_NAMES 256u
 #define LIVE_STEPS 64u
 
+/* Of torch.profiler's steps of a process, each of which has a name of its own, the latest. */
+#define LIVE_PROFILED 4u
+
 /* A median of fewer says little. */
 #define LIVE_STEPS_LEAST 10u
 
@@ -30,11 +33,12 @@ struct live_thread {
 
 /* Zeroed: none. */
 struct live_steps {
-	struct {
+	struct live_name {
 		uint32_t pid, name;
 		bool of_profiler;
-	} names[LIVE_NAMES];
-	unsigned name_count; /* in all; the latest are kept */
+		uint64_t seen; /* greater than that of all before it; 0: free */
+	} names[LIVE_NAMES];   /* free ones come last */
+	uint64_t name_count;   /* in all; the latest are kept */
 	struct live_thread threads[LIVE_THREADS];
 	unsigned thread_count;
 };

@@ -240,11 +240,14 @@ static int open_run(struct run *run)
 	return err ? err : watch_descriptor(run->epoll, run->options->signals_fd);
 }
 
-/* The files that a signal asked for, whatever still waits for its GPU work: that has come. */
+/*
+ * The files that a signal asked for, whatever still waits for its GPU work: that has come.  Who interrupts twice does
+ * not wait for them.
+ */
 static void write_last_asked(struct run *run, const struct gpt_end *end)
 {
 	flight_write_last(run->flight, end);
-	while (!flight_is_idle(run->flight)) {
+	while (!flight_is_idle(run->flight) && !run->result->abandoned) {
 		run_on_wait(run);
 		(void)poll(NULL, 0, POLL_MS);
 	}

@@ -16,11 +16,20 @@ bool signal_ends_trace(int number)
 	return number == SIGINT || number == SIGTERM || number == SIGHUP;
 }
 
-static bool claims_write; /* before there are threads */
+static bool claims_write;		    /* before there are threads */
+static void (*before_claim)(int) = SIG_DFL; /* what SIGUSR1 did */
 
+/* Ignored, as it comes at times at which no file can be made, too.  A signalfd reports it all the same. */
 void signals_claim_write(void)
 {
+	before_claim = signal(SIGUSR1, SIG_IGN);
 	claims_write = true;
+}
+
+void signals_give_back_write(void)
+{
+	if (claims_write)
+		signal(SIGUSR1, before_claim);
 }
 
 static bool asks_for_file(int number)

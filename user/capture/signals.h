@@ -20,8 +20,13 @@ bool signal_is_request(void);
 #define PASSED_SIGNALS 7
 extern const int passed_signals[PASSED_SIGNALS];
 
-/* From here on SIGUSR1 asks this gputrace for a file (struct stop_signals), and is not passed on to a command. */
+/*
+ * From here on SIGUSR1 asks this gputrace for a file (struct stop_signals), is not passed on to a command, and never
+ * ends the program.
+ */
 void signals_claim_write(void);
+/* In a child that executes a command: SIGUSR1 is as before. */
+void signals_give_back_write(void);
 /* Whether it is passed on to a command. */
 bool signal_is_passed(int number);
 

@@ -18,15 +18,21 @@
 #define GPUS_MOST 256u
 #define GAPS_MOST 64u
 
-struct gpu {
+/* A process's GPU, and the clock of times of its work: another profiler's buffers have another one than the agent's. */
+struct place {
 	uint32_t pid, device;
-	uint64_t end_ns; /* of its work so far, by CUPTI's clock */
+	bool is_monotonic; /* CLOCK_MONOTONIC; else CUPTI's, the wall clock in most cases */
+};
+
+struct gpu {
+	struct place place;
+	uint64_t end_ns; /* of its work so far */
 };
 
 struct gap {
-	uint32_t pid, device;
-	uint64_t from_ns, to_ns; /* by CUPTI's clock */
-	uint64_t seen_ns;	 /* CLOCK_MONOTONIC */
+	struct place place;
+	uint64_t from_ns, to_ns;
+	uint64_t seen_ns; /* CLOCK_MONOTONIC */
 };
 
 struct trigger {
@@ -64,19 +70,24 @@ void trigger_free(struct trigger *trigger)
 /* ---- idle ---------------------------------------------------------------------------------------------------------
  */
 
+static bool is_at(const struct place *place, const struct place *other)
+{
+	return place->pid == other->pid && place->device == other->device && place->is_monotonic == other->is_monotonic;
+}
+
 /* The GPU of a process; in place of the one whose work ended first, if there are too many. */
-static struct gpu *find_gpu(struct trigger *trigger, uint32_t pid, uint32_t device, uint64_t start_ns)
+static struct gpu *find_gpu(struct trigger *trigger, const struct place *place, uint64_t start_ns)
 {
 	struct gpu *gpu, *oldest = &trigger->gpus[0];
 
 	for (unsigned i = 0; i < trigger->gpu_count; i++) {
 		gpu = &trigger->gpus[i];
-		if (gpu->pid == pid && gpu->device == device)
+		if (is_at(&gpu->place, place))
 			return gpu;
 		oldest = gpu->end_ns < oldest->end_ns ? gpu : oldest;
 	}
 	gpu = trigger->gpu_count < GPUS_MOST ? &trigger->gpus[trigger->gpu_count++] : oldest;
-	*gpu = (struct gpu){.pid = pid, .device = device, .end_ns = start_ns};
+	*gpu = (struct gpu){.place = *place, .end_ns = start_ns};
 	return gpu;
 }
 
@@ -91,8 +102,7 @@ static void fill_gaps(struct trigger *trigger, const struct gpu *gpu, uint64_t s
 	for (unsigned i = trigger->gap_count; i-- > 0;) {
 		struct gap *gap = &trigger->gaps[i];
 
-		if (gap->pid != gpu->pid || gap->device != gpu->device || start_ns >= gap->to_ns ||
-		    end_ns <= gap->from_ns)
+		if (!is_at(&gap->place, &gpu->place) || start_ns >= gap->to_ns || end_ns <= gap->from_ns)
 			continue;
 		if (start_ns > gap->from_ns && (end_ns >= gap->to_ns || start_ns - gap->from_ns >= gap->to_ns - end_ns))
 			gap->to_ns = start_ns;
@@ -105,19 +115,21 @@ static void fill_gaps(struct trigger *trigger, const struct gpu *gpu, uint64_t s
 	}
 }
 
-static void see_work(struct trigger *trigger, uint32_t pid, uint32_t device, uint64_t start_ns, uint64_t end_ns,
-		     uint64_t now_ns)
+static void see_work(struct trigger *trigger, const struct gpt_agent_batch *batch, uint32_t device, uint64_t start_ns,
+		     uint64_t end_ns, uint64_t now_ns)
 {
+	const struct place place = {
+		.pid = batch->pid, .device = device, .is_monotonic = (batch->hdr.flags & GPT_BATCH_MONOTONIC) != 0};
 	struct gpu *gpu;
 
 	if (!start_ns || end_ns < start_ns)
 		return;
-	gpu = find_gpu(trigger, pid, device, start_ns);
+	gpu = find_gpu(trigger, &place, start_ns);
 	fill_gaps(trigger, gpu, start_ns, end_ns);
 	if (start_ns > gpu->end_ns && start_ns - gpu->end_ns >= trigger->options.idle_ns &&
 	    trigger->gap_count < GAPS_MOST)
-		trigger->gaps[trigger->gap_count++] = (struct gap){
-			.pid = pid, .device = device, .from_ns = gpu->end_ns, .to_ns = start_ns, .seen_ns = now_ns};
+		trigger->gaps[trigger->gap_count++] =
+			(struct gap){.place = place, .from_ns = gpu->end_ns, .to_ns = start_ns, .seen_ns = now_ns};
 	gpu->end_ns = end_ns > gpu->end_ns ? end_ns : gpu->end_ns;
 }
 
@@ -140,7 +152,8 @@ static void see_step(struct trigger *trigger, uint32_t pid, const struct gpt_rec
 	trigger->slow_pid = pid;
 }
 
-static void see_record(struct trigger *trigger, uint32_t pid, const struct gpt_record *record, uint64_t now_ns)
+static void see_record(struct trigger *trigger, const struct gpt_agent_batch *batch, const struct gpt_record *record,
+		       uint64_t now_ns)
 {
 	const struct gpt_agent_kernel *kernel = (const struct gpt_agent_kernel *)record;
 	const struct gpt_agent_memcpy *copy = (const struct gpt_agent_memcpy *)record;
@@ -149,16 +162,16 @@ static void see_record(struct trigger *trigger, uint32_t pid, const struct gpt_r
 	bool idle = trigger->options.idle_ns != 0;
 
 	if (trigger_wants_steps(&trigger->options))
-		see_step(trigger, pid, record);
+		see_step(trigger, batch->pid, record);
 	if (idle && record->type == GPT_AGENT_KERNEL && record->size >= sizeof(*kernel))
-		see_work(trigger, pid, kernel->device, kernel->start_wall_ns, kernel->end_wall_ns, now_ns);
+		see_work(trigger, batch, kernel->device, kernel->start_wall_ns, kernel->end_wall_ns, now_ns);
 	else if (idle && record->type == GPT_AGENT_MEMCPY && record->size >= sizeof(*copy))
-		see_work(trigger, pid, copy->device, copy->start_wall_ns, copy->end_wall_ns, now_ns);
+		see_work(trigger, batch, copy->device, copy->start_wall_ns, copy->end_wall_ns, now_ns);
 	else if (idle && record->type == GPT_AGENT_MEMSET && record->size >= sizeof(*fill))
-		see_work(trigger, pid, fill->device, fill->start_wall_ns, fill->end_wall_ns, now_ns);
+		see_work(trigger, batch, fill->device, fill->start_wall_ns, fill->end_wall_ns, now_ns);
 	else if (trigger->options.oom && record->type == GPT_AGENT_TORCH_MEMORY && record->size >= sizeof(*memory) &&
 		 memory->kind == GPT_AGENT_TORCH_MEMORY_OUT) {
-		trigger->out_pid = pid;
+		trigger->out_pid = batch->pid;
 		trigger->out_bytes = memory->bytes;
 		trigger->out_ns = memory->time_ns;
 	}
@@ -174,7 +187,7 @@ void trigger_see(struct trigger *trigger, const struct gpt_record *record, uint6
 		return;
 	pthread_mutex_lock(&trigger->lock);
 	while ((inner = batch_next(batch, &at)))
-		see_record(trigger, batch->pid, inner, now_ns);
+		see_record(trigger, batch, inner, now_ns);
 	pthread_mutex_unlock(&trigger->lock);
 }
 
@@ -195,17 +208,17 @@ static void set_times(struct trigger_event *event, uint64_t from_ns, uint64_t to
 /* Takes the oldest gap that counts; what else counts by now is in the same file. */
 static bool take_gap(struct trigger *trigger, uint64_t now_ns, struct trigger_event *event)
 {
-	uint64_t offset_ns =
-		clock_ns(CLOCK_REALTIME) - monotonic_ns(); /* CUPTI's clock is the wall clock in most cases */
+	const uint64_t wall_ns = clock_ns(CLOCK_REALTIME) - monotonic_ns();
 	bool is_taken = false;
 
 	for (unsigned i = trigger->gap_count; i-- > 0;) {
 		struct gap gap = trigger->gaps[i];
+		uint64_t offset_ns = gap.place.is_monotonic ? 0 : wall_ns;
 
 		if (now_ns < gap.seen_ns + TRIGGER_WAITS_NS)
 			continue;
 		snprintf(event->why, sizeof(event->why), "pid %" PRIu32 " left GPU %" PRIu32 " without work for %.3f s",
-			 gap.pid, gap.device, (double)(gap.to_ns - gap.from_ns) / 1e9);
+			 gap.place.pid, gap.place.device, (double)(gap.to_ns - gap.from_ns) / 1e9);
 		set_times(event, gap.from_ns - offset_ns, gap.to_ns - offset_ns, now_ns);
 		is_taken = true;
 		remove_gap(trigger, i);

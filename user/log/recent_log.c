@@ -25,6 +25,7 @@ struct recent_segments {
 	uint64_t bytes;
 	uint64_t since_ns;	/* after the last record that was dropped; 0: none was */
 	struct lasting lasting; /* of those that were dropped */
+	uint64_t needed_ns;	/* a file that waits begins then; UINT64_MAX: none waits */
 };
 
 struct recent_segments *recent_segments_new(uint64_t keep_ns, uint64_t bytes)
@@ -34,6 +35,7 @@ struct recent_segments *recent_segments_new(uint64_t keep_ns, uint64_t bytes)
 	pthread_mutex_init(&recent->lock, NULL);
 	recent->keep_ns = keep_ns;
 	recent->bytes_max = bytes;
+	recent->needed_ns = UINT64_MAX;
 	return recent;
 }
 
@@ -73,6 +75,12 @@ static uint64_t cost_of(const struct kept_segment *kept)
 
 /* ---- dropping ---------------------------------------------------------------------------------------------------- */
 
+/* For its age, or for a file that waits. */
+static bool has_to_stay(const struct recent_segments *recent, const struct kept_segment *kept, uint64_t now_ns)
+{
+	return now_ns - kept->appended.last_ns <= recent->keep_ns || kept->appended.last_ns >= recent->needed_ns;
+}
+
 static void drop_old(struct recent_segments *recent, uint64_t now_ns)
 {
 	size_t old = 0;
@@ -80,7 +88,7 @@ static void drop_old(struct recent_segments *recent, uint64_t now_ns)
 	for (; old + 1 < recent->list.count; old++) {
 		struct kept_segment *kept = recent->list.items[old];
 
-		if (now_ns - kept->appended.last_ns <= recent->keep_ns && recent->bytes <= recent->bytes_max)
+		if (has_to_stay(recent, kept, now_ns) && recent->bytes <= recent->bytes_max)
 			break;
 		recent->since_ns = kept->appended.last_ns + 1;
 		recent->bytes -= cost_of(kept);
@@ -105,6 +113,13 @@ int recent_segments_add(struct recent_segments *recent, const struct segment *se
 	drop_old(recent, appended.last_ns);
 	pthread_mutex_unlock(&recent->lock);
 	return 0;
+}
+
+void recent_segments_need(struct recent_segments *recent, uint64_t since_ns)
+{
+	pthread_mutex_lock(&recent->lock);
+	recent->needed_ns = since_ns;
+	pthread_mutex_unlock(&recent->lock);
 }
 
 void recent_segments_free(struct recent_segments *recent)

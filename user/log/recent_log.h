@@ -31,6 +31,9 @@ void recent_segments_free(struct recent_segments *recent); /* NULL is allowed */
 int recent_segments_add(struct recent_segments *recent, const struct segment *segment, const uint8_t *records,
 			size_t bytes, struct appended appended);
 
+/* What was appended since then also stays if it is older, as far as there is room; UINT64_MAX: no more. */
+void recent_segments_need(struct recent_segments *recent, uint64_t since_ns);
+
 /* What was kept at one time; stays as it is while the recording goes on. */
 struct recent_log {
 	ARRAY(struct kept_segment *) segments;

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include <gputrace/log.h>
 
 #include "base/array.h"
+#include "base/error_text.h"
 #include "log/lasting.h"
 
 #define NOTE_MAX 256
@@ -60,6 +62,17 @@ int rotation_set_start(struct rotation *rotation, uint64_t start_ns, int64_t wal
 	return err;
 }
 
+static void add_to_note(struct open_file *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add_to_note(struct open_file *file, const char *format, ...)
+{
+	size_t length = strlen(file->note);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(file->note + length, NOTE_MAX - length, format, args);
+	va_end(args);
+}
+
 /* error: what ended it before its time, or 0. */
 static int end_file(struct rotation *rotation, struct open_file *file, struct gpt_end *end, int error)
 {
@@ -73,7 +86,7 @@ static int end_file(struct rotation *rotation, struct open_file *file, struct gp
 
 static void end_by_itself(struct rotation *rotation, struct open_file *file, uint64_t end_ns, int error)
 {
-	struct gpt_end *end = rotation->options.make_end(rotation->options.context, file->start_ns);
+	struct gpt_end *end = rotation->options.make_end(rotation->options.context, file->start_ns, end_ns);
 
 	end->time_ns = end_ns;
 	end->reason = GPT_END_WRITTEN;
@@ -81,14 +94,21 @@ static void end_by_itself(struct rotation *rotation, struct open_file *file, uin
 	free(end);
 }
 
+/* Of a recording that never began; else rotation_finish has ended it. */
+static void drop_file(const struct rotation *rotation, const struct open_file *file)
+{
+	if (!file->part)
+		return;
+	part_free(file->part);
+	rotation->options.close(rotation->options.context, file->fd, false);
+}
+
 void rotation_free(struct rotation *rotation)
 {
 	if (!rotation)
 		return;
-	if (rotation->before.part)
-		end_by_itself(rotation, &rotation->before, rotation->before.end_ns, 0);
-	if (rotation->now.part)
-		end_by_itself(rotation, &rotation->now, rotation->appended_ns, 0);
+	drop_file(rotation, &rotation->before);
+	drop_file(rotation, &rotation->now);
 	lasting_free(&rotation->lasting);
 	pthread_mutex_destroy(&rotation->lock);
 	free(rotation);
@@ -116,10 +136,11 @@ static void end_gap(struct rotation *rotation)
 {
 	struct rotation_gap *gap = &rotation->gap;
 
-	gap->to_ns = rotation->now.start_ns;
-	snprintf(rotation->now.note, NOTE_MAX,
-		 "before this log nothing was written for %.1f s, as the disk was full: %" PRIu64 " records are lost",
-		 (double)(gap->to_ns - gap->from_ns) / 1e9, gap->records);
+	gap->to_ns = rotation->now.start_ns > gap->from_ns ? rotation->now.start_ns : gap->from_ns;
+	add_to_note(&rotation->now,
+		    "%sbefore this log nothing could be written for %.1f s: %s: %" PRIu64 " records are lost",
+		    *rotation->now.note ? "; " : "", (double)(gap->to_ns - gap->from_ns) / 1e9, error_text(gap->error),
+		    gap->records);
 	rotation->options.say_room(rotation->options.context, gap);
 	rotation->is_full = false;
 	*gap = (struct rotation_gap){0};
@@ -128,7 +149,7 @@ static void end_gap(struct rotation *rotation)
 /* ---- the files ----------------------------------------------------------------------------------------------------
  */
 
-/* It begins where the segment before ended; the first one with the recording. */
+/* It begins where the segment before ended; the first one of the recording with that. */
 static int begin_file(struct rotation *rotation)
 {
 	const struct rotation_options *options = &rotation->options;
@@ -140,13 +161,17 @@ static int begin_file(struct rotation *rotation)
 
 	if (fd < 0)
 		return fd;
-	if (rotation->has_begun || rotation->is_full) {
-		begin.start_ns = rotation->appended_ns;
+	if ((rotation->has_begun || rotation->is_full) && options->has_begun(options->context)) {
+		begin.start_ns =
+			rotation->appended_ns > rotation->start_ns ? rotation->appended_ns : rotation->start_ns;
 		begin.wall_offset_ns = options->begin(options->context, begin.start_ns);
 	}
 	rotation->has_begun = true;
 	*file = (struct open_file){
 		.part = part_new(fd, &begin), .fd = fd, .start_ns = begin.start_ns, .end_ns = UINT64_MAX};
+	if (rotation->lasting.left_out)
+		add_to_note(file, "%" PRIu64 " notes and lines from before this log are missing: there are too many",
+			    rotation->lasting.left_out);
 	return 0;
 }
 
@@ -182,19 +207,19 @@ static void add_to_file(struct rotation *rotation, const struct segment *segment
 		end_gap(rotation);
 }
 
+/* Not during set-up, nor while the file before it still waits: that would end without what is late. */
 static bool is_over(const struct rotation *rotation, uint64_t now_ns)
 {
 	const struct rotation_options *options = &rotation->options;
 	const struct open_file *now = &rotation->now;
 
-	return now->part && ((options->bytes && part_bytes(now->part) >= options->bytes) ||
-			     (options->span_ns && now_ns - now->start_ns >= options->span_ns));
+	return now->part && !rotation->before.part && options->has_begun(options->context) &&
+	       ((options->bytes && part_bytes(now->part) >= options->bytes) ||
+		(options->span_ns && now_ns - now->start_ns >= options->span_ns));
 }
 
 static void rotate(struct rotation *rotation)
 {
-	if (rotation->before.part)
-		end_by_itself(rotation, &rotation->before, rotation->before.end_ns, 0);
 	rotation->before = rotation->now;
 	rotation->before.end_ns = rotation->appended_ns;
 	rotation->now = (struct open_file){0};

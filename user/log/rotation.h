@@ -29,12 +29,14 @@ struct rotation_gap {
 struct rotation_options {
 	uint64_t bytes;	  /* a file ends when it has so many; 0: any */
 	uint64_t span_ns; /* and when it is so long; 0: any */
+	/* Whether the recording has, with rotation_set_start; a file from before that goes on. */
+	bool (*has_begun)(void *context);
 	/* Opens the next file, which is empty and regular: a descriptor, or -errno. */
 	int (*open)(void *context);
-	/* The file is over: gives it its name, or removes it if nothing is in it. */
-	void (*close)(void *context, int fd, bool has_records);
-	/* The GPT_END of a file that begins then, but for its time and reason; the caller frees it. */
-	struct gpt_end *(*make_end)(void *context, uint64_t start_ns);
+	/* The file is over: gives it its name, or removes it if it is not kept. */
+	void (*close)(void *context, int fd, bool is_kept);
+	/* The GPT_END of a file that begins and ends then, but for its time and reason; the caller frees it. */
+	struct gpt_end *(*make_end)(void *context, uint64_t start_ns, uint64_t end_ns);
 	/* Subtracts what was counted before the file from the end of the recording. */
 	void (*subtract)(void *context, uint64_t start_ns, struct gpt_end *end);
 	/* The file that was opened last begins then: CLOCK_REALTIME minus CLOCK_MONOTONIC.  Not for the first one. */
@@ -49,7 +51,8 @@ struct rotation_options {
 struct rotation;
 
 struct rotation *rotation_new(const struct rotation_options *options);
-void rotation_free(struct rotation *rotation); /* NULL is allowed */
+/* NULL is allowed.  Without rotation_finish no file stays that is still open: the recording never began. */
+void rotation_free(struct rotation *rotation);
 
 /* When the recording begins; may be called again, in which case the first file is changed.  From any thread. */
 int rotation_set_start(struct rotation *rotation, uint64_t start_ns, int64_t wall_offset_ns);

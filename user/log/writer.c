@@ -94,6 +94,11 @@ void log_writer_keep_recent(struct log_writer *writer, uint64_t keep_ns, uint64_
 	writer->recent = recent_segments_new(keep_ns, bytes);
 }
 
+void log_writer_need_recent(struct log_writer *writer, uint64_t since_ns)
+{
+	recent_segments_need(writer->recent, since_ns);
+}
+
 void log_writer_rotate(struct log_writer *writer, const struct rotation_options *options)
 {
 	writer->rotation = rotation_new(options);

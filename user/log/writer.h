@@ -40,6 +40,8 @@ void log_writer_rotate(struct log_writer *writer, const struct rotation_options 
  * written into its file; *error: what ended the writing.
  */
 struct recent_log *log_writer_take_recent(struct log_writer *writer, int *error);
+/* As recent_segments_need; from any thread. */
+void log_writer_need_recent(struct log_writer *writer, uint64_t since_ns);
 
 /* Says when recording began (the header's fields). Before it is called the header says "now" of log_writer_open. */
 int log_writer_set_start(struct log_writer *writer, uint64_t start_ns, int64_t wall_offset_ns);

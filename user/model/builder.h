@@ -68,6 +68,8 @@ void builder_discard(struct builder *builder);
 
 /* ---- the recording ----------------------------------------------------------------------------------------------- */
 
+/* The log is a GPT_LOG_PART. */
+void builder_set_part(struct builder *builder);
 /* When the recording began, and how far CLOCK_REALTIME was ahead at that time. */
 void builder_set_start(struct builder *builder, uint64_t start_ns, int64_t wall_offset_ns);
 bool builder_add_start(struct builder *builder, const struct sender *none, const struct gpt_start *start);

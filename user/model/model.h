@@ -75,6 +75,7 @@ struct model_source {
 	const char *labels[MODEL_LABELS_MAX]; /* "key=value", as the user gave them (-M) */
 	uint32_t label_count;
 	struct model_began began;
+	bool is_part;	       /* the log is one of several of a recording, maybe the only one: GPT_LOG_PART */
 	const char *step;      /* how the recording found steps (--step), NULL: automatically */
 	uint8_t nvml;	       /* enum gpt_nvml_state; 0: counters of GPUs were not recorded */
 	const char *nvml_text; /* READ: the driver's version, else why there is none; NULL: as 0 */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What a recording cost the traced program: parts that add up, each with how it is known. */
+#include <gputrace/log.h>
+
 #include "analyze/sums/cost_account.h"
 #include "analyzed.h"
 #include "log_builder.h"
@@ -205,6 +207,41 @@ static void without_bpf_the_callbacks_are_what_is_known(void **state)
 	model_free(model);
 }
 
+/* A log with a cost that begins at 1000, of a recording that began at start_ns; 0: the log does not say. */
+static bool is_of_longer(uint64_t start_ns, uint32_t flags)
+{
+	struct cost_account account;
+	struct log_builder log;
+	struct model *model;
+	const char *why;
+	int fd;
+
+	log_begin(&log, 1000, 0);
+	if (start_ns)
+		log_start(&log, (struct gpt_start){.time_ns = start_ns, .ready_ns = start_ns});
+	put_part(&log, GPT_PART_CALLS, GPT_COST_MEASURED, 60, 60000);
+	log_end(&log, 2000);
+	fd = log_fd(&log);
+	log_free(&log);
+	assert_int_equal(pwrite(fd, &flags, sizeof(flags), offsetof(struct gpt_log_header, flags)), sizeof(flags));
+	assert_int_equal(model_build(fd, &model, &why), 0);
+	close(fd);
+	cost_account_make(&account, model);
+	assert_true(account.is_known);
+	model_free(model);
+	return account.is_of_longer;
+}
+
+/* As the last file of --rotate, or what a flight recorder has kept. */
+static void a_log_of_the_end_of_a_recording_has_the_cost_of_all_of_it(void **state)
+{
+	assert_true(is_of_longer(0, GPT_LOG_PART));
+	assert_true(is_of_longer(900, GPT_LOG_PART));
+	assert_false(is_of_longer(1000, GPT_LOG_PART));
+	assert_false(is_of_longer(1000, 0));
+	assert_false(is_of_longer(0, 0)); /* of a version that had no such record */
+}
+
 static void a_cost_that_makes_no_sense_is_a_bad_record(void **state)
 {
 	static const struct gpt_cost bad[] = {
@@ -239,6 +276,7 @@ int main(void)
 		cmocka_unit_test(times_beyond_all_measure_are_the_largest),
 		cmocka_unit_test(what_nothing_measures_has_a_row_that_says_so),
 		cmocka_unit_test(without_bpf_the_callbacks_are_what_is_known),
+		cmocka_unit_test(a_log_of_the_end_of_a_recording_has_the_cost_of_all_of_it),
 		cmocka_unit_test(a_cost_that_makes_no_sense_is_a_bad_record),
 	};
 

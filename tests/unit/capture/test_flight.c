@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -80,11 +81,17 @@ static void read_log(int fd, struct written *file)
 	log_reader_close(&reader);
 }
 
+static atomic_int nice_of_writer;
+static atomic_bool is_held; /* a file that is being written waits */
+
 static void on_write(void *context, const struct recent_log *recent, const struct recent_writing *writing,
 		     struct gpt_end *end, const char *why)
 {
 	int fd = memfd_create("log", MFD_CLOEXEC);
 
+	nice_of_writer = getpriority(PRIO_PROCESS, 0);
+	while (is_held)
+		usleep(1000);
 	assert_true(written < FILES_MAX);
 	assert_int_equal(recent_log_write(recent, fd, writing, end), 0);
 	read_log(fd, &files[written]);
@@ -112,6 +119,18 @@ static void begin_with(uint64_t bytes)
 	flight_note_counts(flight, &counts);
 }
 
+static const enum gpt_counter states[] = {GPT_COUNTER_FILES_UNPROBED, GPT_COUNTER_PROCESSES_FULL,
+					  GPT_COUNTER_PROCESSES_SILENT, GPT_COUNTER_PROCESSES_UNSEEN,
+					  GPT_COUNTER_PROCESSES_UNENTERED};
+#define STATES (sizeof(states) / sizeof(states[0]))
+
+/* Since the beginning three files or processes of each kind are not seen. */
+static void set_states(uint64_t *counters)
+{
+	for (size_t i = 0; i < STATES; i++)
+		counters[states[i]] = 3;
+}
+
 /* So many seconds pass, with ten calls and a loss in each. */
 static void pass(unsigned seconds)
 {
@@ -129,6 +148,7 @@ static void pass(unsigned seconds)
 			assert_int_equal(log_writer_append(writer, &call.hdr), 0);
 		}
 		counts.counters[GPT_COUNTER_CALLS_LOST] = calls / 10;
+		set_states(counts.counters);
 		flight_note_counts(flight, &counts);
 		assert_int_equal(log_writer_settle(writer), 0);
 		seconds_ahead++;
@@ -139,12 +159,15 @@ static struct gpt_end *make_end(uint64_t time_ns)
 {
 	size_t bytes = sizeof(struct gpt_end) + GPT_COUNTER_COUNT * sizeof(uint64_t);
 	struct gpt_end *end = calloc(1, bytes);
+	uint64_t counters[GPT_COUNTER_COUNT] = {0};
 
 	end->hdr = (struct gpt_record){.size = (uint32_t)bytes, .type = GPT_END};
 	end->time_ns = time_ns;
 	end->reason = GPT_END_INTERRUPTED;
 	end->counters_count = GPT_COUNTER_COUNT;
-	end->counters[GPT_COUNTER_CALLS_LOST] = calls / 10;
+	counters[GPT_COUNTER_CALLS_LOST] = calls / 10;
+	set_states(counters);
+	memcpy(end->counters, counters, sizeof(counters));
 	return end;
 }
 
@@ -221,6 +244,22 @@ static void the_end_counts_what_was_lost_in_that_time(void **state)
 	end = finish();
 	assert_in_range(end.counters[GPT_COUNTER_CALLS_LOST], 4, 6);
 	assert_int_equal(end.reason, GPT_END_INTERRUPTED);
+}
+
+static void the_end_says_what_has_gone_unseen_since_before_that_time(void **state)
+{
+	struct written end;
+
+	begin_with(MUCH);
+	pass(20);
+	flight_ask(flight, monotonic_ns(), "SIGUSR1");
+	pass(1);
+	write_due();
+	end = finish();
+	for (size_t i = 0; i < STATES; i++) {
+		assert_int_equal(files[0].counters[states[i]], 3);
+		assert_int_equal(end.counters[states[i]], 3);
+	}
 }
 
 static void a_recording_that_is_shorter_than_the_span_is_whole_and_has_no_note(void **state)
@@ -304,6 +343,72 @@ static void what_happens_often_is_written_ten_times_an_hour_and_the_rest_is_coun
 	assert_non_null(strstr(files[10].note, "3 files that no one asked for were not written: 10 an hour are"));
 	end = finish();
 	assert_false(end.torn);
+	assert_null(strstr(end.note, "were not written")); /* the log before it has said so */
+}
+
+/* The recording's thread has a higher priority than they have. */
+static void files_are_written_after_what_the_programs_do(void **state)
+{
+	begin_with(MUCH);
+	pass(10);
+	flight_ask(flight, monotonic_ns(), "SIGUSR1");
+	pass(2);
+	write_due();
+	assert_int_equal(written, 1);
+	assert_true(nice_of_writer >= 10);
+	finish();
+}
+
+static void a_file_that_waits_for_another_one_is_whole(void **state)
+{
+	struct gpt_end *end;
+	uint64_t asked_ns;
+
+	begin_with(MUCH);
+	pass(20);
+	flight_ask(flight, monotonic_ns(), "SIGUSR1");
+	pass(1);
+	asked_ns = monotonic_ns();
+	flight_ask(flight, asked_ns, "SIGUSR1");
+	pass(2);
+	end = make_end(0);
+	is_held = true;
+	flight_write_due(flight, monotonic_ns(), end);
+	free(end);
+	pass(20);
+	is_held = false;
+	while (!flight_is_idle(flight))
+		usleep(1000);
+	assert_int_equal(written, 2);
+	assert_int_equal(files[1].end_ns, asked_ns);
+	assert_int_equal(files[1].start_ns, asked_ns - SPAN_NS);
+	assert_int_equal(files[1].last, 210);
+	assert_true(files[1].first <= 171);
+	assert_null(strstr(files[1].note, "no room for more"));
+	/* What they needed is dropped then. */
+	pass(2);
+	assert_in_range(finish().calls, 50, 100);
+}
+
+/* All ranks of a job are killed at once, and that happens twice. */
+static void what_shares_a_file_counts_once_an_hour(void **state)
+{
+	struct written end;
+
+	begin_with(MUCH);
+	for (unsigned times = 0; times < 2; times++) {
+		uint64_t at_ns;
+
+		pass(10);
+		at_ns = monotonic_ns();
+		for (unsigned rank = 0; rank < 8; rank++)
+			flight_ask_by_itself(flight, at_ns + rank, &crash);
+		pass(2);
+		write_due();
+	}
+	assert_int_equal(written, 2);
+	end = finish();
+	assert_null(strstr(end.note, "files that no one asked for were not written"));
 }
 
 static void an_event_has_as_much_before_and_after_it_as_was_asked_for(void **state)
@@ -360,12 +465,16 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_asked_for_is_the_span_before_it_when_its_gpu_work_has_come),
 		cmocka_unit_test(the_end_counts_what_was_lost_in_that_time),
+		cmocka_unit_test(the_end_says_what_has_gone_unseen_since_before_that_time),
 		cmocka_unit_test(a_recording_that_is_shorter_than_the_span_is_whole_and_has_no_note),
 		cmocka_unit_test(a_span_that_needs_more_memory_is_shorter_and_says_so),
 		cmocka_unit_test(two_requests_at_once_are_one_and_later_ones_have_files_of_their_own),
 		cmocka_unit_test(a_request_that_waits_at_the_end_is_written),
 		cmocka_unit_test(what_happened_just_before_the_end_has_no_file_of_its_own),
 		cmocka_unit_test(what_happens_often_is_written_ten_times_an_hour_and_the_rest_is_counted),
+		cmocka_unit_test(files_are_written_after_what_the_programs_do),
+		cmocka_unit_test(a_file_that_waits_for_another_one_is_whole),
+		cmocka_unit_test(what_shares_a_file_counts_once_an_hour),
 		cmocka_unit_test(an_event_has_as_much_before_and_after_it_as_was_asked_for),
 		cmocka_unit_test(a_request_before_the_start_is_of_the_start),
 	};

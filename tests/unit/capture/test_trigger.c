@@ -270,6 +270,30 @@ static void a_step_that_takes_more_than_its_part_of_the_median_counts(void **sta
 	trigger_free(trigger);
 }
 
+/* The profiler of another process has a name for each of its steps. */
+static void an_optimizer_is_known_however_many_steps_a_profiler_names(void **state)
+{
+	struct trigger *trigger = step_trigger(100 * MS, 0);
+	struct log_builder batch = {0};
+	size_t at = begin_batch(&batch, PID, 1);
+
+	log_agent_op_name(&batch, 5, "Optimizer.step#AdamW.step");
+	log_batch_end(&batch);
+	trigger_see(trigger, (const struct gpt_record *)(batch.data + at), 1);
+	log_free(&batch);
+	for (uint32_t i = 0; i < 1000; i++) {
+		at = begin_batch(&batch, PID + 1, 1);
+		log_agent_op_name(&batch, 10 + i, "ProfilerStep#1");
+		log_batch_end(&batch);
+		trigger_see(trigger, (const struct gpt_record *)(batch.data + at), 1);
+		log_free(&batch);
+	}
+	show_op(trigger, 9, 5, 0, 1);
+	show_op(trigger, 9, 5, 10, 200);
+	assert_true(is_taken(trigger, 1));
+	trigger_free(trigger);
+}
+
 static void names_and_threads_beyond_the_tables_replace_old_ones(void **state)
 {
 	struct trigger *trigger = step_trigger(100 * MS, 0);
@@ -287,6 +311,30 @@ static void names_and_threads_beyond_the_tables_replace_old_ones(void **state)
 	assert_false(is_taken(trigger, 1));
 	show_op(trigger, 5, 1009, 0, 500);
 	assert_true(is_taken(trigger, 1));
+	trigger_free(trigger);
+}
+
+/* Another profiler's buffers have CLOCK_MONOTONIC where an agent's have the wall clock. */
+static void a_gap_in_foreign_buffers_is_at_its_time(void **state)
+{
+	struct trigger *trigger = idle_trigger();
+	struct log_builder batch = {0};
+	size_t at = begin_batch(&batch, PID, SECOND_NS);
+	struct trigger_event event;
+
+	((struct gpt_agent_batch *)(batch.data + at))->hdr.flags = GPT_BATCH_FOREIGN | GPT_BATCH_MONOTONIC;
+	log_agent_kernel(&batch, (struct gpt_agent_kernel){.start_wall_ns = 5000 * MS, .end_wall_ns = 5100 * MS});
+	log_agent_kernel(&batch, (struct gpt_agent_kernel){.start_wall_ns = 5400 * MS, .end_wall_ns = 5500 * MS});
+	log_batch_end(&batch);
+	trigger_see(trigger, (const struct gpt_record *)(batch.data + at), 6 * SECOND_NS);
+	log_free(&batch);
+	/* The process's agent goes on, by the wall clock: that is no gap of years. */
+	SHOW(trigger, 6 * SECOND_NS, {1700000000000, 1700000000010, PID, 0});
+	assert_true(trigger_take(trigger, 8 * SECOND_NS, &event));
+	assert_string_equal(event.why, "pid 41230 left GPU 0 without work for 0.300 s");
+	assert_int_equal(event.from_ns, 5100 * MS);
+	assert_int_equal(event.to_ns, 5400 * MS);
+	assert_false(is_taken(trigger, 9 * SECOND_NS));
 	trigger_free(trigger);
 }
 
@@ -316,7 +364,9 @@ int main(void)
 		cmocka_unit_test(a_step_of_an_optimizer_is_from_its_end_to_its_next_end),
 		cmocka_unit_test(where_the_profiler_says_steps_an_optimizer_says_none),
 		cmocka_unit_test(a_step_that_takes_more_than_its_part_of_the_median_counts),
+		cmocka_unit_test(an_optimizer_is_known_however_many_steps_a_profiler_names),
 		cmocka_unit_test(names_and_threads_beyond_the_tables_replace_old_ones),
+		cmocka_unit_test(a_gap_in_foreign_buffers_is_at_its_time),
 		cmocka_unit_test(damaged_batches_are_left_out),
 	};
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "capture/signals.h"
 #include "cmd/record/command.h"
 #include "own_folder.h"
 #include "process_state.h"
@@ -121,6 +123,24 @@ static void the_agent_is_put_in_front_of_the_users_own_injection_library(void **
 	unsetenv("CUDA_INJECTION64_PATH");
 }
 
+/* Last, as the claim lasts.  Each step ends this program if it is not ignored. */
+static void a_signal_that_asks_for_a_file_ends_nothing_and_is_a_commands_own(void **state)
+{
+	sigset_t old;
+	int fd;
+
+	signals_claim_write();
+	raise(SIGUSR1);
+	fd = stop_signals_open(false, &old);
+	assert_true(fd >= 0);
+	raise(SIGUSR1);
+	assert_true(stop_signals_take(fd, 0).write);
+	raise(SIGUSR1);
+	stop_signals_close(fd, &old);
+	raise(SIGUSR1);
+	assert_string_equal(run_shell("kill -USR1 $$", NULL), "was killed by SIGUSR1 (User defined signal 1)");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -129,6 +149,7 @@ int main(void)
 		file_test(a_failed_command_is_described),
 		file_test(a_command_that_cannot_be_executed_says_why),
 		file_test(the_agent_is_put_in_front_of_the_users_own_injection_library),
+		file_test(a_signal_that_asks_for_a_file_ends_nothing_and_is_a_commands_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

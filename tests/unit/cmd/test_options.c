@@ -1008,6 +1008,11 @@ static void triggers_make_a_flight_recorder_write(void **state)
 		       "--flight-recorder TIME");
 	assert_refused(PARSE("-p", "1", "--flight-recorder", "5s", "--trigger", "oom,before=6s"),
 		       "--trigger: before=", "is longer than what --flight-recorder keeps");
+	assert_refused(PARSE("-p", "1", "--flight-recorder", "9s", "--trigger", "idle>1s,before=5s,after=5s"),
+		       "--trigger: before= and after= together", "longer than what --flight-recorder keeps");
+	assert_refused(PARSE("-p", "1", "--flight-recorder", "9s", "--trigger", "idle>1s,after=9s"),
+		       "--trigger: before= and after= together", "longer than what --flight-recorder keeps");
+	assert_int_equal(PARSE("-p", "1", "--flight-recorder", "9s", "--trigger", "oom,before=4s,after=5s"), 0);
 	assert_refused(PARSE("-p", "1", "--flight-recorder", "5s", "--trigger", "idle>1s", "--agent", "off"),
 		       "--trigger: the agent sees", "--agent off");
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/monotonic.h"
+#include "log/lasting.h"
 #include "log/reader.h"
 #include "log/rotation.h"
 #include "log/writer.h"
@@ -42,6 +43,13 @@ static struct rotation_gap gap; /* the last one that was said */
 static int open_error;		/* of the next files, or 0 */
 static uint64_t subtracted_ns;	/* start of the last file, whose end was made of the recording's */
 
+static bool recording_begun;
+
+static bool on_whether_begun(void *context)
+{
+	return recording_begun;
+}
+
 static int on_open(void *context)
 {
 	char name[] = "/tmp/gputrace-test-XXXXXX";
@@ -65,7 +73,7 @@ static void on_close(void *context, int fd, bool has_segments)
 		}
 }
 
-static struct gpt_end *on_end(void *context, uint64_t start_ns)
+static struct gpt_end *on_end(void *context, uint64_t start_ns, uint64_t end_ns)
 {
 	struct gpt_end *end = calloc(1, sizeof(*end));
 
@@ -107,6 +115,7 @@ static struct log_writer *begin(uint64_t bytes, uint64_t span_ns)
 {
 	const struct rotation_options options = {.bytes = bytes,
 						 .span_ns = span_ns,
+						 .has_begun = on_whether_begun,
 						 .open = on_open,
 						 .close = on_close,
 						 .make_end = on_end,
@@ -122,6 +131,7 @@ static struct log_writer *begin(uint64_t bytes, uint64_t span_ns)
 	memset(files, 0, sizeof(files));
 	opened = said_full = said_room = 0;
 	open_error = 0;
+	recording_begun = true;
 	log_writer_rotate(writer, &options);
 	assert_int_equal(log_writer_set_start(writer, monotonic_ns(), 7), 0);
 	return writer;
@@ -166,7 +176,7 @@ static void pass_second(struct log_writer *writer, uint32_t first, uint32_t call
 
 static int finish(struct log_writer *writer)
 {
-	struct gpt_end *end = on_end(NULL, 0);
+	struct gpt_end *end = on_end(NULL, 0, 0);
 	int err;
 
 	end->time_ns = monotonic_ns();
@@ -274,6 +284,33 @@ static void a_file_ends_at_its_size(void **state)
 		assert_true(lseek(files[i].fd, 0, SEEK_END) < 50000);
 }
 
+/* Each segment is larger than the size. */
+static void a_file_waits_for_late_calls_however_soon_the_next_one_is_full(void **state)
+{
+	struct log_writer *writer = begin(1, 0);
+	struct log_builder late = {0};
+	struct contents first;
+	uint64_t late_ns;
+
+	describe(writer);
+	late_ns = monotonic_ns();
+	for (uint32_t i = 0; i < 4; i++) {
+		struct log_builder records = {0};
+
+		log_launch(&records, PID, TID, monotonic_ns(), 0, 1 + i);
+		append_all(writer, &records);
+		assert_int_equal(log_writer_settle(writer), 0);
+	}
+	log_launch(&late, PID, TID, late_ns, 0, 99);
+	append_all(writer, &late);
+	assert_int_equal(log_writer_settle(writer), 0);
+	assert_int_equal(finish(writer), 0);
+	first = read_file(0);
+	assert_in_range(late_ns, first.start_ns, first.end_ns - 1);
+	assert_int_equal(first.last, 99);
+	assert_int_equal(first.calls, 2);
+}
+
 static void a_recording_that_is_shorter_is_one_file_with_its_start(void **state)
 {
 	struct log_writer *writer = begin(0, 60 * SECOND_NS);
@@ -288,6 +325,66 @@ static void a_recording_that_is_shorter_is_one_file_with_its_start(void **state)
 	assert_int_equal(opened, 1);
 	assert_int_equal(read_file(0).start_ns, start_ns);
 	assert_int_equal(read_file(0).reason, GPT_END_INTERRUPTED);
+}
+
+/* Set-up takes longer than a file is long; during some of it the disk is full. */
+static void a_file_with_the_set_up_goes_on_until_the_recording_begins(void **state)
+{
+	struct log_writer *writer = begin(0, 5 * SECOND_NS);
+	uint64_t start_ns;
+
+	recording_begun = false;
+	describe(writer);
+	open_error = -ENOSPC;
+	pass_second(writer, 1, 10);
+	open_error = 0;
+	for (uint32_t second = 1; second < 20; second++)
+		pass_second(writer, 1 + second * 10, 10);
+	assert_int_equal(opened, 1);
+	assert_true(gap.to_ns >= gap.from_ns);
+	start_ns = monotonic_ns();
+	assert_int_equal(log_writer_set_start(writer, start_ns, -5), 0);
+	recording_begun = true;
+	for (uint32_t second = 20; second < 27; second++)
+		pass_second(writer, 1 + second * 10, 10);
+	assert_int_equal(finish(writer), 0);
+	assert_int_equal(opened, 2);
+	assert_int_equal(read_file(0).start_ns, start_ns);
+	assert_int_equal(read_file(1).start_ns, read_file(0).end_ns);
+}
+
+/* More than a log repeats. */
+static void notes_that_a_later_file_lacks_are_counted_in_it(void **state)
+{
+	struct log_writer *writer = begin(0, 5 * SECOND_NS);
+	char text[30000];
+
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	for (size_t bytes = 0; bytes < LASTING_MAX + 3 * sizeof(text); bytes += sizeof(text)) {
+		struct log_builder records = {0};
+
+		log_text(&records, GPT_NOTE, 0, text);
+		append_all(writer, &records);
+	}
+	for (uint32_t second = 0; second < 9; second++)
+		pass_second(writer, 1 + second * 10, 10);
+	assert_int_equal(finish(writer), 0);
+	assert_int_equal(opened, 2);
+	assert_string_equal(read_file(1).note,
+			    "5 notes and lines from before this log are missing: there are too many");
+}
+
+static void a_recording_that_never_began_leaves_no_file(void **state)
+{
+	struct log_writer *writer = begin(0, 60 * SECOND_NS);
+
+	describe(writer);
+	pass_second(writer, 1, 10);
+	log_writer_close(writer);
+	assert_int_equal(opened, 1);
+	assert_true(files[0].is_closed);
+	assert_false(files[0].has_segments);
 }
 
 static void limit_file_size(rlim_t bytes)
@@ -333,7 +430,7 @@ static void a_full_disk_ends_a_file_and_what_it_did_not_take_is_counted(void **s
 	assert_true(gap.to_ns - gap.from_ns >= 28 * SECOND_NS);
 	/* a call that was late for the second file's start is in it, and not of its time */
 	assert_in_range(first.calls + gap.records + second.calls, 24998, 24999);
-	assert_non_null(strstr(second.note, "before this log nothing was written for "));
+	assert_non_null(strstr(second.note, "before this log nothing could be written for "));
 }
 
 static void a_disk_that_stays_full_ends_the_recording_with_its_error(void **state)
@@ -357,7 +454,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_record_is_in_the_file_of_its_time_and_in_no_other),
 		cmocka_unit_test(a_file_ends_at_its_size),
+		cmocka_unit_test(a_file_waits_for_late_calls_however_soon_the_next_one_is_full),
 		cmocka_unit_test(a_recording_that_is_shorter_is_one_file_with_its_start),
+		cmocka_unit_test(a_file_with_the_set_up_goes_on_until_the_recording_begins),
+		cmocka_unit_test(notes_that_a_later_file_lacks_are_counted_in_it),
+		cmocka_unit_test(a_recording_that_never_began_leaves_no_file),
 		cmocka_unit_test(a_full_disk_ends_a_file_and_what_it_did_not_take_is_counted),
 		cmocka_unit_test(a_disk_that_stays_full_ends_the_recording_with_its_error),
 	};

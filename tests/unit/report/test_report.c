@@ -318,6 +318,13 @@ static void what_the_trace_cost_stands_in_its_last_line_and_by_part_in_a_table(v
 	assert_has(text, "\nCost to the program in the whole recording: 102.0 us on all its threads. Thread 8 ");
 	assert_has(text, "(30 runs of 1.7 us). Not measured: ");
 	free(text);
+	model->slice = NULL;
+	source->is_part = true; /* and of the end of a recording */
+	model->start_ns++;
+	text = report_of(model, 300, false);
+	assert_has(text, "of all threads, in the whole recording\n");
+	assert_has(text, "\nCost to the program in the whole recording: 102.0 us on all its threads. Thread 8 ");
+	free(text);
 }
 
 /* Steps of 10 ms, of recorded_ns in every other window of `pairs` pairs. */

@@ -120,6 +120,7 @@ void cost_account_make(struct cost_account *account, const struct model *model)
 	bool with_bpf = false;
 
 	*account = (struct cost_account){
+		.is_of_longer = model->slice || (source->is_part && source->began.start_ns < model->start_ns),
 		.thread = source->cost_thread,
 		.collector_ns = source->receipt.cpu_ns,
 		.span_ns = model->slice || model->end_ns < model->start_ns ? 0 : model->end_ns - model->start_ns};

@@ -17,7 +17,8 @@ struct cost_row {
 };
 
 struct cost_account {
-	bool is_known; /* the recording says what it cost */
+	bool is_known;	   /* the recording says what it cost */
+	bool is_of_longer; /* of all of the recording, which is longer than the model: a slice, or a log of its end */
 	struct cost_row rows[GPT_PART_COUNT];
 	size_t count;
 	uint64_t ns, long_ns; /* of all rows whose time is known */

@@ -210,6 +210,11 @@ static int check_trigger(struct parse *parse)
 		return option_fail(parse, "--trigger: makes a flight recorder write: it needs --flight-recorder TIME");
 	if (options->trigger.before_ns > options->recorder_ns)
 		return option_fail(parse, "--trigger: before= is longer than what --flight-recorder keeps");
+	/* Else a file would end without what it was written for. */
+	if (options->trigger.after_ns > options->recorder_ns - options->trigger.before_ns ||
+	    options->trigger.after_ns == options->recorder_ns)
+		return option_fail(parse, "--trigger: before= and after= together, with what happens between, are "
+					  "longer than what --flight-recorder keeps");
 	if (options->agent == ATTACH_AGENT_OFF)
 		return option_fail(parse, "--trigger: the agent sees what it is for: it excludes --agent off");
 	return 0;

@@ -89,6 +89,26 @@ int output_commit(struct output *output)
 	return 0;
 }
 
+int output_commit_new(struct output *output)
+{
+	int directory = output->destination.directory;
+
+	if (!linkat(directory, output->temporary, directory, output->destination.name, 0))
+		return 0;
+	/* Some file systems have no hard links. */
+	return errno == EEXIST ? -EEXIST : output_commit(output);
+}
+
+void output_set_name(struct output *output, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	free(output->destination.name);
+	free(output->path);
+	output->destination.name = xstrdup(slash ? slash + 1 : path);
+	output->path = xstrdup(path);
+}
+
 void output_close(struct output *output)
 {
 	if (output->temporary)

@@ -20,6 +20,11 @@ int output_open(const char *path, struct output *out);
 /* Gives the file its name; fd stays open until output_close. */
 int output_commit(struct output *output);
 
+/* The same, but replaces no file: -EEXIST if there is one of its name. */
+int output_commit_new(struct output *output);
+/* Another name in the same folder, before it is committed. */
+void output_set_name(struct output *output, const char *path);
+
 /* Closes the file; removes the temporary one unless it was committed. May be called on a zeroed or closed output. */
 void output_close(struct output *output);
 

@@ -90,8 +90,6 @@ void interrupt_watch(void)
 	for (size_t i = 0; i < PASSED_SIGNALS; i++)
 		if (signal_ends_trace(passed_signals[i]))
 			handle_signal(passed_signals[i], false);
-		else if (!signal_is_passed(passed_signals[i]))
-			signal(passed_signals[i], SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 }

@@ -19,6 +19,7 @@
 #include "base/array.h"
 #include "base/path.h"
 #include "base/signal_name.h"
+#include "capture/signals.h"
 #include "cmd/process/caller.h"
 #include "cmd/process/interrupt.h"
 #include "cmd/process/privileges.h"
@@ -142,6 +143,7 @@ static void __attribute__((noreturn)) run_child(const struct command_options *op
 		dup2(STDERR_FILENO, STDOUT_FILENO);
 	signal(SIGPIPE, SIG_DFL);
 	signal(SIGXFSZ, SIG_DFL);
+	signals_give_back_write();
 	if (ignores_children)
 		signal(SIGCHLD, SIG_IGN);
 	sigprocmask(SIG_SETMASK, options->signals, NULL);

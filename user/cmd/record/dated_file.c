@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "cmd/record/dated_file.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,7 +13,7 @@
 
 #define SUFFIX ".gpt"
 
-/* More files of one second, or more that were there after the clock was set back, replace the last one. */
+/* More files of one second, or more that were there after the clock was set back, have two numbers. */
 #define SAME_SECOND_MOST 100
 
 static char *name_file(const char *path, const char *moment, unsigned number)
@@ -44,6 +45,21 @@ char *dated_file_name(const char *path)
 			break;
 	}
 	return name;
+}
+
+int dated_file_commit(struct output *output)
+{
+	char *first = xstrdup(output->path), *name;
+	int err = output_commit_new(output);
+
+	for (unsigned number = 2; err == -EEXIST && number <= SAME_SECOND_MOST; number++) {
+		name = xasprintf("%.*s-%u" SUFFIX, (int)(strlen(first) - strlen(SUFFIX)), first, number);
+		output_set_name(output, name);
+		err = output_commit_new(output);
+		free(name);
+	}
+	free(first);
+	return err;
 }
 
 int dated_file_check(const char *path, const char *option)

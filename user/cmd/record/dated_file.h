@@ -2,11 +2,19 @@
 /* Names of logs that one recording makes several of: by the wall clock, so that a later run replaces none of them. */
 #pragma once
 
+struct output;
+
 /*
  * TRACE.20261130-140320.gpt beside TRACE.gpt; path NULL: gputrace-20261130-140320.gpt in the current folder.  No file
  * of that name is there.  The caller frees it.
  */
 char *dated_file_name(const char *path);
+
+/*
+ * Commits an output of such a name; replaces no file, as another recording may have taken the name meanwhile:
+ * output->path is then another one.  0 or -errno
+ */
+int dated_file_commit(struct output *output);
 
 /* Checks that such files can be written.  option: what asks for them. 0, or -errno and a message. */
 int dated_file_check(const char *path, const char *option);

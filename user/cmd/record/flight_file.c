@@ -31,12 +31,12 @@ void flight_file_write(void *context, const struct recent_log *recent, const str
 	if (!err)
 		err = recent_log_write(recent, output.fd, writing, end);
 	if (!err)
-		err = output_commit(&output);
-	output_close(&output);
+		err = dated_file_commit(&output);
 	if (err)
 		msg_error("%s (%s): not written: %s; the recording goes on: make that possible and send SIGUSR1 again",
 			  name, why, output_error(err));
 	else
-		msg_info("%s: written, the last %.1f s: %s", name, lasts, why);
+		msg_info("%s: written, the last %.1f s: %s", output.path, lasts, why);
+	output_close(&output);
 	free(name);
 }

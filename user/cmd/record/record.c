@@ -508,10 +508,10 @@ int record_command(const struct options *options)
 	signal(SIGXFSZ, SIG_IGN);
 	if (options->command)
 		array_set_failure(EXIT_OWN_FAILURE);
-	if (check_all(&recording))
-		goto cleanup;
 	if (options->recorder_ns)
 		signals_claim_write();
+	if (check_all(&recording))
+		goto cleanup;
 	recording.signals = stop_signals_open(options->command != NULL, &recording.old_signals);
 	if (recording.signals < 0) {
 		msg_error("signals cannot be waited for: %s", error_text(recording.signals));

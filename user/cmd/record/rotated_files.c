@@ -111,6 +111,14 @@ static void say_room(void *context, const struct rotation_gap *gap)
 /* ---- files --------------------------------------------------------------------------------------------------------
  */
 
+/* Counts are noted from then on. */
+static bool has_begun(void *context)
+{
+	const struct rotated_files *files = context;
+
+	return history_before(files->history, UINT64_MAX).at_ns != 0;
+}
+
 static int open_file(void *context)
 {
 	struct rotated_files *files = context;
@@ -152,7 +160,7 @@ static void close_file(void *context, int fd, bool has_segments)
 	struct rotated_files *files = context;
 	struct open_file *first = &files->open[0];
 	struct output *output = first->output.path && first->output.fd == fd ? &first->output : &files->open[1].output;
-	int err = has_segments ? output_commit(output) : 0;
+	int err = has_segments ? dated_file_commit(output) : 0;
 
 	if (has_segments && !err)
 		array_push(&files->written, xstrdup(output->path));
@@ -175,17 +183,18 @@ static void subtract(void *context, uint64_t start_ns, struct gpt_end *end)
 			history_subtract(&files->open[i].before, end);
 }
 
-static struct gpt_end *make_end(void *context, uint64_t start_ns)
+/* What was counted until the next file begins: from then on it counts there. */
+static struct gpt_end *make_end(void *context, uint64_t start_ns, uint64_t end_ns)
 {
 	struct rotated_files *files = context;
-	struct history_counts now = history_before(files->history, UINT64_MAX);
-	size_t bytes = sizeof(struct gpt_end) + sizeof(now.counters);
+	struct history_counts until = history_before(files->history, end_ns);
+	size_t bytes = sizeof(struct gpt_end) + sizeof(until.counters);
 	struct gpt_end *end = xcalloc(1, bytes);
 
 	end->hdr = (struct gpt_record){.size = (uint32_t)bytes, .type = GPT_END};
-	end->cpu_ns = now.cpu_ns;
+	end->cpu_ns = until.cpu_ns;
 	end->counters_count = GPT_COUNTER_COUNT;
-	memcpy(end->counters, now.counters, sizeof(now.counters));
+	memcpy(end->counters, until.counters, sizeof(until.counters));
 	subtract(files, start_ns, end);
 	return end;
 }
@@ -228,6 +237,7 @@ struct rotation_options rotated_files_options(struct rotated_files *files, uint6
 {
 	return (struct rotation_options){.bytes = bytes,
 					 .span_ns = span_ns,
+					 .has_begun = has_begun,
 					 .open = open_file,
 					 .close = close_file,
 					 .make_end = make_end,

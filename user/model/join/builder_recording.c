@@ -22,6 +22,11 @@ void builder_set_start(struct builder *builder, uint64_t start_ns, int64_t wall_
 	model_source(builder->model)->wall_offset_ns = wall_offset_ns;
 }
 
+void builder_set_part(struct builder *builder)
+{
+	model_source(builder->model)->is_part = true;
+}
+
 bool builder_add_start(struct builder *builder, const struct sender *none, const struct gpt_start *start)
 {
 	struct model_began *began = &model_source(builder->model)->began;

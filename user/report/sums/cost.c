@@ -39,7 +39,7 @@ static void put_rows(struct report *report, const struct cost_account *account)
 		COLUMN_END,
 	};
 	char *remark = xasprintf("%s in all that is known, of all threads%s", number_time(account->ns).text,
-				 report->model->slice ? ", in the whole recording" : "");
+				 account->is_of_longer ? ", in the whole recording" : "");
 	struct table table;
 
 	report_title(report, "cost", "What the trace cost the program", remark);
@@ -167,7 +167,7 @@ void report_cost_line(struct report *report)
 	collector = collector_text(&account);
 	missing = missing_text(&account);
 	report_text(report, 2, "Cost to the program%s: %s on all its threads.%s%s%s",
-		    report->model->slice ? " in the whole recording" : "", number_time(account.ns).text, thread,
+		    account.is_of_longer ? " in the whole recording" : "", number_time(account.ns).text, thread,
 		    collector, missing);
 	free(thread);
 	free(collector);
