@@ -15,7 +15,7 @@
 #include "base/error_text.h"
 #include "log/lasting.h"
 
-#define NOTE_MAX 256
+#define NOTE_MAX 480
 
 struct open_file {
 	struct part *part; /* NULL: there is none */
