@@ -60,15 +60,21 @@ struct tally_entry *tally_at(struct tally *tally, struct tally_key key)
 	return &tally->entries[tally->latest];
 }
 
-static int by_ns(const void *left, const void *right)
+static int by_key(const void *left, const void *right)
 {
 	const struct tally_entry *a = left, *b = right;
-
-	int order = most_first(a->ns, b->ns) ?: most_first(a->count, b->count);
+	int order = 0;
 
 	for (int i = 0; i < 4 && !order; i++)
 		order = least_first(a->key.part[i], b->key.part[i]);
 	return order;
+}
+
+static int by_ns(const void *left, const void *right)
+{
+	const struct tally_entry *a = left, *b = right;
+
+	return most_first(a->ns, b->ns) ?: most_first(a->count, b->count) ?: by_key(left, right);
 }
 
 static int by_count_first(const void *left, const void *right)
@@ -86,6 +92,12 @@ struct tally_entry *tally_sorted(const struct tally *tally, bool by_count)
 		memcpy(sorted, tally->entries, tally->count * sizeof(*sorted));
 	qsort(sorted, tally->count, sizeof(*sorted), by_count ? by_count_first : by_ns);
 	return sorted;
+}
+
+void tally_sort_by_key(struct tally *tally)
+{
+	if (tally->count)
+		qsort(tally->entries, tally->count, sizeof(*tally->entries), by_key);
 }
 
 void tally_free(struct tally *tally)

@@ -43,4 +43,7 @@ static inline uint32_t tally_number(struct tally *tally, struct tally_key key)
  */
 struct tally_entry *tally_sorted(const struct tally *tally, bool by_count);
 
+/* Sorts the entries themselves.  Nothing may be looked up or added any more. */
+void tally_sort_by_key(struct tally *tally);
+
 void tally_free(struct tally *tally);

@@ -99,17 +99,6 @@ void gpu_clocks_add_kernel(struct gpu_clocks *clocks, const struct model_gpu *ke
 
 /* ---- the end ----------------------------------------------------------------------------------------------------- */
 
-static int by_shape_and_pace(const void *left, const void *right)
-{
-	const uint32_t *a = ((const struct tally_entry *)left)->key.part;
-	const uint32_t *b = ((const struct tally_entry *)right)->key.part;
-
-	for (int i = 0; i < 3; i++)
-		if (a[i] != b[i])
-			return a[i] < b[i] ? -1 : 1;
-	return 0;
-}
-
 /* The mean of the class in which the median lies. */
 static double median_of(const struct tally_entry *entries, size_t count)
 {
@@ -152,8 +141,7 @@ void gpu_clocks_finish(struct gpu_clocks *clocks)
 	struct tally_entry *entries = clocks->durations.entries;
 	size_t count = clocks->durations.count;
 
-	if (count)
-		qsort(entries, count, sizeof(*entries), by_shape_and_pace); /* nothing is looked up any more */
+	tally_sort_by_key(&clocks->durations);
 	for (size_t i = 0, end; i < count; i = end) {
 		uint32_t shape = entries[i].key.part[0];
 

@@ -42,7 +42,7 @@ static void add_value(struct gpu_counter_sums *sums, uint32_t device, enum gpu_c
 		tally_at(&sums->values, key)->ns += ns;
 }
 
-/* A counter of bytes between two samples; one that went back has wrapped around, or begun anew. */
+/* A counter of bytes between two samples; one that went back has wrapped around, or begun again. */
 static void add_rate(struct gpu_counter_sums *sums, uint32_t device, enum gpu_counter counter, uint64_t from,
 		     uint64_t to, uint64_t ns)
 {
@@ -153,17 +153,6 @@ void gpu_counters_add_error(struct gpu_counter_sums *sums, const struct gpu_erro
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-static int by_key(const void *left, const void *right)
-{
-	const uint32_t *a = ((const struct tally_entry *)left)->key.part;
-	const uint32_t *b = ((const struct tally_entry *)right)->key.part;
-
-	for (int i = 0; i < 3; i++)
-		if (a[i] != b[i])
-			return a[i] < b[i] ? -1 : 1;
-	return 0;
-}
-
 static const struct gpu_sampled *find_device(const struct gpu_counter_sums *sums, uint32_t device)
 {
 	for (size_t i = 0; i < sums->devices.count; i++)
@@ -210,8 +199,7 @@ static void make_counter_rows(struct gpu_counter_sums *sums)
 	struct tally_entry *values = sums->values.entries;
 	size_t count = sums->values.count;
 
-	if (count)
-		qsort(values, count, sizeof(*values), by_key); /* nothing is looked up any more */
+	tally_sort_by_key(&sums->values);
 	for (size_t i = 0, end; i < count; i = end) {
 		for (end = i; end < count && values[end].key.part[0] == values[i].key.part[0] &&
 			      values[end].key.part[1] == values[i].key.part[1];)
