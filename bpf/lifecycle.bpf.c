@@ -109,7 +109,7 @@ int process_fork(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	state->start_ticks = task_start_ticks(child);
 	state->called = 0;
-	state->module_generation = 0; /* the code is the parent's, the modules are counted anew */
+	state->module_generation = 0; /* the code is the parent's, the modules are counted from 0 again */
 	state->program = state->generation = bpf_ktime_get_ns();
 	send_event(GPT_FORK, child_pid, parent_pid, child);
 	return 0;

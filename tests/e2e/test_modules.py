@@ -131,7 +131,7 @@ def test_a_module_that_is_in_no_other_s_modules_has_its_class_and_is_counted(sha
     assert receipt["modules_unnamed"] == 1 and receipt["modules"] > 50
 
 
-def test_modules_made_anew_in_each_step_are_one_row(shapes):
+def test_modules_created_again_in_each_step_are_one_row(shapes):
     row = shapes.rows["Loss", "Loss"]
     assert row["roots"] > 8 and row["root"] is None
     assert {shapes.rows[f"Net#{root}", "Net"]["root"] for root in (2, 3)} == {2, 3}

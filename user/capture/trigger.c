@@ -14,7 +14,7 @@
 #include "base/monotonic.h"
 #include "capture/live_steps.h"
 
-/* GPUs of processes that are told apart, and gaps that wait; what is beyond is not seen. */
+/* The most pairs of process and GPU that are watched, and gaps that wait; others are not seen. */
 #define GPUS_MOST 256u
 #define GAPS_MOST 64u
 

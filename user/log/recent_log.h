@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The last segments of a log in memory: those of a span of time, of at most so many bytes.  Each segment can be read by
+ * The last segments of a log in memory: those of a span of time, and of a most size.  Each segment can be read by
  * itself, so older ones are dropped one by one, and what is left can be written as a log of its own at any time.
  * Goes by the times at which records were appended, not by those in records, which targets write.
  */

@@ -27,7 +27,7 @@ struct rotation_gap {
 };
 
 struct rotation_options {
-	uint64_t bytes;	  /* a file ends when it has so many; 0: any */
+	uint64_t bytes;	  /* a file with this size ends; 0: no limit */
 	uint64_t span_ns; /* and when it is so long; 0: any */
 	/* Whether the recording has, with rotation_set_start; a file from before that goes on. */
 	bool (*has_begun)(void *context);

@@ -221,7 +221,7 @@ def shapes(truth):
     def step():
         for net in nets:
             net(1)
-        for _ in range(LOSSES):  # made anew in each step
+        for _ in range(LOSSES):  # created again in each step
             loss = Loss()
             truth.name(loss, "Loss")
             loss(1)

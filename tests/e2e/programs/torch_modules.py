@@ -113,7 +113,7 @@ def main():
         for model, optimizer in zip(models, optimizers):
             train(model, of[type(model).__name__], optimizer)
         train(wrapped, of["Images"], optimizers[-1])
-        for _ in range(4):  # made anew each time
+        for _ in range(4):  # created again each time
             loss = nn.CrossEntropyLoss()
             truth.name(loss, "CrossEntropyLoss")
             loss(torch.ones(4, 8, device="cuda"), torch.zeros(4, dtype=torch.long, device="cuda"))

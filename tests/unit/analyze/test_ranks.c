@@ -125,7 +125,7 @@ static void what_the_gpus_of_a_rank_did_outlives_its_log(void **state)
 	ranks_free(&ranks);
 }
 
-/* The page, or that table of it, in at most so many lines (0: all); the caller frees it. */
+/* The page, or that table of it, in at most this number of lines (0: all); the caller frees it. */
 static char *page_in(const struct ranks *ranks, const char *table, unsigned most)
 {
 	char *text = NULL;

@@ -315,8 +315,8 @@ static void test_another_module_at_an_address_is_another_generation(void **state
 	assert_false(module_names_check(names, &reader, &class));
 }
 
-/* A program makes its loss anew in each step. */
-static void test_a_module_that_is_made_anew_with_the_same_name_is_the_same(void **state)
+/* A program creates its loss again in each step. */
+static void test_a_module_that_is_created_again_with_the_same_name_is_the_same(void **state)
 {
 	uint64_t loss = ask("loss = it = Leaf()"), children = ask("it = loss._modules");
 
@@ -521,7 +521,7 @@ int main(void)
 		TEST(of_a_tree_that_is_cut_nothing_more_is_said),
 		TEST(a_module_that_is_added_later_is_named),
 		TEST(another_module_at_an_address_is_another_generation),
-		TEST(a_module_that_is_made_anew_with_the_same_name_is_the_same),
+		TEST(a_module_that_is_created_again_with_the_same_name_is_the_same),
 		TEST(a_root_keeps_its_number_when_another_module_changes),
 		TEST(code_that_gets_no_modules_is_noticed),
 		TEST(what_cannot_be_read_is_not_taken_for_something_else),

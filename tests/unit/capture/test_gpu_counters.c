@@ -334,7 +334,7 @@ static void a_process_that_cannot_be_started_is_missed_where_there_is_a_driver(v
 /* ---- the process itself ------------------------------------------------------------------------------------------ */
 
 /* Waits for its next message. */
-static struct nvml_message hear(const struct nvml_process_of *process)
+static struct nvml_message receive_message(const struct nvml_process_of *process)
 {
 	struct nvml_message message;
 	int received;
@@ -354,7 +354,7 @@ static void without_a_library_the_process_says_so_and_ends(void **state)
 	int received;
 
 	assert_int_equal(nvml_process_start(no_library, NULL, &process), 0);
-	message = hear(&process);
+	message = receive_message(&process);
 	assert_int_equal(message.kind, NVML_NO_LIBRARY);
 	assert_string_equal(message.text, "libnvidia-ml.so.1 not found");
 	while (!(received = nvml_process_receive(&process, &message)))
@@ -380,7 +380,7 @@ static void start_simulated(struct nvml_process_of *process)
 	const char *const library[] = {SIMULATED_NVML, NULL};
 
 	assert_int_equal(nvml_process_start(library, NULL, process), 0);
-	assert_int_equal(hear(process).kind, NVML_FOUND);
+	assert_int_equal(receive_message(process).kind, NVML_FOUND);
 }
 
 static void the_process_has_no_capability_and_gets_none(void **state)
@@ -447,7 +447,7 @@ static void signals_that_end_a_recording_do_not_end_the_process(void **state)
 		assert_int_equal(kill(process.pid, signals[i]), 0);
 	sent_ns = monotonic_ns();
 	do
-		message = hear(&process);
+		message = receive_message(&process);
 	while (message.kind != NVML_SAMPLE || message.time_ns <= sent_ns);
 	nvml_process_end(&process);
 }

@@ -122,7 +122,7 @@ static void gpus_and_processes_are_told_apart(void **state)
 	trigger_free(trigger);
 }
 
-/* More GPUs and gaps than are told apart; times that make no sense. */
+/* More GPUs and gaps than are watched; times that make no sense. */
 static void a_process_that_lies_costs_no_more_memory(void **state)
 {
 	struct trigger *trigger = idle_trigger();

@@ -52,7 +52,7 @@ void per_step_tables_make(struct per_step_tables *tables, struct analyses *all);
 
 /*
  * The same of one process, with rows of computation, losses and waits only.  all: with PER_STEP and WHY.  False: others
- * have steps, it has none.  In a trace without steps what processes did cannot be told apart: it is that of all.
+ * have steps, it has none.  In a trace without steps it is the sum of all processes.
  */
 bool per_step_tables_make_of(struct per_step_tables *tables, struct analyses *all, uint32_t process);
 void per_step_tables_free(struct per_step_tables *tables);

@@ -11,7 +11,7 @@ struct rotated_files;
 struct rotated_files *rotated_files_new(const char *path, unsigned keep, struct history *history);
 void rotated_files_free(struct rotated_files *files); /* NULL is allowed */
 
-/* What the rotation asks of its caller, for files of at most so many bytes or so long. */
+/* What the rotation asks of its caller, for files of a most size or length. */
 struct rotation_options rotated_files_options(struct rotated_files *files, uint64_t bytes, uint64_t span_ns);
 
 /* Prints what was said on the writer's thread since the last call. */
