@@ -59,7 +59,7 @@ $(patsubst %,$(BUILD)/tests/unit/test_%,analyze_parts breakdown analyze_idle mod
 
 # Its NVML's process is a stand-in in some tests, and reads the simulated NVML in others.
 $(BUILD)/tests/unit/test_gpu_counters: $(SIM_NVML)
-$(BUILD)/tests/unit/test_gpu_counters: private EXTRA_LDFLAGS += -Wl,--wrap=nvml_process_start -Wl,--wrap=nvml_driver_loaded
+$(BUILD)/tests/unit/test_gpu_counters: private override EXTRA_LDFLAGS += -Wl,--wrap=nvml_process_start -Wl,--wrap=nvml_driver_loaded
 $(BUILD)/tests/unit/capture/test_gpu_counters.o: private EXTRA_CFLAGS += -DSIMULATED_NVML='"$(abspath $(SIM_NVML))"'
 
 $(TEED): $(BUILD)/user/cmd/main.o $(BUILD)/tests/tee_records.o $(LIB)
