@@ -41,6 +41,7 @@ static uint32_t add(struct job *job, size_t rank, uint64_t start_ns, uint64_t en
 					   .end_ns = end_ns,
 					   .launch_ns = start_ns - 10 * US,
 					   .line = NONE,
+					   .communicator = NONE,
 					   .basis = (uint8_t)basis};
 
 	array_push(&of->kernels.list, kernel);
