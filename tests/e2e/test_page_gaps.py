@@ -13,6 +13,7 @@ import tracing
 from viewed import Viewed
 
 SLEEPS, SLEPT_S, IDLE_THREADS = 20, 0.09, 12  # a thread that runs for 1 % of the time is not idle, and one sample is 10 ms
+WAIT = "end.wait(0.02)"  # in a library's line
 PROGRAM = f'''import ctypes
 import gc
 import json
@@ -42,6 +43,7 @@ def forward():
 
 def rest():
     time.sleep({SLEPT_S})
+    {WAIT}
 
 
 def once():
@@ -128,7 +130,7 @@ def gaps_of(info, answer):
 def by_line(gaps):
     sums = {}
     for _, length, name, where, _ in gaps:
-        line = re.sub(r" \(python3\S* \d+\)$", "", where)
+        line = re.sub(r"( <- .*)?( \(python3\S* \d+\))?$", "", where)
         assert "gaps like it" not in name, "time that other gaps divide belongs to several lines"
         sums[line] = sums.get(line, 0) + length
     return sums
@@ -140,6 +142,8 @@ def test_the_row_of_gaps_is_the_idle_time_of_the_report_line_by_line(run):
     assert len(data["levels"]) == 1, "each slice is in the page"
     assert sum(gap[1] for gap in gaps) == sum(run.idle().values()) > SLEEPS * SLEPT_S * 1e9 / 2
     assert by_line(gaps) == run.idle()
+    waits = [where for *_, where, _ in gaps if where.startswith("threading.py:")]
+    assert len(waits) >= SLEEPS and all(f" <- {line_of(WAIT)}" in where for where in waits), waits
     ends = [start + length for start, length, *_ in gaps]
     assert all(gap[0] >= end for gap, end in zip(gaps[1:], ends)), "parts of gaps overlap"
 

@@ -213,6 +213,9 @@ static inline uint32_t idle_charge_process(const struct idle *idle, const struct
 /* The innermost frame of a place that is no library's, else the innermost frame; as a caller (callers.h). */
 uint32_t idle_caller_of_place(struct idle *idle, uint32_t place);
 
+/* The lines that the charge's row in the table has; `line` NONE: it has none. */
+struct place_lines idle_lines_of_charge(struct lines *lines, const struct idle_charge *charge);
+
 /* The hooks of this analysis (analyses.h). */
 #define ANALYSIS_IDLE(X)                                                                                               \
 	X(IDLE, begin, begin_idle(all, event))                                                                         \

@@ -28,7 +28,7 @@ static struct place_lines lines_at(struct lines *lines, const struct idle_charge
 	return (struct place_lines){culprit.line, culprit.own == culprit.line ? culprit.caller : culprit.own, NONE};
 }
 
-static struct place_lines lines_to_blame(struct lines *lines, const struct idle_charge *charge)
+struct place_lines idle_lines_of_charge(struct lines *lines, const struct idle_charge *charge)
 {
 	return lines_at(lines, charge, charge->what.part[0]);
 }
@@ -60,7 +60,7 @@ static void find_callers(struct idle *idle, struct row_keys *keys, struct lines 
 {
 	for (size_t i = 0; i < idle_charge_count(idle); i++) {
 		struct idle_charge charge = idle_charge_at(idle, i);
-		struct place_lines at = lines_to_blame(lines, &charge);
+		struct place_lines at = idle_lines_of_charge(lines, &charge);
 
 		line_callers_add(&keys->callers, at.line, at.user_line, charge.ns);
 	}
@@ -70,7 +70,7 @@ static void find_callers(struct idle *idle, struct row_keys *keys, struct lines 
 static void add_charge(struct idle *idle, struct line_tally *by_line, struct row_keys *keys, struct lines *lines,
 		       const struct idle_charge *charge)
 {
-	struct place_lines at = lines_to_blame(lines, charge);
+	struct place_lines at = idle_lines_of_charge(lines, charge);
 	struct tally_key whose = {{lines_at(lines, charge, charge->launch_place).line,
 				   line_callers_part(&keys->callers, at.line, at.user_line)}};
 	uint32_t parts[2] = {tally_number(&keys->what, what_of(charge)), tally_number(&keys->whose, whose)};

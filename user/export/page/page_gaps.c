@@ -88,17 +88,20 @@ void page_gaps_free(struct page_gaps *gaps)
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
-/* The line, and its process where that is named. */
+/* The line as the report's table names it, with the user's own line that called a library's; its process where named.
+ */
 static char *where_of(struct analyses *all, const struct idle_charge *charge)
 {
-	struct why_line line = why_line_of_charge(&all->why, &all->lines, charge);
+	struct place_lines at = idle_lines_of_charge(&all->lines, charge);
 	uint32_t process = idle_charge_process(&all->idle, charge);
 	AUTO_FREE char *of = NULL;
 	char *label;
 
-	if (charge->what.part[1] == WHY_SHORT || line.line == NONE)
+	if (at.line == NONE)
 		return xstrdup("");
-	label = line_label(&all->lines, line.line);
+	label = line_label(&all->lines, at.line);
+	if (at.user_line != NONE && line_is_library(&all->lines, at.line))
+		label = xjoin(label, " <- ", line_label(&all->lines, at.user_line));
 	if (!why_names_process(all, process))
 		return label;
 	of = process_label(&all->model->processes[process]);
