@@ -69,6 +69,9 @@ static int explain_answer(const struct file_server_answer *answer, char *why, si
 		snprintf(why, why_size, "%s", FILE_SERVER_KILLED);
 		return -EAGAIN;
 	}
+	/* It may be ready in time at the next try: it got no processor, or the target's root answers slowly. */
+	if (answer->error == -ETIMEDOUT)
+		return -EAGAIN;
 	return answer->error ? answer->error : -EPROTO;
 }
 
