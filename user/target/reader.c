@@ -64,6 +64,7 @@ static ARRAY(struct leaving) leaving;
 static struct user_budget waited = {.share = USER_WAIT_SHARE};
 static ARRAY(struct reported) reported;
 static ARRAY(struct reader_silent) silent;
+static ARRAY(reader_job) filtered; /* a filter of system calls that gputrace runs under kills who does them */
 
 /* ---- the reader ---------------------------------------------------------------------------------------------- */
 
@@ -227,20 +228,54 @@ static void charge_user(const struct reader *reader, uint64_t waited_ns)
 	pthread_mutex_unlock(&lock);
 }
 
-static void give_up(struct reader *reader)
+/* waits: the target keeps the reader waiting; else the reader has ended, which is no fault of the target's. */
+static void give_up(struct reader *reader, bool waits)
 {
-	struct leaving one = {.reader = reader->process, .target = reader->target};
+	struct leaving one = {.reader = reader->process, .target = waits ? reader->target : 0};
 	struct process_owner of = {0};
 
 	reader->lost = true;
 	kill(reader->process, SIGKILL);
 	pthread_mutex_lock(&lock);
-	if (!process_start_ticks(one.target, &one.start_ticks) && !process_owner(one.target, &of)) {
+	if (waits && !process_start_ticks(one.target, &one.start_ticks) && !process_owner(one.target, &of)) {
 		one.uid = of.uid;
 		report_silent(one.target, one.start_ticks, one.uid, true);
 	}
 	array_push(&leaving, one);
 	pthread_mutex_unlock(&lock);
+}
+
+/* Whether a filter of system calls has ended the reader, whose socket is closed. */
+static bool has_been_filtered(pid_t process)
+{
+	siginfo_t info = {0};
+
+	for (uint64_t waited_ns = 0; waited_ns < PATIENCE_NS && !info.si_pid; waited_ns += MS) {
+		if (waitid(P_PID, (id_t)process, &info, WEXITED | WNOHANG | WNOWAIT))
+			return false;
+		if (!info.si_pid)
+			poll(NULL, 0, 1);
+	}
+	return (info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED) && info.si_status == SIGSYS;
+}
+
+/* The filter stays as long as gputrace runs, so no other reader is started for such a job. */
+static void note_filtered(reader_job job)
+{
+	pthread_mutex_lock(&lock);
+	array_push(&filtered, job);
+	pthread_mutex_unlock(&lock);
+}
+
+static bool is_filtered(reader_job job)
+{
+	bool is = false;
+
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < filtered.count && !is; i++)
+		is = filtered.items[i] == job;
+	pthread_mutex_unlock(&lock);
+	return is;
 }
 
 bool reader_next_silent(struct reader_silent *out)
@@ -387,9 +422,15 @@ int reader_run(struct reader *reader, reader_job job)
 	}
 	if (reader->lost)
 		return -ETIMEDOUT;
+	if (is_filtered(job))
+		return -EPERM;
 	error = send(reader->socket, &job, sizeof(job), MSG_NOSIGNAL) == sizeof(job) ? wait_answer(reader) : -EIO;
+	if (error == -EIO && has_been_filtered(reader->process)) {
+		note_filtered(job);
+		error = -EPERM;
+	}
 	if (error && error != -EMFILE)
-		give_up(reader);
+		give_up(reader, error == -ETIMEDOUT);
 	return error;
 }
 

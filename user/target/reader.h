@@ -44,7 +44,10 @@ struct reader;
 int reader_share(pid_t pid, struct reader **out);
 struct reader_area *reader_area(struct reader *reader);
 
-/* 0: the job has run, area->error is its result.  -ETIMEDOUT: the reader was abandoned; -EMFILE: no room for its fd. */
+/*
+ * 0: the job has run, area->error is its result.  -ETIMEDOUT: the reader was abandoned; -EMFILE: no room for its fd;
+ * -EPERM: a filter of system calls that gputrace runs under kills who does such a job; -EIO: the reader was killed.
+ */
 int reader_run(struct reader *reader, reader_job job);
 
 /* The descriptor that the job has left in area->fd, now owned by the caller; -1: none. */

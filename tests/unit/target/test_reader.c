@@ -9,11 +9,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <linux/userfaultfd.h>
 #include <signal.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -263,6 +267,86 @@ static void all_processes_of_a_user_together_are_waited_for_only_so_long(void **
 	readers_end();
 }
 
+static void forget_silent(void)
+{
+	struct reader_silent silent;
+
+	while (reader_next_silent(&silent))
+		;
+}
+
+static void be_killed(struct reader_area *area)
+{
+	area->steps++;
+	kill(getpid(), SIGKILL);
+}
+
+/* As a filter of system calls that gputrace itself runs under, by which reading memory kills the reader. */
+static void be_filtered(struct reader_area *area)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getppid, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {.len = sizeof(code) / sizeof(code[0]), .filter = code};
+
+	area->steps++;
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+	(void)getppid();
+}
+
+/* Runs a job for this process itself; sets how many readers have begun it. */
+static int run_job(reader_job job, uint64_t *begun)
+{
+	struct reader *reader;
+	int error = reader_share(getpid(), &reader);
+
+	assert_int_equal(error, 0);
+	reader_area(reader)->steps = 0;
+	error = reader_run(reader, job);
+	*begun = reader_area(reader)->steps;
+	reader_return(reader);
+	return error;
+}
+
+/* No process has made it wait: none is blamed, and it is read as before. */
+static void a_reader_that_was_killed_is_no_fault_of_the_process(void **state)
+{
+	struct reader_silent silent;
+	char ours[8] = "ours", copy[8];
+	uint64_t begun;
+
+	(void)state;
+	forget_silent();
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(run_job(be_killed, &begun), -EIO);
+		assert_int_equal(begun, 1);
+	}
+	assert_int_equal(process_read_memory(getpid(), (uintptr_t)ours, copy, sizeof(copy)), 0);
+	assert_string_equal(copy, "ours");
+	assert_false(reader_next_silent(&silent));
+	readers_end();
+}
+
+/* Another reader would be killed for the same, each time with an entry in the system's log. */
+static void what_a_filter_kills_a_reader_for_is_not_tried_again(void **state)
+{
+	struct reader_silent silent;
+	uint64_t begun;
+
+	(void)state;
+	forget_silent();
+	assert_int_equal(run_job(be_filtered, &begun), -EPERM);
+	assert_int_equal(begun, 1);
+	assert_int_equal(run_job(be_filtered, &begun), -EPERM);
+	assert_int_equal(begun, 0);
+	assert_false(reader_next_silent(&silent));
+	readers_end();
+}
+
 int main(void)
 {
 	int faults = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
@@ -271,6 +355,8 @@ int main(void)
 		cmocka_unit_test(memory_that_does_not_come_keeps_no_one),
 		cmocka_unit_test(a_process_that_exits_is_not_said_to_keep_readers_waiting),
 		cmocka_unit_test(one_whose_memory_has_come_is_read_again),
+		cmocka_unit_test(a_reader_that_was_killed_is_no_fault_of_the_process),
+		cmocka_unit_test(what_a_filter_kills_a_reader_for_is_not_tried_again),
 		cmocka_unit_test(all_processes_of_a_user_together_are_waited_for_only_so_long),
 	};
 
