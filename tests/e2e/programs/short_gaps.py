@@ -2,7 +2,7 @@
 """Keeps the simulated GPU idle for 3 ms at a time: `short_gaps.py TRUTH SECONDS [PROGRAM]` launches, and computes for 3 ms
 of its own CPU time on one line, until that line has had that many seconds.  TRUTH is {"line", "cpu_ms"}: the line, and
 its CPU time by the thread's clock.  PROGRAM (tools/bench/blame_target.py) switches beside it, from half of that time on,
-as often as it can."""
+as often as it can.  With "inf" SECONDS it begins once it has read a line, and goes on until it is killed."""
 
 import json
 import pathlib
@@ -32,6 +32,8 @@ def main():
     seconds, beside = float(sys.argv[2]), None
     if len(sys.argv) > 3:
         beside = subprocess.Popen([sys.executable, sys.argv[3]], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    if seconds == float("inf"):
+        sys.stdin.readline()
     launch()
     begin, asked = time.thread_time(), False
     while time.thread_time() - begin < seconds:
