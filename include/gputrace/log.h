@@ -39,7 +39,11 @@ struct gpt_log_header {
 	__u32 schema_bytes;    /* of the schema: UTF-8 text that says how records are packed (log-format.md) */
 	__u32 flags;	       /* GPT_LOG_* */
 	__u32 schema_checksum; /* zlib's crc32 of the schema's text */
-	__u32 pad;
+	/*
+	 * Segments with lower numbers are also in the log before this one, which ends where this one starts: GPU work
+	 * in them that was launched before the start is that log's.  0: none.
+	 */
+	__u32 shared_below;
 	__u64 reserved[3]; /* 0 */
 };
 

@@ -57,6 +57,14 @@ int part_set_start(struct part *part, uint64_t start_ns, int64_t wall_offset_ns)
 	return part->file.begun ? segment_file_write_header(&part->file) : 0;
 }
 
+int part_set_shared(struct part *part, uint32_t below)
+{
+	if (part->file.header.shared_below == below)
+		return 0;
+	part->file.header.shared_below = below;
+	return part->file.begun ? segment_file_write_header(&part->file) : 0;
+}
+
 uint64_t part_bytes(const struct part *part)
 {
 	return part->file.end;

@@ -37,6 +37,9 @@ void part_free(struct part *part);
 /* Changes when its recording begins. */
 int part_set_start(struct part *part, uint64_t start_ns, int64_t wall_offset_ns);
 
+/* Segments with lower numbers are also in the log before (gpt_log_header).  -errno: as part_append */
+int part_set_shared(struct part *part, uint32_t below);
+
 /* Bytes of the file so far. */
 uint64_t part_bytes(const struct part *part);
 /* Records that part_finish took from its end to make room for GPT_END. */

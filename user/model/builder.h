@@ -70,6 +70,8 @@ void builder_discard(struct builder *builder);
 
 /* The log is a GPT_LOG_PART. */
 void builder_set_part(struct builder *builder);
+/* Whether the events fed from now on are also in the log before this one (gpt_log_header.shared_below). */
+void builder_set_shared(struct builder *builder, bool shared);
 /* When the recording began, and how far CLOCK_REALTIME was ahead at that time. */
 void builder_set_start(struct builder *builder, uint64_t start_ns, int64_t wall_offset_ns);
 bool builder_add_start(struct builder *builder, const struct sender *none, const struct gpt_start *start);

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/monotonic.h"
+#include "input/gpt/gpt.h"
 #include "log/lasting.h"
 #include "log/reader.h"
 #include "log/rotation.h"
@@ -270,6 +271,73 @@ static void each_record_is_in_the_file_of_its_time_and_in_no_other(void **state)
 	assert_files_follow(10, 949);
 }
 
+/* Seconds from a launch to its kernel, and to its kernel's record: one, or for each third launch two. */
+static uint32_t kernel_comes_after(uint32_t corr)
+{
+	return corr % 3 ? 1 : 2;
+}
+
+/* Launches 10 kernels, and runs those whose time has come. */
+static void launch_and_run(struct log_writer *writer, uint32_t second)
+{
+	struct log_builder records = {0};
+	size_t batch;
+
+	for (uint32_t i = 0; i < 10; i++)
+		log_launch(&records, PID, TID, monotonic_ns(), 0, second * 10 + 1 + i);
+	batch = records.size;
+	log_batch(&records, PID, TID, monotonic_ns());
+	for (uint32_t corr = 1; corr <= second * 10; corr++)
+		if ((corr - 1) / 10 + kernel_comes_after(corr) == second)
+			log_agent_kernel(&records, (struct gpt_agent_kernel){.start_wall_ns = monotonic_ns(),
+									     .end_wall_ns = monotonic_ns(),
+									     .corr = corr});
+	log_batch_end(&records);
+	((struct gpt_record *)(records.data + batch))->flags = GPT_BATCH_MONOTONIC;
+	append_all(writer, &records);
+	assert_int_equal(log_writer_settle(writer), 0);
+	seconds_ahead++;
+}
+
+#define KERNEL_SECONDS 32
+
+/* Counts the kernels of each file, by their launches. */
+static void count_kernels(unsigned *seen, unsigned *joined)
+{
+	for (unsigned i = 0; i < opened; i++) {
+		struct model *model;
+		const char *why;
+
+		lseek(files[i].fd, 0, SEEK_SET);
+		assert_int_equal(model_build(files[i].fd, &model, &why), 0);
+		for (size_t k = 0; k < model->gpu_count; k++) {
+			assert_in_range(model->gpu[k].corr, 1, KERNEL_SECONDS * 10);
+			seen[model->gpu[k].corr]++;
+			*joined += model->gpu[k].call != UINT32_MAX;
+		}
+		model_free(model);
+	}
+}
+
+/* Many run in the second after a file's end, with a record that comes in time for the file, or later. */
+static void a_kernel_is_in_the_file_of_its_launch_or_else_in_the_next_and_in_no_other(void **state)
+{
+	struct log_writer *writer = begin(0, 5 * SECOND_NS);
+	unsigned seen[KERNEL_SECONDS * 10 + 1] = {0}, joined = 0, late = 0;
+
+	describe(writer);
+	for (uint32_t second = 0; second < KERNEL_SECONDS; second++)
+		launch_and_run(writer, second);
+	assert_int_equal(finish(writer), 0);
+	assert_true(opened >= 4);
+	count_kernels(seen, &joined);
+	for (uint32_t corr = 1; corr <= (KERNEL_SECONDS - 2) * 10; corr++) {
+		assert_int_equal(seen[corr], 1);
+		late += kernel_comes_after(corr) > 1;
+	}
+	assert_true(joined >= (KERNEL_SECONDS - 2) * 10 - late);
+}
+
 static void a_file_ends_at_its_size(void **state)
 {
 	struct log_writer *writer = begin(30000, 0);
@@ -453,6 +521,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_record_is_in_the_file_of_its_time_and_in_no_other),
+		cmocka_unit_test(a_kernel_is_in_the_file_of_its_launch_or_else_in_the_next_and_in_no_other),
 		cmocka_unit_test(a_file_ends_at_its_size),
 		cmocka_unit_test(a_file_waits_for_late_calls_however_soon_the_next_one_is_full),
 		cmocka_unit_test(a_recording_that_is_shorter_is_one_file_with_its_start),

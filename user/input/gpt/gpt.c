@@ -18,6 +18,12 @@ void gpt_feed_record(struct builder *builder, const struct gpt_record *record)
 		gpt_add_known(builder, &kinds[record->type], NULL, record);
 }
 
+void gpt_feed_read(struct builder *builder, const struct log_reader *reader, const struct gpt_record *record)
+{
+	builder_set_shared(builder, reader->sequence < (int64_t)reader->header.shared_below);
+	gpt_feed_record(builder, record);
+}
+
 static void feed_damaged(struct builder *builder, uint32_t segments)
 {
 	char note[96];
@@ -53,7 +59,7 @@ static int gpt_feed_all(struct builder *builder, struct log_reader *reader)
 
 	gpt_feed_begin(builder, reader);
 	while ((record = log_reader_next(reader)))
-		gpt_feed_record(builder, record);
+		gpt_feed_read(builder, reader, record);
 	gpt_feed_end(builder, reader);
 	return reader->error;
 }

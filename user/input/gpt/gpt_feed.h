@@ -9,4 +9,6 @@
 
 void gpt_feed_begin(struct builder *builder, const struct log_reader *reader);
 void gpt_feed_record(struct builder *builder, const struct gpt_record *record);
+/* The record that the reader returned last. */
+void gpt_feed_read(struct builder *builder, const struct log_reader *reader, const struct gpt_record *record);
 void gpt_feed_end(struct builder *builder, const struct log_reader *reader);

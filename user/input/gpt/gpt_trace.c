@@ -50,7 +50,7 @@ static bool feed_next(struct trace_source *source, struct builder *builder)
 		return false;
 	}
 	source->fed_bytes += record->size;
-	gpt_feed_record(builder, record);
+	gpt_feed_read(builder, reader, record);
 	return true;
 }
 

@@ -27,6 +27,11 @@ void builder_set_part(struct builder *builder)
 	model_source(builder->model)->is_part = true;
 }
 
+void builder_set_shared(struct builder *builder, bool shared)
+{
+	builder->shared = shared;
+}
+
 bool builder_add_start(struct builder *builder, const struct sender *none, const struct gpt_start *start)
 {
 	struct model_began *began = &model_source(builder->model)->began;

@@ -66,6 +66,7 @@ static bool add_operation(struct builder *builder, struct pending_gpu *pending, 
 	if (op->start_ns > op->end_ns)
 		return false;
 	op->process = program.process;
+	op->shared = builder->shared;
 	pending->epoch = program.epoch;
 	pending->clock = (uint8_t)clock;
 	collect_gpu_work(builder, pending);
@@ -111,6 +112,7 @@ bool builder_add_agent_kernel(struct builder *builder, const struct sender *send
 					 .channel = kernel->channel,
 					 .kind = MODEL_KERNEL,
 					 .foreign = sender->foreign,
+					 .shared = false,
 					 .before = false,
 					 .memcpy_kind = 0,
 					 .from = 0,

@@ -120,6 +120,15 @@ static bool is_older(const struct builder *builder, const struct corr_range *ran
 	return op->corr && is_before && (!start_ns || start_ns < builder->model->start_ns);
 }
 
+/*
+ * Whether the log before this one has it: with its call if it was launched before the start, and what no call launched
+ * if it began before.
+ */
+static bool is_in_log_before(const struct builder *builder, const struct model_gpu *op)
+{
+	return op->shared && (op->before || (op->end_ns && op->start_ns < builder->model->start_ns));
+}
+
 size_t leave_out_outside(const struct builder *builder, struct model_gpu *ops, size_t count)
 {
 	struct corr_range *ranges = corr_ranges(builder);
@@ -132,6 +141,8 @@ size_t leave_out_outside(const struct builder *builder, struct model_gpu *ops, s
 			if (is_outside(builder, range, &ops[i]))
 				continue;
 			ops[i].before = !gpu_is_migration(&ops[i]) && is_older(builder, range, &ops[i]);
+			if (is_in_log_before(builder, &ops[i]))
+				continue;
 		}
 		if (kept++ < i)
 			ops[kept - 1] = ops[i];

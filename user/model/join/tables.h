@@ -102,6 +102,7 @@ struct builder {
 	struct collected collected;
 	struct parts parts;
 	uint64_t reported_ns; /* when the current event was reported */
+	bool shared;	      /* the current event is in the log before, too */
 	struct model *model;  /* its source and the user's options are written as they arrive */
 	struct string_pool strings;
 	struct process_table processes;
