@@ -118,6 +118,7 @@ static void put_parts(struct report *report, void *none __attribute__((unused)))
 	}
 	report_cpu_lines(report);
 	report_off_cpu(report);
+	report_compiles(report);
 	report_jit(report);
 	report_gpu_counters(report);
 	report_torch_memory(report);

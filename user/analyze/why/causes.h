@@ -111,6 +111,7 @@ enum why_compile {
 	WHY_COMPILE_MODULE, /* loading of code */
 	WHY_COMPILE_TORCH,  /* torch.compile */
 	WHY_COMPILE_LAUNCH, /* a long launch, the first one of its kernel; extra: the kernel's name */
+	WHY_COMPILE_FRAMES, /* a compiler that is Python, by frames of the thread; extra: enum compiler */
 };
 
 /* CUpti_ActivityMemcpyKind, CUpti_ActivityMemoryKind */

@@ -16,6 +16,8 @@
  * line that ran, what the thread waited for, and what others did meanwhile that it waited for, as far as wake-ups lead.
  * What they do not explain is charged to earlier waits for the GPU as above, and what then remains is unknown.
  *
+ * What compiled, and how long that took in gaps and elsewhere, is summed up beside it (compiles.h).
+ *
  * Kept besides sums: what each thread did since a GPU last ended a gap (bounded, why_threads.h, idle_ran.h).
  */
 #pragma once
@@ -24,6 +26,7 @@
 #include "analyze/events/lines.h"
 #include "analyze/steps/step_blocks.h"
 #include "analyze/why/causes.h"
+#include "analyze/why/compiles.h"
 #include "analyze/why/idle_ran.h"
 #include "analyze/why/idle_steps.h"
 #include "analyze/why/why_threads.h"
@@ -108,6 +111,7 @@ struct idle {
 	struct window reach;   /* what is known: more than that around a slice */
 	struct why_threads threads;
 	struct ran_threads ran;
+	struct compiles compiles;
 	uint64_t gaps;		   /* charged so far; identifies the current gap */
 	uint64_t gaps_from_ns;	   /* no gap that is still to be charged begins before this */
 	struct tally device_index; /* device; numbered like devices */

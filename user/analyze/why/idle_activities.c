@@ -63,6 +63,7 @@ static uint64_t gaps_from(struct idle *idle, const struct call_event *event)
 void idle_add_sample(struct idle *idle, const struct sample_event *event)
 {
 	ran_add_sample(&idle->ran, idle->model, event, idle->gaps_from_ns);
+	compiles_add_sample(idle, event->sample, caller_place(idle->model, event->sample->stack, event->caller));
 }
 
 void idle_add_await(struct idle *idle, const struct await_event *event)
@@ -72,10 +73,23 @@ void idle_add_await(struct idle *idle, const struct await_event *event)
 
 void idle_add_wait(struct idle *idle, const struct wait_event *event)
 {
+	const struct model_wait *wait = event->wait;
+
 	ran_add_wait(&idle->ran, idle->model, event, idle->gaps_from_ns);
+	compiles_add_frames(idle, wait->thread, caller_place(idle->model, wait->stack, event->caller), wait->start_ns,
+			    wait->end_ns);
 }
 
-static struct tally_key key_of_call(const struct why_thread *thread, const struct call_event *event,
+/* What a call or the driver's compiler compiled inside of a compiler's frames is that compiler's. */
+static struct tally_key compile_key(struct idle *idle, uint32_t place, enum why_compile kind, uint32_t extra)
+{
+	enum compiler compiler = compiler_at(&idle->threads.compilers, idle->model, place);
+
+	return compiler == COMPILER_NONE ? why_key(place, WHY_COMPILE, kind, extra)
+					 : why_key(place, WHY_COMPILE, WHY_COMPILE_FRAMES, compiler);
+}
+
+static struct tally_key key_of_call(struct idle *idle, const struct why_thread *thread, const struct call_event *event,
 				    enum why_cause cause, uint32_t place)
 {
 	const struct model_call *call = event->call;
@@ -86,7 +100,7 @@ static struct tally_key key_of_call(const struct why_thread *thread, const struc
 	case WHY_COPY:
 		return why_key(place, cause, why_copy_detail(event->operation), NONE);
 	case WHY_COMPILE:
-		return why_key(place, cause, WHY_COMPILE_MODULE, call->api);
+		return compile_key(idle, place, WHY_COMPILE_MODULE, call->api);
 	default:
 		return why_key(place, cause, call->api, NONE);
 	}
@@ -111,27 +125,34 @@ static void note_loading(struct idle *idle, struct why_thread *thread, const str
 		thread->called_until_ns = end_ns;
 }
 
-/*
- * The kernel's name if this is the first launch of it since the process began: with CUDA_MODULE_LOADING=LAZY, the
- * default, CUDA loads its code then.  NONE: another launch, or the process began before the trace.
- */
-static uint32_t first_launched(struct idle *idle, const struct call_event *event)
+/* The kernel's name if this is the first launch of it in the trace; NONE. */
+static uint32_t new_kernel(struct idle *idle, const struct call_event *event)
 {
 	const struct model_gpu *kernel = event->operation;
-	uint64_t began_ns = idle->model->processes[event->process].start_ns;
 
 	if (event->call->class != GPT_CLASS_LAUNCH || !kernel || kernel->kind != MODEL_KERNEL || kernel->name == NONE)
 		return NONE;
-	if (tally_at(&idle->kernels, (struct tally_key){{event->process, kernel->name}})->count++)
-		return NONE;
-	return began_ns && began_ns < idle->reach.start_ns ? NONE : kernel->name;
+	return tally_at(&idle->kernels, (struct tally_key){{event->process, kernel->name}})->count++ ? NONE
+												     : kernel->name;
+}
+
+/*
+ * Whether the first launch of a kernel in the trace is the first since the process began: with
+ * CUDA_MODULE_LOADING=LAZY, the default, CUDA loads its code then.
+ */
+static bool has_begun_in(const struct idle *idle, uint32_t process)
+{
+	uint64_t began_ns = idle->model->processes[process].start_ns;
+
+	return !began_ns || began_ns >= idle->reach.start_ns;
 }
 
 /*
  * Notes what the thread did in a call.  A first launch that takes long loads code if the GPU has nothing to do
  * meanwhile; else it may also wait for room in its stream.
  */
-static void note_call(struct why_thread *thread, const struct model_call *call, struct tally_key key, uint32_t kernel)
+static void note_call(struct idle *idle, struct why_thread *thread, const struct model_call *call, struct tally_key key,
+		      uint32_t kernel)
 {
 	struct why_activity doing = {.start_ns = call->start_ns,
 				     .end_ns = call->end_ns,
@@ -139,7 +160,13 @@ static void note_call(struct why_thread *thread, const struct model_call *call, 
 				     .rank = key.part[1] == WHY_COMPILE ? WHY_RANK_COMPILE : WHY_RANK_CALL};
 
 	if (kernel != NONE)
-		doing.key = why_key(key.part[0], WHY_COMPILE, WHY_COMPILE_LAUNCH, kernel);
+		doing.key = compile_key(idle, key.part[0], WHY_COMPILE_LAUNCH, kernel);
+	if (doing.key.part[1] == WHY_COMPILE)
+		compiles_add(idle, &(struct compile_span){.start_ns = call->start_ns,
+							  .end_ns = call->end_ns,
+							  .thread = call->thread,
+							  .kernel = kernel,
+							  .key = doing.key});
 	why_thread_does(thread, doing);
 	why_thread_waits(thread, call->start_ns, call->end_ns, key);
 }
@@ -158,7 +185,7 @@ void idle_add_call(struct idle *idle, const struct call_event *event)
 	struct why_thread *thread = why_thread(&idle->threads, call->thread);
 	uint32_t place = caller_place(idle->model, call->stack, event->caller);
 	enum why_cause cause = cause_of_call(event);
-	uint32_t kernel = first_launched(idle, event);
+	uint32_t kernel = new_kernel(idle, event);
 	struct tally_entry *sum;
 	struct tally_key key;
 
@@ -166,6 +193,7 @@ void idle_add_call(struct idle *idle, const struct call_event *event)
 	if (idle->threads.peers[event->process])
 		why_thread_forget(idle->threads.peers[event->process], gaps_from(idle, event));
 	why_thread_calls(thread, call, place);
+	compiles_see_call(idle, event, place, kernel != NONE);
 	if (place < CALLER_NO_FRAME)
 		idle->threads.latest[event->process] = place;
 	note_loading(idle, thread, call);
@@ -175,8 +203,8 @@ void idle_add_call(struct idle *idle, const struct call_event *event)
 		idle->threads.forward[event->process] = call->thread;
 	if (cause == WHY_LOSSES || call->end_ns <= call->start_ns)
 		return;
-	key = key_of_call(thread, event, cause, place);
-	note_call(thread, call, key, kernel);
+	key = key_of_call(idle, thread, event, cause, place);
+	note_call(idle, thread, call, key, has_begun_in(idle, event->process) ? kernel : NONE);
 	if (!idle_looks_at(idle, call->start_ns) || !is_counted(idle, call->start_ns))
 		return;
 	sum = tally_at(&idle->calls, key);
@@ -190,6 +218,7 @@ void idle_add_jit(struct idle *idle, const struct jit_event *event)
 	const struct model_jit *jit = event->jit;
 	const struct model_call *call;
 	struct why_thread *thread;
+	struct tally_key key;
 	uint32_t place;
 
 	if (jit->call == NONE)
@@ -197,11 +226,16 @@ void idle_add_jit(struct idle *idle, const struct jit_event *event)
 	call = &idle->model->calls[jit->call];
 	thread = why_thread(&idle->threads, call->thread);
 	place = caller_place(idle->model, call->stack, event->caller);
-	why_thread_does(thread,
-			(struct why_activity){.start_ns = jit->start_ns,
-					      .end_ns = jit->end_ns,
-					      .key = why_key(place, WHY_COMPILE, WHY_COMPILE_JIT, jit->operation),
-					      .rank = WHY_RANK_COMPILE});
+	key = compile_key(idle, place, WHY_COMPILE_JIT, jit->operation);
+	compiles_add(idle, &(struct compile_span){.start_ns = jit->start_ns,
+						  .end_ns = jit->end_ns,
+						  .thread = call->thread,
+						  .kernel = compiles_kernel_of(&idle->compiles, call),
+						  .key = key});
+	why_thread_does(thread, (struct why_activity){.start_ns = jit->start_ns,
+						      .end_ns = jit->end_ns,
+						      .key = key,
+						      .rank = WHY_RANK_COMPILE});
 }
 
 void idle_add_span(struct idle *idle, const struct span_event *event)
@@ -258,14 +292,20 @@ static void region_begins(struct idle *idle, struct why_thread *thread, const st
 {
 	struct tally_key key = {{idle->model->threads[op->thread].process, op->name}};
 	bool is_new = !tally_at(&idle->regions, key)->count++;
-	uint64_t from_ns = thread->looked_up_ns ? thread->looked_up_ns : thread->traced_from_ns;
+	const struct compile_span span = {.start_ns =
+						  thread->looked_up_ns ? thread->looked_up_ns : thread->traced_from_ns,
+					  .end_ns = op->start_ns,
+					  .thread = op->thread,
+					  .kernel = NONE,
+					  .key = why_key(WHY_PLACE_NEXT, WHY_COMPILE, WHY_COMPILE_TORCH, op->name)};
 
-	if (is_new && thread->traced_from_ns)
-		why_thread_does(thread, (struct why_activity){.start_ns = from_ns,
-							      .end_ns = op->start_ns,
-							      .key = why_key(WHY_PLACE_NEXT, WHY_COMPILE,
-									     WHY_COMPILE_TORCH, op->name),
+	if (is_new && thread->traced_from_ns) {
+		compiles_add_around(idle, &span);
+		why_thread_does(thread, (struct why_activity){.start_ns = span.start_ns,
+							      .end_ns = span.end_ns,
+							      .key = span.key,
 							      .rank = WHY_RANK_COMPILE});
+	}
 	thread->looked_up_ns = thread->traced_from_ns = 0;
 }
 
@@ -324,5 +364,11 @@ void idle_add_op(struct idle *idle, const struct op_event *event)
 	doing.rank = what == NAME_DATA ? WHY_RANK_DATA : WHY_RANK_COMPILE;
 	doing.key = what == NAME_DATA ? key_of_loader(idle, op->name)
 				      : why_key(WHY_PLACE_NEXT, WHY_COMPILE, WHY_COMPILE_TORCH, op->name);
+	if (what != NAME_DATA)
+		compiles_add(idle, &(struct compile_span){.start_ns = op->start_ns,
+							  .end_ns = op->end_ns,
+							  .thread = op->thread,
+							  .kernel = NONE,
+							  .key = doing.key});
 	why_thread_does(thread, doing);
 }

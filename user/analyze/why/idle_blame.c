@@ -133,6 +133,39 @@ static bool is_of_native_pool(const struct blame *blame, const struct tally_key 
 	       model->threads[blame->thread].process == blame->charging->process;
 }
 
+static enum compiler find_compiler(const struct blame *blame, uint32_t place)
+{
+	struct idle *idle = blame->charging->idle;
+
+	return compiler_at(&idle->threads.compilers, idle->model, place);
+}
+
+/*
+ * Charges time of a thread in a compiler's frames, or for which the launching thread waited in such frames: the line is
+ * the one that called the compiler.  Collections, page faults, the lack of a CPU and so on are causes of their own
+ * there, too.  Returns false if it is no such time.
+ */
+static bool put_compiling(struct blame *blame, const struct tally_key *key, struct idle_spans *spans, uint64_t ns)
+{
+	struct idle_charging *charging = blame->charging;
+	enum why_cause inner = key->part[1];
+	bool is_waited_for = inner == WHY_UNSAMPLED || find_compiler(blame, key->part[0]) == COMPILER_NONE;
+	uint32_t place = is_waited_for ? blame->via : key->part[0];
+	enum compiler compiler = find_compiler(blame, place);
+
+	if (compiler == COMPILER_NONE || blame->own || is_everyones(inner) ||
+	    (is_waited_for && blame->first == WHY_GIL))
+		return false;
+	charging->culprit = is_waited_for ? NONE : blame->thread;
+	charging->once = true;
+	charging->is_sampled = inner == WHY_RAN;
+	idle_charge_spans(charging, why_key(place, WHY_COMPILE, WHY_COMPILE_FRAMES, compiler), spans, ns);
+	charging->culprit = NONE;
+	charging->once = false;
+	charging->is_sampled = false;
+	return true;
+}
+
 /* key: what the thread at this position did. */
 static void put_spans(struct blame *blame, struct tally_key key, struct idle_spans *spans, uint64_t ns)
 {
@@ -144,6 +177,8 @@ static void put_spans(struct blame *blame, struct tally_key key, struct idle_spa
 	bool in_pool = is_of_native_pool(blame, &key);
 	struct why_loader loader = {.code = NONE};
 
+	if (put_compiling(blame, &key, spans, ns))
+		return;
 	if (at < CALLER_NO_FRAME)
 		loader = why_loader(&idle->threads, idle->model, at);
 	charging->inner = inner;
@@ -206,7 +241,7 @@ static void put_cause(struct blame *blame, struct tally_key key, uint64_t from_n
 	struct idle *idle = blame->charging->idle;
 	struct why_rest all = {from_ns, to_ns};
 
-	if (is_own_time(blame, key.part[1]) &&
+	if (is_own_time(blame, key.part[1]) && find_compiler(blame, key.part[0]) == COMPILER_NONE &&
 	    (key.part[0] >= CALLER_NO_FRAME || why_loader(&idle->threads, idle->model, key.part[0]).code == NONE))
 		all.from_ns = from_ns = charge_leads(blame, key.part[0], from_ns, to_ns);
 	put_spans(blame, key, &(struct idle_spans){.next = &all, .count = 1}, to_ns - from_ns);

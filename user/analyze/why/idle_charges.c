@@ -205,7 +205,7 @@ void idle_charge_spans(struct idle_charging *charging, struct tally_key key, str
 		defer_spans(charging, key, spans, ns);
 		return;
 	}
-	if (is_of_samples(inner) && !charging->settling)
+	if ((is_of_samples(inner) || charging->is_sampled) && !charging->settling)
 		array_push(&charging->idle->sampled, piece_of(charging, key, ns));
 	outside_ns = ns_outside(charging->idle, spans, ns);
 	if (outside_ns)

@@ -53,6 +53,7 @@ void idle_init(struct idle *idle, const struct model *model, const struct window
 			      .to_ns = UINT64_MAX};
 	why_threads_init(&idle->threads, model);
 	ran_threads_init(&idle->ran, model->thread_count);
+	compiles_init(&idle->compiles, model);
 	if (steps)
 		look_at_steps(idle, steps, model);
 }
@@ -61,6 +62,7 @@ void idle_free(struct idle *idle)
 {
 	why_threads_free(&idle->threads);
 	ran_threads_free(&idle->ran);
+	compiles_free(&idle->compiles);
 	tally_free(&idle->device_index);
 	array_free(&idle->devices);
 	array_free(&idle->names);

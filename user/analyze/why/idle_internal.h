@@ -24,6 +24,7 @@ struct idle_charging {
 	bool once;		      /* counts once, with its causes, however often it is charged to one key */
 	uint32_t like;		      /* in likes: the gaps that this one is like */
 	const struct why_gap *hidden; /* earlier waits explain all own time in it (idle_own_ns); NULL: not */
+	bool is_sampled;	      /* by a sample, whatever the cause is */
 	bool settling;		      /* all of the gap is charged but the time that no sample owns */
 };
 

@@ -28,9 +28,16 @@ static struct place_lines lines_at(struct lines *lines, const struct idle_charge
 	return (struct place_lines){culprit.line, culprit.own == culprit.line ? culprit.caller : culprit.own, NONE};
 }
 
+/* A compiler's own lines are many, and say nothing to who called it. */
 struct place_lines idle_lines_of_charge(struct lines *lines, const struct idle_charge *charge)
 {
-	return lines_at(lines, charge, charge->what.part[0]);
+	const uint32_t *part = charge->what.part;
+	struct culprit culprit;
+
+	if (part[1] != WHY_COMPILE || part[2] != WHY_COMPILE_FRAMES)
+		return lines_at(lines, charge, part[0]);
+	culprit = culprit_at(lines, part[0], NONE);
+	return (struct place_lines){culprit.own, culprit.caller, NONE};
 }
 
 /* The keys of a row besides its line. */
@@ -158,6 +165,7 @@ void idle_finish(struct idle *idle, struct lines *lines)
 	for (size_t i = 0; keys.what.entries && i < count; i++)
 		idle->rows[idle->count++] = row_of(&sorted[i], &keys);
 	add_edges(idle);
+	compiles_finish(idle, lines);
 	free(sorted);
 	tally_free(&keys.what);
 	tally_free(&keys.whose);

@@ -48,6 +48,7 @@ void why_threads_free(struct why_threads *threads)
 	array_free(&threads->loaders);
 	array_free(&threads->awaited);
 	array_free(&threads->codes);
+	compilers_free(&threads->compilers);
 }
 
 static struct why_thread *make_thread(struct why_thread **thread)

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "analyze/events/compilers.h"
 #include "analyze/events/events.h"
 #include "base/array.h"
 #include "analyze/why/why_awaited.h"
@@ -86,6 +87,7 @@ struct why_threads {
 	ARRAY(struct why_loader) loaders; /* by model.stacks: see why_loader */
 	ARRAY(uint8_t) awaited;		  /* by model.stacks: enum why_awaited + 1, once looked up */
 	ARRAY(uint8_t) codes;		  /* by model.codes: whose code it is, once looked up */
+	struct compilers compilers;
 };
 
 void why_threads_init(struct why_threads *threads, const struct model *model);

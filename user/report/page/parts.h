@@ -30,6 +30,7 @@ void report_idle(struct report *report);	/* idle.c */
 void report_waits(struct report *report);	/* waits.c */
 void report_off_cpu(struct report *report);	/* off_cpu.c */
 void report_cpu_lines(struct report *report);	/* cpu_lines.c */
+void report_compiles(struct report *report);	/* compiles.c */
 void report_jit(struct report *report);		/* jit.c */
 void report_torch_memory(struct report *report);
 void report_torch_held(struct report *report);

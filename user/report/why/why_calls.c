@@ -137,6 +137,8 @@ static char *compile_words(const struct model *model, const struct idle_row *row
 		return xasprintf("%s %s", row->after ? "after" : "in", api_name((uint16_t)row->extra));
 	case WHY_COMPILE_LAUNCH:
 		return xasprintf("in the first launch of %s", why_name(model, row->extra));
+	case WHY_COMPILE_FRAMES:
+		return xasprintf("compiling: %s", compiler_name((enum compiler)row->extra));
 	default:
 		return xstrdup("torch.compile");
 	}
@@ -160,6 +162,8 @@ static char *compiled_what(const struct analyses *all, const struct why_line *li
 		return xasprintf("in %s", api_name((uint16_t)line->extra));
 	case WHY_COMPILE_LAUNCH:
 		return first_launch(why_name(all->model, line->extra));
+	case WHY_COMPILE_FRAMES:
+		return xasprintf("in the frames of %s", compiler_name((enum compiler)line->extra));
 	default:
 		return xasprintf("by torch.compile (%s)", why_name(all->model, line->extra));
 	}
@@ -190,6 +194,14 @@ static const char *compile_advice(const struct analyses *all, const struct why_l
 	const struct why_line *line = &loss->lines[0];
 
 	switch (line->detail) {
+	case WHY_COMPILE_FRAMES:
+		return line->extra == COMPILER_TRITON
+			       ? "Launch each kernel once before the loop with all types and constants that it gets: "
+				 "each "
+				 "makes Triton compile it again. Keep its cache (TRITON_CACHE_DIR) from run to run."
+			       : "Call the compiled function once before the loop. If it compiles later again, find "
+				 "out "
+				 "why (TORCH_LOGS=recompiles): shapes that change want dynamic=True or padding.";
 	case WHY_COMPILE_JIT:
 		return "Build with code for this GPU's architecture, or keep the driver's cache (CUDA_CACHE_PATH) from "
 		       "run to run.";

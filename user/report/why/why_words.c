@@ -153,12 +153,19 @@ static char *several_text(const struct lines *lines, uint32_t line, uint32_t cou
 	return count > 1 ? xjoin(text, "", xasprintf(" (and %s more)", number_count(count - 1).text)) : text;
 }
 
+/* A compiler's own lines are many, and no help to who called it. */
+static bool is_of_frames(const struct why_loss *loss, const struct why_line *line)
+{
+	return loss->cause == WHY_COMPILE && line->detail == WHY_COMPILE_FRAMES;
+}
+
 /* "encoder.py:258 iterencode <- server.py:52 detokenize <- server.py:80 serve" */
 static char *line_text(const struct analyses *all, const struct why_loss *loss, const struct why_line *line,
 		       enum line_brevity brevity)
 {
 	enum line_brevity own = brevity > LINE_WITH_METHOD ? LINE_WITH_METHOD : brevity;
-	bool by_library = why_is_culprit(loss->cause, line) && line->inner_line != line->line;
+	bool by_library =
+		why_is_culprit(loss->cause, line) && line->inner_line != line->line && !is_of_frames(loss, line);
 	char *text = line_name(&all->lines, line->line, own);
 
 	if (by_library && brevity < LINE_ALONE)

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What compiled in a gap of 90 ms, by the frames of a compiler, by calls that load code and by the driver. */
+#include "gap_log.h"
+#include "report/why/why.h"
+
+#define PACKAGES "/x/site-packages/"
+
+enum { TRITON = 20, TRITON_DEEPER, INDUCTOR, DYNAMO, NAMESAKE }; /* stacks */
+
+#define LOAD_API GPT_API(GPT_DOMAIN_DRIVER, 19)
+
+/* train.py:32 calls Dynamo, which calls Inductor, which calls Triton. */
+static void begin_compiling(struct gap *gap)
+{
+	struct log_builder *log = &gap->log;
+	const struct gpt_pyframe triton = {.code = 0xc1, .lasti = 2}, inductor = {.code = 0xc2, .lasti = 2},
+				 dynamo = {.code = 0xc3, .lasti = 2}, train = {.code = 0xc0de, .lasti = 4};
+
+	begin_gap(gap);
+	log_function(log, PID, 0xc1, "compile", PACKAGES "triton/compiler/compiler.py", 226);
+	log_function(log, PID, 0xc2, "compile_fx_inner", PACKAGES "torch/_inductor/compile_fx.py", 1032);
+	log_function(log, PID, 0xc3, "_compile", PACKAGES "torch/_dynamo/convert_frame.py", 1690);
+	log_function(log, PID, 0xc4, "make_cubin", PACKAGES "triton/backends/nvidia/compiler.py", 576);
+	log_function(log, PID, 0xc5, "compile", "/src/mytriton/compiler/compiler.py", 5);
+	log_stack(log, PID, TRITON, 4, (struct gpt_pyframe[]){triton, inductor, dynamo, train});
+	log_stack(log, PID, TRITON_DEEPER, 5,
+		  (struct gpt_pyframe[]){{.code = 0xc4, .lasti = 2}, triton, inductor, dynamo, train});
+	log_stack(log, PID, INDUCTOR, 3, (struct gpt_pyframe[]){inductor, dynamo, train});
+	log_stack(log, PID, DYNAMO, 2, (struct gpt_pyframe[]){dynamo, train});
+	log_stack(log, PID, NAMESAKE, 2, (struct gpt_pyframe[]){{.code = 0xc5, .lasti = 2}, train});
+}
+
+/* A call with its return. */
+static void add_call(struct gap *gap, uint32_t api, uint64_t stack, uint32_t corr, uint64_t start_ns, uint64_t end_ns)
+{
+	log_call(&gap->log, (struct gpt_call){.time_ns = start_ns,
+					      .pid = PID,
+					      .tid = TID,
+					      .stack_id = stack,
+					      .corr = corr,
+					      .api = (uint16_t)api,
+					      .origin = GPT_ORIGIN_AGENT,
+					      .stack_state = GPT_STACK_OK});
+	log_batch(&gap->log, PID, TID, end_ns);
+	log_agent_api(&gap->log,
+		      (struct gpt_agent_api){
+			      .start_ns = start_ns, .end_ns = end_ns, .corr = corr, .tid = TID, .api = (uint16_t)api});
+}
+
+static const struct compile_row *row_of(const struct gap *gap, enum why_compile kind, uint32_t what)
+{
+	const struct compiles *compiles = &gap->all.idle.compiles;
+
+	for (size_t i = 0; i < compiles->rows.count; i++)
+		if (compiles->rows.items[i].kind == kind && compiles->rows.items[i].what == what)
+			return &compiles->rows.items[i];
+	fail_msg("no row of kind %d, %u", kind, what);
+	return NULL;
+}
+
+static const struct compile_row *row_of_frames(const struct gap *gap, enum compiler compiler)
+{
+	const struct compile_row *row = row_of(gap, WHY_COMPILE_FRAMES, compiler);
+
+	assert_line(&gap->all, row->line, LINE_LOAD);
+	return row;
+}
+
+static void time_in_frames_of_a_compiler_is_the_innermost_one_s_on_the_line_that_called_it(void **state)
+{
+	struct gap gap;
+	uint64_t rest;
+
+	begin_compiling(&gap);
+	runs(&gap.log, PID, TID, DYNAMO, 10 * MS, 30 * MS);
+	runs(&gap.log, PID, TID, INDUCTOR, 30 * MS, 40 * MS);
+	runs(&gap.log, PID, TID, TRITON, 40 * MS, 60 * MS);
+	runs(&gap.log, PID, TID, TRITON_DEEPER, 60 * MS, 70 * MS);
+	log_wait(&gap.log, waits(GPT_WAIT_CHILD, TRITON_DEEPER, 70 * MS, 90 * MS)); /* ptxas */
+	runs(&gap.log, PID, TID, LOAD, 90 * MS, 100 * MS);
+	end_gap(&gap);
+	assert_int_equal(row_of_frames(&gap, COMPILER_DYNAMO)->ns, 20 * MS);
+	assert_int_equal(row_of_frames(&gap, COMPILER_INDUCTOR)->ns, 10 * MS);
+	assert_int_equal(row_of_frames(&gap, COMPILER_TRITON)->ns, 50 * MS);
+	assert_int_equal(row_of_frames(&gap, COMPILER_TRITON)->count, 1);
+	assert_int_equal(row_of_frames(&gap, COMPILER_TRITON)->idle_ns, 50 * MS);
+	assert_int_equal(row_of_frames(&gap, COMPILER_INDUCTOR)->idle_ns, 10 * MS);
+	assert_int_equal(row_of_frames(&gap, COMPILER_DYNAMO)->idle_ns, 20 * MS);
+	assert_int_equal(gap.all.idle.compiles.rows.count, 3);
+	assert_int_equal(gap.all.idle.sums[WHY_COMPILE].ns, 80 * MS);
+	rest = own(&gap, LINE_LOAD, WHY_RAN);
+	free_gap(&gap, 80 * MS + rest + begun(&gap));
+}
+
+static void a_function_that_is_named_as_a_compiler_s_in_another_folder_is_none(void **state)
+{
+	struct gap gap;
+
+	begin_compiling(&gap);
+	runs(&gap.log, PID, TID, NAMESAKE, 10 * MS, 100 * MS);
+	end_gap(&gap);
+	assert_int_equal(gap.all.idle.compiles.rows.count, 0);
+	assert_int_equal(gap.all.idle.sums[WHY_COMPILE].ns, 0);
+	free_gap(&gap, LAUNCHED - FROM + begun(&gap));
+}
+
+/* The thread is woken by another one, which waits for Inductor's worker process. */
+static void what_a_compiler_waits_for_in_another_process_is_its_line_s(void **state)
+{
+	struct gap gap;
+
+	begin_compiling(&gap);
+	runs(&gap.log, WORKER, WORKER, WORKS, FROM, 80 * MS);
+	log_wait(&gap.log,
+		 woken_by(of(waits(GPT_WAIT_PIPE, HOLDS, 5 * MS, 80 * MS), PID, HELPER), WORKER, WORKER, WORKS));
+	runs(&gap.log, PID, HELPER, HOLDS, 80 * MS, 100 * MS);
+	log_wait(&gap.log, woken_by(waits(GPT_WAIT_FUTEX, INDUCTOR, FROM, LAUNCHED), PID, HELPER, HOLDS));
+	end_gap(&gap);
+	assert_int_equal(row_of_frames(&gap, COMPILER_INDUCTOR)->ns, LAUNCHED - FROM);
+	assert_int_equal(row_of_frames(&gap, COMPILER_INDUCTOR)->idle_ns, LAUNCHED - FROM);
+	free_gap(&gap, own(&gap, LINE_LOAD, WHY_COMPILE) + begun(&gap));
+}
+
+static void a_compiler_s_lack_of_a_cpu_is_the_cpu_s(void **state)
+{
+	struct gap gap;
+	uint64_t no_cpu;
+
+	begin_compiling(&gap);
+	runs(&gap.log, PID, TID, TRITON, 10 * MS, 50 * MS);
+	log_wait(&gap.log, waits(GPT_WAIT_PREEMPTED, TRITON, 50 * MS, LAUNCHED));
+	end_gap(&gap);
+	no_cpu = gap.all.idle.sums[WHY_NO_CPU].ns;
+	assert_int_equal(no_cpu, LAUNCHED - 50 * MS);
+	assert_int_equal(row_of_frames(&gap, COMPILER_TRITON)->idle_ns, 40 * MS);
+	free_gap(&gap, no_cpu + own(&gap, LINE_LOAD, WHY_COMPILE) + begun(&gap));
+}
+
+static void code_that_a_compiler_loads_is_part_of_its_time_once(void **state)
+{
+	struct gap gap;
+
+	begin_compiling(&gap);
+	runs(&gap.log, PID, TID, TRITON, 10 * MS, 40 * MS);
+	add_call(&gap, LOAD_API, TRITON, 7, 40 * MS, 60 * MS);
+	runs(&gap.log, PID, TID, TRITON, 40 * MS, 60 * MS); /* in the call */
+	runs(&gap.log, PID, TID, LOAD, 60 * MS, 100 * MS);
+	end_gap(&gap);
+	assert_int_equal(row_of_frames(&gap, COMPILER_TRITON)->ns, 50 * MS);
+	assert_int_equal(row_of_frames(&gap, COMPILER_TRITON)->count, 1);
+	assert_int_equal(row_of_frames(&gap, COMPILER_TRITON)->idle_ns, 50 * MS);
+	assert_int_equal(gap.all.idle.compiles.rows.count, 1);
+	free_gap(&gap, own(&gap, LINE_LOAD, WHY_COMPILE) + own(&gap, LINE_LOAD, WHY_RAN) + begun(&gap));
+}
+
+static void a_compiler_counts_again_after_the_program_s_own_lines_ran(void **state)
+{
+	struct gap gap;
+
+	begin_compiling(&gap);
+	for (uint64_t at = 10 * MS; at < 90 * MS; at += 20 * MS) {
+		runs(&gap.log, PID, TID, at < 70 * MS ? DYNAMO : TRITON, at, at + 10 * MS);
+		runs(&gap.log, PID, TID, LOAD, at + 10 * MS, at + 20 * MS);
+	}
+	runs(&gap.log, PID, TID, LOAD, 90 * MS, 100 * MS);
+	end_gap(&gap);
+	assert_int_equal(row_of_frames(&gap, COMPILER_DYNAMO)->count, 3);
+	assert_int_equal(row_of_frames(&gap, COMPILER_TRITON)->count, 1);
+	free_gap(&gap, own(&gap, LINE_LOAD, WHY_COMPILE) + own(&gap, LINE_LOAD, WHY_RAN) + begun(&gap) +
+			       row_of_frames(&gap, COMPILER_TRITON)->idle_ns);
+}
+
+static void code_that_is_loaded_has_its_call_and_the_new_kernel_that_is_launched_next(void **state)
+{
+	struct gap gap;
+	const struct compile_row *row;
+
+	begin_compiling(&gap);
+	log_batch(&gap.log, PID, TID, 15 * MS);
+	log_agent_name(&gap.log, 2, "_Z5freshv");
+	add_call(&gap, LOAD_API, WAITS, 7, 20 * MS, 50 * MS);
+	log_launch(&gap.log, PID, TID, LAUNCHED, LAUNCH, 2);
+	log_batch(&gap.log, PID, TID, TO + MS);
+	log_agent_kernel(&gap.log,
+			 (struct gpt_agent_kernel){.start_wall_ns = TO, .end_wall_ns = TO + MS, .corr = 2, .name = 2});
+	log_end(&gap.log, 10000 * MS);
+	gap.model = model_of(&gap.log);
+	analyze_model(&gap.all, gap.model, ANALYSES(ANALYZE_WHY, ANALYZE_UNTIMED, ANALYZE_IDLE));
+	row = row_of(&gap, WHY_COMPILE_MODULE, LOAD_API);
+	assert_line(&gap.all, row->line, LINE_WAITS);
+	assert_int_equal(row->ns, 30 * MS);
+	assert_int_equal(row->idle_ns, 30 * MS);
+	assert_int_equal(row->count, 1);
+	assert_string_equal(gap.model->strings[row->kernel], "fresh()");
+	end_words(&gap);
+}
+
+static void a_kernel_that_ran_before_is_not_what_was_loaded(void **state)
+{
+	struct gap gap;
+
+	begin_compiling(&gap);
+	add_call(&gap, LOAD_API, WAITS, 7, 20 * MS, 50 * MS);
+	end_gap(&gap); /* launches the kernel of before the gap */
+	assert_int_equal(row_of(&gap, WHY_COMPILE_MODULE, LOAD_API)->kernel, NONE);
+	end_words(&gap);
+}
+
+/* The driver compiles in a call that loads code: the account of idle time has the call. */
+static void what_the_driver_compiles_in_a_call_that_loads_code_is_that_call_s(void **state)
+{
+	struct gap gap;
+
+	begin_compiling(&gap);
+	add_call(&gap, LOAD_API, WAITS, 7, 20 * MS, 50 * MS);
+	log_batch(&gap.log, PID, TID, 50 * MS);
+	log_agent_jit(&gap.log, (struct gpt_agent_jit){.start_wall_ns = 25 * MS,
+						       .end_wall_ns = 45 * MS,
+						       .corr = 7,
+						       .tid = TID,
+						       .operation = GPT_AGENT_JIT_COMPILE});
+	end_gap(&gap);
+	assert_int_equal(gap.all.idle.compiles.rows.count, 1);
+	assert_int_equal(row_of(&gap, WHY_COMPILE_MODULE, LOAD_API)->ns, 30 * MS);
+	assert_int_equal(gap.all.idle.compiles.ns, 30 * MS);
+	assert_int_equal(gap.all.idle.compiles.idle_ns, gap.all.idle.sums[WHY_COMPILE].ns);
+	end_words(&gap);
+}
+
+static void the_report_and_why_say_which_compiler_on_which_line(void **state)
+{
+	struct gap gap;
+
+	begin_compiling(&gap);
+	runs(&gap.log, PID, TID, TRITON, 10 * MS, 100 * MS);
+	end_gap(&gap);
+	SAYS(&gap, report_write, "Compiling and loading code by Python line", "Triton", "sampled", LINE_LOAD,
+	     "compiling: Triton");
+	SAYS(&gap, report_write_why, "the GPU waits while code is compiled or loaded", "in the frames of Triton",
+	     "where    " LINE_LOAD, "TRITON_CACHE_DIR");
+	end_words(&gap);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(time_in_frames_of_a_compiler_is_the_innermost_one_s_on_the_line_that_called_it),
+		cmocka_unit_test(a_function_that_is_named_as_a_compiler_s_in_another_folder_is_none),
+		cmocka_unit_test(what_a_compiler_waits_for_in_another_process_is_its_line_s),
+		cmocka_unit_test(a_compiler_s_lack_of_a_cpu_is_the_cpu_s),
+		cmocka_unit_test(code_that_a_compiler_loads_is_part_of_its_time_once),
+		cmocka_unit_test(a_compiler_counts_again_after_the_program_s_own_lines_ran),
+		cmocka_unit_test(code_that_is_loaded_has_its_call_and_the_new_kernel_that_is_launched_next),
+		cmocka_unit_test(a_kernel_that_ran_before_is_not_what_was_loaded),
+		cmocka_unit_test(what_the_driver_compiles_in_a_call_that_loads_code_is_that_call_s),
+		cmocka_unit_test(the_report_and_why_say_which_compiler_on_which_line),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What compiled or loaded code, at which line, and how long GPUs were idle for it. */
+#include <inttypes.h>
+
+#include "report/page/parts.h"
+#include "report/page/row_table.h"
+#include "report/table/kernel_label.h"
+
+static char *what_text(const struct report *report, const void *item)
+{
+	const struct compile_row *row = item;
+
+	switch (row->kind) {
+	case WHY_COMPILE_JIT:
+		return xasprintf("driver: %s", jit_name(&(struct model_jit){.operation = (uint8_t)row->what}));
+	case WHY_COMPILE_MODULE:
+		return xstrdup(api_name((uint16_t)row->what));
+	case WHY_COMPILE_LAUNCH:
+		return xstrdup("first launch");
+	case WHY_COMPILE_TORCH:
+		return xstrdup(report->model->strings[row->what]);
+	case WHY_COMPILE_FRAMES:
+		return xstrdup(compiler_name((enum compiler)row->what));
+	}
+	return xstrdup("");
+}
+
+static char *kernel_text(const struct report *report, const void *item)
+{
+	const struct compile_row *row = item;
+	AUTO_FREE char *label = NULL;
+
+	if (row->kernel == NONE)
+		return xstrdup("-");
+	label = kernel_label(report->model->strings[row->kernel]);
+	return row->kernels > 1 ? xasprintf("%s and %" PRIu32 " more", label, row->kernels - 1) : xstrdup(label);
+}
+
+static char *known_text(const struct report *report, const void *item)
+{
+	return xstrdup(((const struct compile_row *)item)->kind == WHY_COMPILE_FRAMES ? "sampled" : "exact");
+}
+
+static const struct row_table table = {
+	.id = "compiles",
+	.title = "Compiling and loading code by Python line",
+	.remark = "GPU idle: what of it GPUs waited for; kernel: new, and launched next",
+	.carries = ROW_CARRIES_OF_RECORDING,
+	.more = "rows",
+	.columns =
+		(const struct row_column[]){
+			ROW_NS("%s", "ns", struct compile_row, ns),
+			ROW_NS("GPU idle", "gpu_idle_ns", struct compile_row, idle_ns),
+			ROW_COUNT("count", "count", struct compile_row, count),
+			ROW_TEXT("what", "what", TEXT_TRUNCATE_END, what_text),
+			ROW_TEXT("time", "known", TEXT_TRUNCATE_END, known_text),
+			ROW_TEXT("kernel", "kernel", TEXT_TRUNCATE_MIDDLE, kernel_text),
+			ROW_LABEL("line", "line", struct compile_row, line),
+			ROW_PROCESS(struct compile_row, process),
+			ROW_END,
+		},
+};
+
+/* Children that compile need not use a GPU themselves. */
+static bool has_several_processes(const struct compiles *compiles)
+{
+	for (size_t i = 1; i < compiles->rows.count; i++)
+		if (compiles->rows.items[i].process != compiles->rows.items[0].process)
+			return true;
+	return false;
+}
+
+void report_compiles(struct report *report)
+{
+	const struct compiles *compiles = &report->all->idle.compiles;
+	uint64_t most_ns = compiles->ns > compiles->idle_ns ? compiles->ns : compiles->idle_ns;
+
+	report_rows(report, &table,
+		    &(struct row_list){
+			    ROWS(compiles->rows.items, compiles->rows.count), .sum = compiles->ns, .unit_ns = most_ns,
+			    .process = has_several_processes(compiles) ? ROW_PROCESS_SHOWN : ROW_PROCESS_NOT_SHOWN});
+}
