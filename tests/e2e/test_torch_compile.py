@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Kernels of torch.compile and of Triton stand under the program's own lines; generated lines stay visible."""
 
+import csv
+import io
+import json
 import re
 import shutil
 
@@ -28,6 +31,10 @@ class Run:
         self.sources = {path.name: path.read_text().splitlines() for path in (folder / "cache").glob("*/c*.py")}
         shutil.rmtree(folder / "cache")
         self.later = tracing.gputrace(folder, "report", folder / "trace.gpt").must_be(0).stdout
+        (said,) = [line for line in self.report.splitlines() if line.startswith("{")]
+        self.times = json.loads(said)
+        table = tracing.gputrace(folder, "report", folder / "trace.gpt", "--table", "compiles", "--format", "csv")
+        self.compiles = list(csv.DictReader(io.StringIO(table.must_be(0).stdout)))
         self.folded = [line.rsplit(" ", 1)[0].split(";") for line in (folder / "trace.folded").read_text().splitlines()]
 
     def function_at(self, beginning, number):
@@ -70,3 +77,30 @@ def test_a_kernel_of_the_programs_own_is_on_the_line_that_launched_it(run):
     for stack in stacks:
         assert f"launch ({PROGRAM.name}:{line_with('own kernel')})" in stack
     assert re.search(rf"<- {PROGRAM.name}:{line_with('own kernel')} launch$", run.report, re.M)
+
+
+def ns_of(rows):
+    return sum(int(row["ns"]) for row in rows)
+
+
+def test_the_table_of_compilations_has_as_much_time_as_torch_compile_and_triton_say(run):
+    """Samples and waits in the compilers' frames; PyTorch and Triton have clocks of their own around the same calls."""
+    ((start, end),) = run.times["torch"]
+    triton = dict(run.times["triton"])
+    at_call = [row for row in run.compiles if row["line"] == f"{PROGRAM.name}:{line_with('calls')} main"]
+    at_launch = [row for row in run.compiles if row["line"] == f"{PROGRAM.name}:{line_with('own kernel')} launch"]
+    assert ns_of(at_call) == pytest.approx(end - start, rel=0.2)
+    assert ns_of(row for row in at_launch if row["what"] == "Triton") == pytest.approx(triton["own_kernel"], rel=0.2)
+    assert {row["what"] for row in at_call} == {"Dynamo", "Inductor", "Triton"}
+    assert {row["known"] for row in at_call} == {"sampled"}
+
+
+def test_each_compilation_counts_once_and_names_the_kernel_that_was_launched_next(run):
+    """The launches after the first compile nothing."""
+    triton = {row["kernel"]: row for row in run.compiles if row["what"] == "Triton" and row["kernel"] != "-"}
+    assert {name: row["count"] for name, row in triton.items()} == {"triton_poi_fused_add_mul_sin_0": "1", "own_kernel": "1"}
+    assert triton["own_kernel"]["line"] == f"{PROGRAM.name}:{line_with('own kernel')} launch"
+
+
+def test_gpus_are_idle_for_no_longer_than_what_compiles(run):
+    assert 0 < sum(int(row["gpu_idle_ns"]) for row in run.compiles) <= 1.1 * ns_of(run.compiles)

@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Compiled code on the GPU: usage: torch_compiles.py.  A function that Inductor compiles to Triton, and a Triton kernel
-of the program's own.  Lines for which the test looks have a comment."""
+of the program's own.  Lines for which the test looks have a comment.  Prints, as JSON, when PyTorch and Triton said that
+they began to compile and had compiled (CLOCK_MONOTONIC)."""
+
+import json
+import time
 
 import torch
+import torch._dynamo.callback
 import triton
 import triton.language as tl
 
@@ -24,12 +29,28 @@ def launch(source, target):
     own_kernel[(1,)](source, target, source.numel(), BLOCK=64)  # own kernel
 
 
+def note_compiling():
+    """Returns where the times of torch.compile's and Triton's compilations will be, which each of them says itself."""
+    times = {"torch": [], "triton": []}
+    handler = torch._dynamo.callback.callback_handler
+
+    def note_triton(src, times_us):
+        times["triton"].append([src.fn.__name__, times_us.total * 1000])
+
+    handler.register_start_callback(lambda *_: times["torch"].append([time.monotonic_ns()]))
+    handler.register_end_callback(lambda *_: times["torch"][-1].append(time.monotonic_ns()))
+    triton.knobs.compilation.listener = lambda src, times, **_: note_triton(src, times)
+    return times
+
+
 def main():
+    times = note_compiling()
     x, y = torch.ones(64, device="cuda"), torch.zeros(64, device="cuda")
     for _ in range(5):
-        compiled(x, y)
+        compiled(x, y)  # calls
         launch(x, y)
     torch.cuda.synchronize()
+    print(json.dumps(times), flush=True)
     print("worked", flush=True)
 
 
