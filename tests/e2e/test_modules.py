@@ -45,12 +45,13 @@ class Truth:
 
     def __init__(self, folder):
         chains = json.loads((folder / "chains.json").read_text())
-        self.own, self.total, self.launches, self.ns = (collections.Counter() for _ in range(4))
+        self.own, self.total, self.launches, self.paths = (collections.Counter() for _ in range(4))
         for op in simulated.work(simulated.load(folder / "gpu.json")):
             chain = [key(*link) for link in chains[int(op["label"])]] if op["label"] else []
             ns = op["end"] - op["start"]
             self.own[chain[-1] if chain else None] += ns
             self.launches[chain[-1] if chain else None] += 1
+            self.paths[tuple(link for link, before in zip(chain, [None, *chain]) if link != before)] += ns
             for link in set(chain):
                 self.total[link] += ns
 
@@ -78,6 +79,19 @@ class Run:
     def table(self, name, *options):
         text = tracing.gputrace(self.folder, "report", self.log, *options, "--format", "json").must_be(0).stdout
         return [row for table in json.loads(text)["tables"] if table["id"] == name for row in table["rows"]]
+
+
+def paths_of(tree, column="self_ns"):
+    """{path of (layer, class), outermost first: ns} of the tree."""
+    found, path = collections.Counter(), []
+    for row in tree:
+        path = [*path[:row["depth"]], (row["layer"], row["class"])]
+        found[tuple(path)] += row[column]
+    return found
+
+
+def late(paths):
+    return {path: ns for path, ns in paths.items() if ns and path and not is_early(path[0])}
 
 
 def of_modules(rows, column):
@@ -108,6 +122,45 @@ def test_each_launch_is_of_the_innermost_module_that_was_called(shapes):
 
 def test_the_total_of_a_module_has_what_was_launched_while_it_was_called(shapes):
     assert of_modules(shapes.rows, "total_ns") == {name: ns for name, ns in shapes.truth.total.items() if not is_early(name)}
+
+
+def test_in_the_tree_each_module_stands_under_those_that_called_it(shapes):
+    tree = shapes.table("layer_tree", "--layers", "--min-percent", "0")
+    assert len(late(shapes.truth.paths)) > 50
+    assert late(paths_of(tree)) == late(shapes.truth.paths)
+    assert sum(row["self_ns"] for row in tree) == sum(shapes.truth.own.values())
+    levels = shapes.table("layer_tree", "--layers", "--min-percent", "0", "--depth", "2")
+    expected = collections.Counter()
+    for path, ns in shapes.truth.paths.items():
+        expected[path[:2]] += ns
+    assert late(paths_of(levels)) == late(expected)
+
+
+def test_all_layers_of_a_class_are_a_row(shapes):
+    rows = {row["class"]: row for row in shapes.table("layer_classes", "--layers")}
+    own, total = collections.Counter(), collections.Counter()
+    for path, ns in shapes.truth.paths.items():
+        classes = [MISSING if name == MISSING else kind for name, kind in path]
+        own[classes[-1] if classes else "[no module]"] += ns
+        for kind in set(classes):
+            total[kind] += ns
+    known = own.keys() - {"WarmUp", "[no module]"}
+    assert len(known) > 10
+    assert {kind: rows[kind]["self_ns"] for kind in known} == {kind: own[kind] for kind in known}
+    assert {kind: rows[kind]["total_ns"] for kind in known} == {kind: total[kind] for kind in known}
+    assert sum(row["self_ns"] for row in rows.values()) == sum(own.values())
+
+
+def test_idle_time_of_layers_is_that_of_the_account(shapes):
+    idle = sum(row["idle_ns"] for row in shapes.table("idle") if row["cause_id"])
+    for table, options in (("layers", ()), ("layer_tree", ("--layers",)), ("layer_classes", ("--layers",))):
+        assert sum(row["idle_self_ns"] for row in shapes.table(table, *options)) == idle > 0
+
+
+def test_a_module_that_keeps_the_gpu_waiting_has_that_time(shapes):
+    truth = json.loads((shapes.folder / "idle.json").read_text())
+    # had the program not waited for the GPU before, it would have been earlier by as much
+    assert shapes.rows["Slow", "Slow"]["idle_self_ns"] >= truth["slept"] - truth["waited"] > 0
 
 
 def test_what_belongs_to_no_module_has_its_own_row_and_rows_add_up(shapes):

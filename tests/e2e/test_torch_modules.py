@@ -8,7 +8,7 @@ import machine
 import pytest
 import test_modules
 import tracing
-from test_modules import WAYS, is_early, of_modules
+from test_modules import WAYS, is_early, late, of_modules, paths_of
 from test_running_without_root import no_ptrace
 
 pytestmark = pytest.mark.torch
@@ -41,6 +41,13 @@ def test_each_kernel_is_of_the_innermost_module_that_was_called(run):
 
 def test_totals_have_what_was_launched_while_a_module_was_called(run):
     assert with_name(of_modules(run.rows, "total_ns")) == with_name(run.truth.total)
+
+
+def test_in_the_tree_each_module_stands_under_those_that_called_it(run):
+    tree = run.table("layer_tree", "--layers", "--min-percent", "0")
+    found = {path: ns for path, ns in late(paths_of(tree)).items() if path[0][0] not in REST}
+    assert found == late(run.truth.paths)
+    assert sum(row["self_ns"] for row in tree) == sum(run.truth.own.values())
 
 
 def test_backward_passes_and_the_optimizer_are_no_module_s_and_rows_add_up(run):

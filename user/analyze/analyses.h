@@ -56,12 +56,12 @@
 #define ANALYSIS_ROWS(X)                                                                                               \
 	X(ACTIVITY_SUMS, ASKED, ALWAYS)                                                                                \
 	X(GPU_LINES, REPORT, WITH_GPU)                                                                                 \
-	X(LAYERS, REPORT, WITH_GPU) /* with GPU_LINES */                                                               \
 	X(CALL_LINES, REPORT, WITHOUT_GPU)                                                                             \
 	X(UNTIMED, REPORT, WITH_GPU)                                                                                   \
 	X(KERNELS, REPORT, WITH_GPU)                                                                                   \
 	X(MEMCPYS, REPORT, WITH_GPU)                                                                                   \
 	X(IDLE, REPORT, AROUND_GPU)                                                                                    \
+	X(LAYERS, REPORT, AROUND_GPU) /* with GPU_LINES and IDLE */                                                    \
 	X(WAITS, REPORT, WITH_GPU)                                                                                     \
 	X(API_TIMES, REPORT, ALWAYS)                                                                                   \
 	X(JIT, REPORT, ALWAYS)                                                                                         \

@@ -7,6 +7,7 @@ At first a module WarmUp launches until FOLDER/go is there, so that the tracer k
 module Last launches until FOLDER/end is there, so that all have been named.  CPython 3.6 to 3.15.
 """
 
+import json
 import os
 import pathlib
 import sys
@@ -185,6 +186,30 @@ def down(depth, what):
     return down(depth - 1, what) if depth else what()
 
 
+class Slow(Module):
+    """Leaves the GPU without work while it sleeps; how long that took is in FOLDER/idle.json."""
+
+    def __init__(self):
+        super().__init__()
+        self.slept = self.waited = 0
+
+    def forward(self, x):
+        start = time.monotonic()
+        time.sleep(0.05)
+        self.slept += time.monotonic() - start
+        launch("metric_5us")
+        return x
+
+    def alone(self):
+        start = time.monotonic()
+        gpu.device_sync()
+        self.waited += time.monotonic() - start
+        self(1)
+
+    def write(self):
+        (FOLDER / "idle.json").write_text(json.dumps({"slept": int(self.slept * 1e9), "waited": int(self.waited * 1e9)}))
+
+
 class Marker(Module):
     """WarmUp and Last: launches until a file is there."""
 
@@ -210,10 +235,10 @@ def until(name, module):
 
 def shapes(truth):
     nets, others = [Net(), Net()], [Recursive(), Mixed(), Hides(), Yields(), Direct(), Deep()]
-    raises = Raises()
+    raises, slow = Raises(), Slow()
     for number, net in enumerate(nets):
         truth.name_tree(net, "Net#%d" % (number + ROOTS_BEFORE))
-    for module in [*others, raises]:
+    for module in [*others, raises, slow]:
         truth.name_tree(module)
     deep = others.pop()
     truth.name(deep.inner, "[frames left out]")
@@ -236,7 +261,8 @@ def shapes(truth):
 
     for _ in range(STEPS):
         step()
-        gpu.device_sync()
+        slow.alone()
+    slow.write()
     threads = [threading.Thread(target=step) for _ in range(2)]
     for thread in threads:
         thread.start()

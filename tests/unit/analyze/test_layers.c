@@ -3,6 +3,7 @@
 #include "analyzed.h"
 #include "forward_log.h"
 #include "report/report.h"
+#include "report/sums/layers.h"
 
 #define NET 0x7f0000010000ull
 #define BLOCK (NET + 0x100)
@@ -86,13 +87,72 @@ static char *rows_of(const struct analyses *all)
 			fprintf(out, " %s#%u.%s", module->root_class, row->root, module->name);
 		if (module)
 			fprintf(out, " (%s)", module->class);
-		fprintf(out, " %llu/%llu x%llu\n", (unsigned long long)row->self / 1000,
-			(unsigned long long)row->total / 1000, (unsigned long long)row->launches);
-		sum += row->self;
+		fprintf(out, " %llu/%llu x%llu\n", (unsigned long long)row->self.ns / 1000,
+			(unsigned long long)row->total.ns / 1000, (unsigned long long)row->self.launches);
+		sum += row->self.ns;
 	}
 	fclose(out);
 	assert_int_equal(sum, all->layers.count ? all->gpu_lines.sum : 0);
 	return text;
+}
+
+static void assert_same(const struct layer_amount *a, const struct layer_amount *b)
+{
+	assert_int_equal(a->ns, b->ns);
+	assert_int_equal(a->launches, b->launches);
+	assert_int_equal(a->idle_ns, b->idle_ns);
+}
+
+/* What is under a node, and what of a row is in its nodes; the outermost of a path have the row's total. */
+static struct layer_amount sum_node(const struct layers *layers, uint32_t node, struct layer_amount *self,
+				    struct layer_amount *total, unsigned *open)
+{
+	const struct layer_node *of = &layers->tree.nodes.items[node];
+	struct layer_amount sum = of->self;
+
+	if (node) {
+		layer_amount_add(&self[of->row], &of->self);
+		if (!open[of->row]++)
+			layer_amount_add(&total[of->row], &of->total);
+	}
+	for (uint32_t child = of->children; child != NONE; child = layers->tree.nodes.items[child].next) {
+		struct layer_amount below = sum_node(layers, child, self, total, open);
+
+		layer_amount_add(&sum, &below);
+	}
+	if (node)
+		open[of->row]--;
+	assert_same(&sum, &of->total);
+	return sum;
+}
+
+/* Rows, nodes and classes each have all GPU time and all idle time between operations. */
+static void assert_parts_are_the_whole(const struct analyses *all)
+{
+	const struct layers *layers = &all->layers;
+	struct layer_amount *self = xcalloc(layers->count + 1, sizeof(*self)),
+			    *total = xcalloc(layers->count + 1, sizeof(*total));
+	unsigned *open = xcalloc(layers->count + 1, sizeof(*open));
+	struct layer_amount rows = {0}, classes = {0}, nodes;
+
+	if (layers->count) {
+		nodes = sum_node(layers, 0, self, total, open);
+		for (size_t i = 0; i < layers->count; i++) {
+			layer_amount_add(&rows, &layers->rows[i].self);
+			assert_same(&self[i], &layers->rows[i].self);
+			assert_same(&total[i], &layers->rows[i].total);
+		}
+		for (size_t i = 0; i < layers->class_count; i++)
+			layer_amount_add(&classes, &layers->classes[i].self);
+		assert_same(&rows, &nodes);
+		assert_same(&rows, &classes);
+		assert_int_equal(rows.ns, all->gpu_lines.sum);
+		assert_int_equal(rows.idle_ns, all->idle.sum);
+		assert_int_equal(rows.idle_ns, layers->idle_ns);
+	}
+	free(self);
+	free(total);
+	free(open);
 }
 
 static void assert_rows(struct model *model, const struct attribution *attribution, const char *expected)
@@ -100,10 +160,12 @@ static void assert_rows(struct model *model, const struct attribution *attributi
 	struct analyses all;
 	char *text;
 
-	assert_int_equal(analyze(&all, WHOLE_TRACE(model), ANALYSES(ANALYZE_GPU_LINES, ANALYZE_LAYERS), attribution),
+	assert_int_equal(analyze(&all, WHOLE_TRACE(model), ANALYSES(ANALYZE_GPU_LINES, ANALYZE_IDLE, ANALYZE_LAYERS),
+				 attribution),
 			 0);
 	text = rows_of(&all);
 	assert_string_equal(text, expected);
+	assert_parts_are_the_whole(&all);
 	free(text);
 	analyses_free(&all);
 	model_free(model);
@@ -202,7 +264,8 @@ static void a_backward_pass_is_no_layer_s_unless_its_forward_op_is_known(void **
 		assert_rows(forward_log_end(&made), on_forward ? &forward : NULL,
 			    "backward 40/40 x1\n"
 			    "module Net#0.blocks.0.up (Linear) 3/3 x1\n"
-			    "module Net#0. (Net) 0/3 x0\n");
+			    "module Net#0. (Net) 0/3 x0\n"
+			    "none 0/0 x0\n"); /* the GPU was idle for it */
 	}
 }
 
@@ -257,6 +320,226 @@ static void the_innermost_module_is_not_guessed_where_frames_are_left_out(void *
 		    "module Net#0. (Net) 5/25 x1\n");
 }
 
+/* ---- idle time --------------------------------------------------------------------------------------------------- */
+
+static void idle_time_is_of_the_innermost_module_of_the_line_to_blame(void **state)
+{
+	struct forward_log made = forward_log_begin();
+	struct model *model;
+	struct analyses all;
+
+	(void)state;
+	describe_net(&made);
+	launch_in(&made, 1000, 5, IN(BLOCK, NET));
+	launch_in(&made, 9000, 7, IN(LEAF, BLOCK, NET));
+	launch_in(&made, 29000, 7, IN(0));
+	model = forward_log_end(&made);
+	assert_int_equal(
+		analyze(&all, WHOLE_TRACE(model), ANALYSES(ANALYZE_GPU_LINES, ANALYZE_IDLE, ANALYZE_LAYERS), NULL), 0);
+	assert_parts_are_the_whole(&all);
+	assert_int_equal(all.layers.count, 4);
+	for (size_t i = 0; i < all.layers.count; i++) {
+		const struct layer_row *row = &all.layers.rows[i];
+		const char *class = row->module == NONE ? "" : all.model->modules[row->module].class;
+		bool is_leaf = !strcmp(class, "Linear");
+
+		assert_int_equal(row->self.idle_ns / 1000000, is_leaf ? 7 : row->kind == LAYER_NONE ? 19 : 0);
+		assert_int_equal(row->total.idle_ns / 1000000, row->kind == LAYER_NONE ? 19 : 7);
+	}
+	analyses_free(&all);
+	model_free(model);
+}
+
+/* ---- the tree ---------------------------------------------------------------------------------------------------- */
+
+static char *tree_with(const struct model *model, struct layers_options options, const char *format)
+{
+	const struct report_options page = {.width = 100, .format = format ? table_format_by_name(format) : NULL};
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_int_equal(report_write_layers(out, WHOLE_TRACE(model), &page, &options), 0);
+	fclose(out);
+	return text;
+}
+
+static struct model *two_blocks(void)
+{
+	struct forward_log made = forward_log_begin();
+
+	describe_net(&made);
+	describe(&made, LOOSE, 1, (const char *const[]){"blocks.1", "Block", "Net", ""});
+	launch_in(&made, 100, 60, IN(LEAF, BLOCK, NET));
+	launch_in(&made, 200, 25, IN(LEAF, LOOSE, NET)); /* it is shared */
+	launch_in(&made, 300, 10, IN(LOOSE, NET));
+	launch_in(&made, 400, 4, IN(0));
+	launch_in(&made, 500, 1, IN(NET));
+	return forward_log_end(&made);
+}
+
+static void assert_has(const char *text, const char *line)
+{
+	if (!strstr(text, line))
+		fail_msg("no line '%s' in:\n%s", line, text);
+}
+
+static void assert_tree(struct model *model, struct layers_options options, const char *format,
+			const char *const *lines)
+{
+	char *text = tree_with(model, options, format);
+
+	for (; *lines; lines++)
+		assert_has(text, *lines);
+	free(text);
+}
+
+#define LINES(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static void a_layer_stands_under_the_one_that_called_it(void **state)
+{
+	struct model *model = two_blocks();
+
+	(void)state;
+	assert_tree(model, (struct layers_options){0}, "csv",
+		    LINES("total_ns,self_ns,percent,launches,idle_ns,idle_self_ns,depth,layer,class,process\n"
+			  "96000,1000,96,1,211000,96000,0,Net,Net,python3 41230\n"
+			  "60000,0,60,0,0,0,1,Net.blocks.0,Block,python3 41230\n"
+			  "60000,60000,60,1,0,0,2,Net.blocks.0.up,Linear,python3 41230\n"
+			  "35000,10000,35,1,115000,75000,1,Net.blocks.1,Block,python3 41230\n"
+			  "25000,25000,25,1,40000,40000,2,Net.blocks.0.up,Linear,python3 41230\n"
+			  "4000,4000,4,1,90000,90000,0,[no module],,python3 41230\n"));
+	assert_tree(
+		model, (struct layers_options){0}, NULL,
+		LINES("  total us  self us     %  calls  idle us  layer                class\n"
+		      "      96.0      1.0  96.0      1    211.0  Net                  Net\n"
+		      "      60.0      0.0  60.0      0      0.0  \u00a0\u00a0blocks.0           Block\n"
+		      "      60.0     60.0  60.0      1      0.0  \u00a0\u00a0\u00a0\u00a0up               Linear\n",
+		      "      25.0     25.0  25.0      1     40.0  \u00a0\u00a0\u00a0\u00a0Net.blocks.0.up  Linear\n"
+		      "       4.0      4.0   4.0      1     90.0  [no module]          -\n"));
+	model_free(model);
+}
+
+/* A kernel of a graph: captured inside these modules, and the graph launched inside those. */
+static void launch_graph_in(struct forward_log *made, uint64_t time_us, uint64_t gpu_us, const uint64_t captured[4],
+			    const uint64_t launching[4])
+{
+	struct log_builder *log = &made->log;
+	const uint64_t *in[2] = {captured, launching};
+
+	for (uint32_t i = 0; i < 2; i++)
+		log_call(log, (struct gpt_call){.time_ns = (time_us + i) * 1000,
+						.pid = PID,
+						.tid = TID,
+						.stack_id = stack_in(made, in[i]),
+						.corr = ++made->corr,
+						.api = i ? GPT_API(GPT_DOMAIN_RUNTIME, 311) : CUDA_LAUNCH,
+						.origin = GPT_ORIGIN_AGENT,
+						.stack_state = GPT_STACK_OK});
+	log_batch(log, PID, TID, 900000000);
+	log_agent_graph_node(log, (struct gpt_agent_graph_node){.node = 9, .corr = made->corr - 1});
+	log_agent_kernel(log, (struct gpt_agent_kernel){.start_wall_ns = (time_us + 2) * 1000,
+							.end_wall_ns = (time_us + 2 + gpu_us) * 1000,
+							.corr = made->corr,
+							.name = 1,
+							.graph = 5,
+							.graph_node = 9});
+}
+
+static void work_of_a_graph_stands_under_the_modules_that_launched_it_and_were_captured(void **state)
+{
+	static const char all[] = "0,Net,Net|1,Net.blocks.0,Block|2,Net.blocks.0.up,Linear";
+	const struct {
+		const uint64_t *captured, *launching;
+		const char *rows;
+	} cases[] = {
+		{IN(LEAF, BLOCK), IN(BLOCK, NET), all},
+		{IN(LEAF, BLOCK, NET), IN(NET), all},
+		{IN(LEAF, BLOCK, NET), IN(BLOCK, NET), all},
+		{IN(LEAF), IN(BLOCK, NET), all},
+		{IN(LEAF, BLOCK, NET), IN(0), all},
+		{IN(0), IN(BLOCK, NET), "0,Net,Net|1,Net.blocks.0,Block"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct forward_log made = forward_log_begin();
+		struct model *model;
+		char *text, rows[256], *end = rows;
+
+		describe_net(&made);
+		launch_graph_in(&made, 100, 30, cases[i].captured, cases[i].launching);
+		model = forward_log_end(&made);
+		text = tree_with(model, (struct layers_options){0}, "csv");
+		strtok(text, "\n");
+		for (char *line = strtok(NULL, "\n"); line; line = strtok(NULL, "\n")) {
+			assert_int_equal(strncmp(line, "30000,", 6), 0);
+			for (int comma = 0; comma < 6; comma++)
+				line = strchr(line, ',') + 1;
+			*strrchr(line, ',') = '\0';
+			end += sprintf(end, "%s%s", end == rows ? "" : "|", line);
+		}
+		assert_string_equal(rows, cases[i].rows);
+		free(text);
+		model_free(model);
+	}
+}
+
+static void layers_of_a_class_are_one_row_and_time_in_several_of_them_counts_once(void **state)
+{
+	struct model *model = two_blocks();
+
+	(void)state;
+	assert_tree(model, (struct layers_options){0}, NULL,
+		    LINES("      96.0      1.0  96.0      1    211.0  Net\n"
+			  "      95.0     10.0  95.0      1    115.0  Block x 2\n"
+			  "      85.0     85.0  85.0      2     40.0  Linear\n"
+			  "       4.0      4.0   4.0      1     90.0  [no module]\n"));
+	assert_tree(model, (struct layers_options){0}, "json",
+		    LINES("\"class\": \"Block\", \"layers\": 2", "\"class\": \"[no module]\", \"layers\": null"));
+	model_free(model);
+}
+
+static void what_is_deeper_than_the_levels_that_are_shown_is_part_of_the_last(void **state)
+{
+	struct model *model = two_blocks();
+
+	(void)state;
+	assert_tree(model, (struct layers_options){.depth = 2}, "csv",
+		    LINES("process\n"
+			  "96000,1000,96,1,211000,96000,0,Net,Net,python3 41230\n"
+			  "60000,60000,60,1,0,0,1,Net.blocks.0,Block,python3 41230\n"
+			  "35000,35000,35,2,115000,115000,1,Net.blocks.1,Block,python3 41230\n"
+			  "4000,4000,4,1,90000,90000,0,[no module],,python3 41230\n"));
+	model_free(model);
+}
+
+static void layers_that_are_too_small_are_one_row_and_said_to_be_hidden(void **state)
+{
+	struct model *model = two_blocks();
+
+	(void)state;
+	/* neither 70 % of the GPU time nor of the idle time */
+	assert_tree(model, (struct layers_options){.min_percent = 70000}, NULL,
+		    LINES("      96.0      1.0  96.0      1    211.0  Net            Net\n"
+			  "      95.0     95.0  95.0      3    115.0  \u00a0\u00a0[2 smaller]  -\n"
+			  "       4.0      4.0   4.0      1     90.0  [1 smaller]    -\n",
+			  "  3 layers below 70 % are not shown (--min-percent)\n"));
+	model_free(model);
+}
+
+static void without_a_module_the_tree_says_so(void **state)
+{
+	struct forward_log made = forward_log_begin();
+	struct model *model;
+
+	(void)state;
+	launch_in(&made, 100, 5, IN(0));
+	model = forward_log_end(&made);
+	assert_tree(model, (struct layers_options){0}, NULL, LINES("no call of a torch.nn.Module is on a stack with"));
+	model_free(model);
+}
+
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
 static char *table_with(const struct model *model, const struct table_format *format)
@@ -285,10 +568,10 @@ static void the_table_names_layers_by_root_and_says_why_one_has_no_name(void **s
 	launch_in(&made, 300, 5, IN(0));
 	model = forward_log_end(&made);
 	text = table_with(model, NULL);
-	assert_non_null(strstr(text, "   10.0      10.0  50.0      1  [no name]        Replica\n"));
+	assert_non_null(strstr(text, "     10.0      10.0  50.0      1     95.0  [no name]        Replica\n"));
 	assert_non_null(strstr(text, "it is in no tree\n"));
-	assert_non_null(strstr(text, "    5.0       5.0  25.0      1  Net.blocks.0.up  Linear\n"));
-	assert_non_null(strstr(text, "    5.0       5.0  25.0      1  [no module]      -\n"));
+	assert_non_null(strstr(text, "      5.0       5.0  25.0      1      0.0  Net.blocks.0.up  Linear\n"));
+	assert_non_null(strstr(text, "      5.0       5.0  25.0      1     90.0  [no module]      -\n"));
 	free(text);
 	model_free(model);
 }
@@ -304,6 +587,13 @@ int main(void)
 		cmocka_unit_test(a_backward_pass_is_no_layer_s_unless_its_forward_op_is_known),
 		cmocka_unit_test(what_was_launched_where_no_python_is_known_has_its_own_row),
 		cmocka_unit_test(the_innermost_module_is_not_guessed_where_frames_are_left_out),
+		cmocka_unit_test(idle_time_is_of_the_innermost_module_of_the_line_to_blame),
+		cmocka_unit_test(a_layer_stands_under_the_one_that_called_it),
+		cmocka_unit_test(work_of_a_graph_stands_under_the_modules_that_launched_it_and_were_captured),
+		cmocka_unit_test(layers_of_a_class_are_one_row_and_time_in_several_of_them_counts_once),
+		cmocka_unit_test(what_is_deeper_than_the_levels_that_are_shown_is_part_of_the_last),
+		cmocka_unit_test(layers_that_are_too_small_are_one_row_and_said_to_be_hidden),
+		cmocka_unit_test(without_a_module_the_tree_says_so),
 		cmocka_unit_test(the_table_names_layers_by_root_and_says_why_one_has_no_name),
 	};
 

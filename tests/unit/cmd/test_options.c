@@ -88,9 +88,27 @@ static void what_is_for_the_tree_of_calls_goes_with_it(void **state)
 	assert_refused(PARSE("report", "x.gpt", "--tree", "--by", "wall"), "--by wall", "gpu, cpu, calls and memory");
 	assert_refused(PARSE("report", "x.gpt", "--tree", "--min-percent", "101"), "--min-percent 101", "0 to 100");
 	assert_refused(PARSE("report", "x.gpt", "--tree", "--depth", "0"), "--depth 0", "from 1 to");
-	assert_refused(PARSE("report", "x.gpt", "--depth", "3"), "--depth: is for the tree of calls",
+	assert_refused(PARSE("report", "x.gpt", "--show-all"), "--show-all: is for the tree of calls",
 		       "it goes with --tree");
+	assert_refused(PARSE("report", "x.gpt", "--depth", "3"), "--depth: is for trees",
+		       "it goes with --tree or --layers");
 	assert_refused(PARSE("report", "x.gpt", "--tree", "--ops"), "--ops", "one of them");
+}
+
+static void the_layers_of_the_model_are_instead_of_the_report_and_take_what_is_for_trees(void **state)
+{
+	assert_int_equal(PARSE("report", "x.gpt", "--layers", "--depth", "2", "--min-percent", "5"), 0);
+	assert_true(options.wants_layers);
+	assert_int_equal(options.tree.depth, 2);
+	assert_int_equal(options.tree.min_percent, 5000);
+	assert_int_equal(PARSE("--layers", "-p", "7"), 0);
+	assert_true(options.wants_layers);
+	assert_refused(PARSE("report", "x.gpt", "--layers", "--by", "cpu"), "--by: is for the tree of calls", "--tree");
+	assert_refused(PARSE("report", "x.gpt", "--layers", "--tree"), "--layers", "one of them");
+	assert_refused(PARSE("report", "x.gpt", "--layers", "--ops"), "--layers", "one of them");
+	assert_refused(PARSE("report", "x.gpt", "--api-sum", "--layers"), "--api-sum", "--layers");
+	assert_refused(PARSE("--prove-cost", "2s", "-p", "1", "--layers"), "--prove-cost: its report is the cost",
+		       "--layers");
 }
 
 static void the_source_to_list_is_the_word_behind_lines(void **state)
@@ -691,9 +709,9 @@ static bool has_row(const char *name, unsigned subcommand)
 /* But for what is instead of the report, and what chooses how much of it is shown. */
 static void why_takes_what_a_trace_takes(void **state)
 {
-	static const char *const of_the_report[] = {"all",	"tree",	      "by",	   "min-percent", "depth",
-						    "show-all", "lines",      "gpu-trace", "gpu-sum",	  "api-sum",
-						    "rotate",	"prove-cost", "help-all"};
+	static const char *const of_the_report[] = {"all",     "layers",   "tree",	 "by",	      "min-percent",
+						    "depth",   "show-all", "lines",	 "gpu-trace", "gpu-sum",
+						    "api-sum", "rotate",   "prove-cost", "help-all"};
 
 	for (const struct option_row *row = option_rows; row->name; row++) {
 		bool is_of_report = false;
@@ -1201,6 +1219,7 @@ int main(void)
 		cmocka_unit_test(standard_output_has_the_report_or_an_export),
 		cmocka_unit_test(lists_of_activities_go_together_and_with_nothing_else),
 		cmocka_unit_test(what_is_for_the_tree_of_calls_goes_with_it),
+		cmocka_unit_test(the_layers_of_the_model_are_instead_of_the_report_and_take_what_is_for_trees),
 		cmocka_unit_test(the_source_to_list_is_the_word_behind_lines),
 		cmocka_unit_test(durations_are_seconds_or_have_a_unit),
 		cmocka_unit_test(wrong_durations_are_refused_with_their_value),

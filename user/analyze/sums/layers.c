@@ -19,9 +19,11 @@ struct maker {
 	struct layers *layers;
 	const struct model *model;
 	ARRAY(struct referenced) referenced;
-	uint32_t *row_of;		  /* by model.modules: index of the row + 1; 0: no stack refers to it */
-	uint64_t *stamps;		  /* by row: the last entry that was added to its total */
-	size_t kinds[LAYER_NO_STACK + 1]; /* index of the row of that kind + 1; 0: none so far */
+	uint32_t *row_of;	   /* by model.modules: index of the row + 1; 0: no stack refers to it */
+	uint64_t *stamps;	   /* by row and then by class: the last entry that was added to its total */
+	uint64_t stamp;		   /* the current entry */
+	size_t kinds[LAYER_KINDS]; /* index of the row of that kind + 1; 0: none so far */
+	ARRAY(uint32_t) path;	   /* rows of the current entry, outermost first */
 };
 
 /* ---- modules that are one row ------------------------------------------------------------------------------------ */
@@ -74,11 +76,17 @@ static void number_roots(struct referenced *list, size_t count)
 	}
 }
 
-static void note_modules(struct maker *maker, uint32_t stack)
+/* place: caller_place */
+static const struct model_stack *stack_of(const struct maker *maker, uint32_t place)
 {
-	const struct model_stack *of = &maker->model->stacks[stack];
+	return place < CALLER_NO_FRAME ? &maker->model->stacks[place] : NULL;
+}
 
-	for (uint32_t i = 0; i < of->module_count; i++) {
+static void note_modules(struct maker *maker, uint32_t place)
+{
+	const struct model_stack *of = stack_of(maker, place);
+
+	for (uint32_t i = 0; of && i < of->module_count; i++) {
 		uint32_t index = maker->model->stack_modules[of->first_module + i];
 
 		if (maker->row_of[index])
@@ -118,12 +126,57 @@ static void make_module_rows(struct maker *maker)
 	}
 }
 
-/* ---- time -------------------------------------------------------------------------------------------------------- */
+/* ---- classes ----------------------------------------------------------------------------------------------------- */
 
-static const struct model_stack *stack_of(const struct maker *maker, uint32_t place)
+static int by_class(const void *left, const void *right)
 {
-	return place < CALLER_NO_FRAME ? &maker->model->stacks[place] : NULL;
+	return strcmp(((const struct referenced *)left)->module->class,
+		      ((const struct referenced *)right)->module->class);
 }
+
+static void add_class(struct layers *layers, enum layer_kind kind, uint32_t module)
+{
+	layers->classes[layers->class_count] = (struct layer_class){
+		.kind = kind, .module = module, .process = NONE, .number = (uint32_t)layers->class_count};
+	layers->class_count++;
+}
+
+/* Puts a row into the latest class. */
+static void put_into_class(struct layers *layers, struct layer_row *row)
+{
+	struct layer_class *class = &layers->classes[layers->class_count - 1];
+
+	row->class = class->number;
+	class->layers++;
+	process_note(&class->process, row->process);
+}
+
+static void make_classes(struct maker *maker)
+{
+	struct referenced *list = maker->referenced.items;
+	struct layers *layers = maker->layers;
+	AUTO_FREE bool *is_put = xcalloc(layers->count, sizeof(*is_put));
+
+	qsort(list, maker->referenced.count, sizeof(*list), by_class);
+	for (size_t i = 0; i < maker->referenced.count; i++) {
+		uint32_t row = maker->row_of[list[i].index] - 1;
+
+		if (!i || by_class(&list[i - 1], &list[i]))
+			add_class(layers, LAYER_MODULE, list[i].index);
+		if (!is_put[row])
+			put_into_class(layers, &layers->rows[row]);
+		is_put[row] = true;
+	}
+}
+
+/* ---- amounts ----------------------------------------------------------------------------------------------------- */
+
+/* Where an amount was launched, or is to blame. */
+struct source {
+	const struct model_stack *stack, *replay; /* NULL: no Python is known; not of a graph */
+	uint32_t process;
+	enum layer_kind rest; /* of what has no module */
+};
 
 static struct layer_row *row_of_kind(struct maker *maker, enum layer_kind kind, uint32_t process)
 {
@@ -133,21 +186,26 @@ static struct layer_row *row_of_kind(struct maker *maker, enum layer_kind kind, 
 	if (!maker->kinds[kind]) {
 		add_row(layers, (struct layer_row){.kind = kind, .module = NONE, .process = NONE});
 		maker->kinds[kind] = layers->count;
+		add_class(layers, kind, NONE);
+		put_into_class(layers, &layers->rows[layers->count - 1]);
 	}
 	row = &layers->rows[maker->kinds[kind] - 1];
 	process_note(&row->process, process);
+	process_note(&layers->classes[row->class].process, process);
 	return row;
+}
+
+static uint32_t row_of_module(const struct maker *maker, const struct model_stack *stack, uint32_t number)
+{
+	return maker->row_of[maker->model->stack_modules[stack->first_module + number]] - 1;
 }
 
 /* The row of the innermost module of a stack; NULL: none is known. */
 static struct layer_row *innermost_row(const struct maker *maker, const struct model_stack *stack)
 {
-	uint32_t last;
-
 	if (!stack || !stack->module_count || stack->module_missing)
 		return NULL;
-	last = stack->first_module + stack->module_count - 1;
-	return &maker->layers->rows[maker->row_of[maker->model->stack_modules[last]] - 1];
+	return &maker->layers->rows[row_of_module(maker, stack, stack->module_count - 1)];
 }
 
 static bool misses_module(const struct model_stack *stack)
@@ -156,45 +214,115 @@ static bool misses_module(const struct model_stack *stack)
 }
 
 /* What was captured into a graph without a module may be replayed by one. */
-static struct layer_row *own_row(struct maker *maker, const struct tally_entry *entry)
+static struct layer_row *own_row(struct maker *maker, const struct source *source)
 {
-	const uint32_t *part = entry->key.part;
-	const struct model_stack *stack = stack_of(maker, part[0]), *replay = stack_of(maker, part[2]);
-	struct layer_row *row = innermost_row(maker, stack);
+	struct layer_row *row = innermost_row(maker, source->stack);
 
-	if (!row && !misses_module(stack))
-		row = innermost_row(maker, replay);
+	if (!row && !misses_module(source->stack))
+		row = innermost_row(maker, source->replay);
 	if (row)
 		return row;
-	if (misses_module(stack) || misses_module(replay))
-		return row_of_kind(maker, LAYER_MISSING, part[1]);
-	if (part[3])
-		return row_of_kind(maker, LAYER_BACKWARD, part[1]);
-	return row_of_kind(maker, stack ? LAYER_NONE : LAYER_NO_STACK, part[1]);
+	if (misses_module(source->stack) || misses_module(source->replay))
+		return row_of_kind(maker, LAYER_MISSING, source->process);
+	return row_of_kind(maker, source->rest, source->process);
 }
 
-/* Adds to the total of each module of a stack that has not got this entry. */
-static void add_totals(const struct maker *maker, const struct model_stack *stack, uint64_t ns, uint64_t stamp)
+static void push_row(struct maker *maker, uint32_t row)
 {
-	for (uint32_t i = 0; stack && i < stack->module_count; i++) {
-		uint32_t row = maker->row_of[maker->model->stack_modules[stack->first_module + i]] - 1;
+	if (!maker->path.count || maker->path.items[maker->path.count - 1] != row)
+		array_push(&maker->path, row);
+}
 
-		if (maker->stamps[row] != stamp)
-			maker->layers->rows[row].total += ns;
-		maker->stamps[row] = stamp;
+/* How many of the first modules of a captured stack are the last ones of the path: the graph's launch was in them, too.
+ */
+static uint32_t count_common(const struct maker *maker, const struct model_stack *captured)
+{
+	uint32_t count = captured->module_count;
+
+	if (count > maker->path.count)
+		count = (uint32_t)maker->path.count;
+	for (; count; count--) {
+		const uint32_t *last = maker->path.items + maker->path.count - count;
+		uint32_t same = 0;
+
+		while (same < count && last[same] == row_of_module(maker, captured, same))
+			same++;
+		if (same == count)
+			break;
+	}
+	return count;
+}
+
+/* The path of rows to the amount: the modules that launched a graph, those in which it was captured, its own row. */
+static void make_path(struct maker *maker, const struct source *source, const struct layer_row *own)
+{
+	const struct model_stack *stack = source->stack, *replay = source->replay;
+
+	maker->path.count = 0;
+	for (uint32_t i = 0; replay && i < replay->module_count; i++)
+		push_row(maker, row_of_module(maker, replay, i));
+	for (uint32_t i = stack ? count_common(maker, stack) : 0; stack && i < stack->module_count; i++)
+		push_row(maker, row_of_module(maker, stack, i));
+	push_row(maker, own->number);
+}
+
+/* Adds to the total of each row of the path, and of its class, once. */
+static void add_totals(struct maker *maker, const struct layer_amount *amount)
+{
+	struct layers *layers = maker->layers;
+	uint64_t *row_stamps = maker->stamps, *class_stamps = maker->stamps + maker->referenced.count + LAYER_KINDS;
+
+	maker->stamp++;
+	for (size_t i = 0; i < maker->path.count; i++) {
+		uint32_t row = maker->path.items[i], class = layers->rows[row].class;
+
+		if (row_stamps[row] != maker->stamp)
+			layer_amount_add(&layers->rows[row].total, amount);
+		if (class_stamps[class] != maker->stamp)
+			layer_amount_add(&layers->classes[class].total, amount);
+		row_stamps[row] = class_stamps[class] = maker->stamp;
 	}
 }
 
-static void add_entry(struct maker *maker, const struct tally_entry *entry, uint64_t stamp)
+static void add_amount(struct maker *maker, const struct source *source, const struct layer_amount *amount)
 {
-	struct layer_row *row = own_row(maker, entry);
+	struct layer_row *own = own_row(maker, source);
 
-	row->self += entry->ns;
-	row->launches += entry->count;
-	if (row->module == NONE)
-		row->total += entry->ns;
-	add_totals(maker, stack_of(maker, entry->key.part[0]), entry->ns, stamp);
-	add_totals(maker, stack_of(maker, entry->key.part[2]), entry->ns, stamp);
+	layer_amount_add(&own->self, amount);
+	layer_amount_add(&maker->layers->classes[own->class].self, amount);
+	make_path(maker, source, own);
+	add_totals(maker, amount);
+	layer_tree_add(&maker->layers->tree, maker->path.items, maker->path.count, amount);
+}
+
+static void add_gpu_time(struct maker *maker, const struct tally_entry *entry)
+{
+	const uint32_t *part = entry->key.part;
+	const struct model_stack *stack = stack_of(maker, part[0]);
+
+	add_amount(maker,
+		   &(struct source){.stack = stack,
+				    .replay = stack_of(maker, part[2]),
+				    .process = part[1],
+				    .rest = part[3] ? LAYER_BACKWARD
+					    : stack ? LAYER_NONE
+						    : LAYER_NO_STACK},
+		   &(struct layer_amount){.ns = entry->ns, .launches = entry->count});
+}
+
+static void add_idle(struct maker *maker, const struct idle *idle, const struct idle_charge *charge)
+{
+	uint32_t place = charge->what.part[0];
+	const struct model_stack *stack = stack_of(maker, place);
+
+	maker->layers->idle_ns += charge->ns;
+	add_amount(maker,
+		   &(struct source){.stack = stack,
+				    .process = idle_charge_process(idle, charge),
+				    .rest = stack	    ? LAYER_NONE
+					    : place == NONE ? LAYER_NO_LINE
+							    : LAYER_NO_STACK},
+		   &(struct layer_amount){.idle_ns = charge->ns});
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
@@ -203,10 +331,50 @@ static int by_self(const void *left, const void *right)
 {
 	const struct layer_row *a = left, *b = right;
 
-	return most_first(a->self, b->self) ?: most_first(a->total, b->total) ?: least_first(a->number, b->number);
+	return most_first(a->self.ns, b->self.ns) ?: most_first(a->total.ns, b->total.ns) ?:
+	       least_first(a->number, b->number);
 }
 
-void layers_finish(struct layers *layers, const struct model *model, struct line_sums *sums)
+static int by_total(const void *left, const void *right)
+{
+	const struct layer_class *a = left, *b = right;
+
+	return most_first(a->total.ns, b->total.ns) ?: most_first(a->self.ns, b->self.ns) ?:
+	       least_first(a->number, b->number);
+}
+
+static void sort_rows(struct layers *layers)
+{
+	AUTO_FREE uint32_t *row_of = xcalloc(layers->count, sizeof(*row_of));
+
+	qsort(layers->rows, layers->count, sizeof(*layers->rows), by_self);
+	for (size_t i = 0; i < layers->count; i++)
+		row_of[layers->rows[i].number] = (uint32_t)i;
+	layer_tree_finish(&layers->tree, row_of);
+	qsort(layers->classes, layers->class_count, sizeof(*layers->classes), by_total);
+}
+
+static void make_rows(struct maker *maker, const struct tally *stacks, const struct idle *idle)
+{
+	struct layers *layers = maker->layers;
+	size_t most = maker->referenced.count + LAYER_KINDS;
+
+	layers->rows = xcalloc(most, sizeof(*layers->rows));
+	layers->classes = xcalloc(most, sizeof(*layers->classes));
+	maker->stamps = xcalloc(2 * most, sizeof(*maker->stamps));
+	make_module_rows(maker);
+	make_classes(maker);
+	for (size_t i = 0; i < stacks->count; i++)
+		add_gpu_time(maker, &stacks->entries[i]);
+	for (size_t i = 0; i < idle_charge_count(idle); i++) {
+		struct idle_charge charge = idle_charge_at(idle, i);
+
+		add_idle(maker, idle, &charge);
+	}
+	sort_rows(layers);
+}
+
+void layers_finish(struct layers *layers, const struct model *model, struct line_sums *sums, const struct idle *idle)
 {
 	const struct tally *stacks = gpu_tally_all(&sums->stacks);
 	struct maker maker = {.layers = layers, .model = model};
@@ -215,17 +383,13 @@ void layers_finish(struct layers *layers, const struct model *model, struct line
 	maker.row_of = xcalloc(model->module_count + 1, sizeof(*maker.row_of));
 	for (size_t i = 0; i < stacks->count; i++)
 		for (unsigned part = 0; part <= 2; part += 2)
-			if (stacks->entries[i].key.part[part] < CALLER_NO_FRAME)
-				note_modules(&maker, stacks->entries[i].key.part[part]);
-	if (maker.referenced.count) {
-		layers->rows = xcalloc(maker.referenced.count + LAYER_NO_STACK + 1, sizeof(*layers->rows));
-		maker.stamps = xcalloc(maker.referenced.count, sizeof(*maker.stamps));
-		make_module_rows(&maker);
-		for (size_t i = 0; i < stacks->count; i++)
-			add_entry(&maker, &stacks->entries[i], i + 1);
-		qsort(layers->rows, layers->count, sizeof(*layers->rows), by_self);
-	}
+			note_modules(&maker, stacks->entries[i].key.part[part]);
+	for (size_t i = 0; i < idle_charge_count(idle); i++)
+		note_modules(&maker, idle_charge_at(idle, i).what.part[0]);
+	if (maker.referenced.count)
+		make_rows(&maker, stacks, idle);
 	array_free(&maker.referenced);
+	array_free(&maker.path);
 	free(maker.row_of);
 	free(maker.stamps);
 }
@@ -233,4 +397,6 @@ void layers_finish(struct layers *layers, const struct model *model, struct line
 void layers_free(struct layers *layers)
 {
 	free(layers->rows);
+	free(layers->classes);
+	layer_tree_free(&layers->tree);
 }

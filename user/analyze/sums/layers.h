@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * GPU time by module of PyTorch, made of the sums by stack (line_sums.h).  A layer's own part is what was launched
- * while it was the innermost module that was called.  Its total is all that was launched while it was called.  The own
- * parts of all rows add up to the GPU time.
+ * GPU time by module of PyTorch, made of the sums by stack (line_sums.h), and idle time of GPUs by the stack to blame
+ * (idle.h).  A layer's own part is what was launched while it was the innermost module that was called.  Its total is
+ * all that was launched while it was called.  The own parts of all rows add up to the GPU time, and to the idle time
+ * between operations.
  */
 #pragma once
 
+#include "analyze/sums/layer_tree.h"
 #include "analyze/sums/line_sums.h"
+#include "analyze/why/idle.h"
 
 /* Roots of one class in a process that have separate rows; more are one, whose rows are added up. */
 #define LAYER_ROOTS_SEPARATE 8u
@@ -18,6 +21,8 @@ enum layer_kind {
 	LAYER_NONE,	/* Python called no module */
 	LAYER_MISSING,	/* the innermost module may be among frames that were left out */
 	LAYER_NO_STACK, /* no Python frame is known */
+	LAYER_NO_LINE,	/* idle time for which no line is to blame */
+	LAYER_KINDS,
 };
 
 struct layer_row {
@@ -27,23 +32,36 @@ struct layer_row {
 	uint32_t roots;	  /* whose rows are added up here; 0 for rows without a root */
 	uint32_t process; /* PROCESS_MANY: several */
 	uint32_t number;  /* in the order of names */
-	uint64_t self, total;
-	uint64_t launches; /* of its own part */
+	uint32_t class;	  /* index in layers.classes, before these are sorted */
+	struct layer_amount self, total;
+};
+
+/* All layers of a class, or a row that is no layer. */
+struct layer_class {
+	enum layer_kind kind;
+	uint32_t module;  /* one of model.modules of that class, NONE: no layer */
+	uint32_t layers;  /* rows of that class */
+	uint32_t process; /* as in layer_row */
+	uint32_t number;
+	struct layer_amount self, total;
 };
 
 struct layers {
 	const struct model *model;
-	uint64_t sum;		/* as line_sums.sum */
+	uint64_t sum, idle_ns;	/* as line_sums.sum; idle time between operations */
 	struct layer_row *rows; /* largest own part first; none if no stack has a module */
 	size_t count;
-	uint32_t modules, unnamed; /* on stacks with GPU time; those without a name */
+	struct layer_class *classes; /* largest total first */
+	size_t class_count;
+	struct layer_tree tree;
+	uint32_t modules, unnamed; /* on stacks with GPU time or idle time; those without a name */
 };
 
 /* sums: of GPU time. */
-void layers_finish(struct layers *layers, const struct model *model, struct line_sums *sums);
+void layers_finish(struct layers *layers, const struct model *model, struct line_sums *sums, const struct idle *idle);
 void layers_free(struct layers *layers);
 
 /* The hooks of this analysis (analyses.h). */
 #define ANALYSIS_LAYERS(X)                                                                                             \
-	X(LAYERS, finish, layers_finish(&all->layers, all->model, &all->gpu_lines))                                    \
+	X(LAYERS, finish, layers_finish(&all->layers, all->model, &all->gpu_lines, &all->idle))                        \
 	X(LAYERS, free, layers_free(&all->layers))

@@ -16,8 +16,7 @@ static bool prints_tables(const struct options *options)
 {
 	return (options->subcommand == SUBCOMMAND_RECORD || options->subcommand == SUBCOMMAND_REPORT ||
 		options->subcommand == SUBCOMMAND_MERGE) &&
-	       !options_use_stdout(options) && !options->lists && !options->wants_tree && !options->wants_lines &&
-	       !(options->subcommand == SUBCOMMAND_REPORT && options->ops);
+	       !options_use_stdout(options) && !options_replace_report(options);
 }
 
 /* Checks a --format that is for the report, not for --output -. */
@@ -195,7 +194,7 @@ static int check_rotate(struct parse *parse)
 	path = options->outputs.list.count == 1 ? options->outputs.list.items[0] : NULL;
 	if (!path || !strcmp(path, "-") || !format_by_path(path, &format) || format.writer)
 		return option_fail(parse, "--rotate: makes logs and nothing else: it needs one output, -o TRACE.gpt");
-	if (options->report_format || options->lists || options->wants_tree || options->wants_lines)
+	if (options->report_format || options_replace_report(options))
 		return option_fail(parse, "--rotate: makes no report: gputrace report FILE.gpt makes one of each log");
 	return 0;
 }
@@ -243,9 +242,9 @@ static int check_proof(struct parse *parse)
 	if (options->schedule.active || options->captures)
 		return option_fail(parse, "--prove-cost: chooses what is recorded: it excludes --schedule and "
 					  "--capture-range");
-	if (options->wants_tree || options->wants_lines || options->lists)
-		return option_fail(parse, "--prove-cost: its report is the cost: --tree, --lines and lists come later "
-					  "from its log, of a window (--cycle)");
+	if (options_replace_report(options))
+		return option_fail(parse, "--prove-cost: its report is the cost: --tree, --layers, --lines and lists "
+					  "come later from its log, of a window (--cycle)");
 	if (options->cpu_frequency || options->off_cpu_min_ns)
 		return option_fail(parse, "--prove-cost: --cpu and --off-cpu go on in all windows: what they cost is "
 					  "in each report (--table cost)");
@@ -382,15 +381,21 @@ static int check_activity(struct parse *parse)
 static int check_instead(struct parse *parse)
 {
 	const struct options *options = parse->options;
-	int instead =
-		options->wants_tree + options->wants_lines + (options->ops && options->subcommand == SUBCOMMAND_REPORT);
+	int instead = options->wants_tree + options->wants_layers + options->wants_lines +
+		      (options->ops && options->subcommand == SUBCOMMAND_REPORT);
 
 	if (options->table_option && !options->ops)
 		return option_fail(parse, "--%s: is for the table of ops; it goes with --ops", options->table_option);
 	if (options->tree_option && !options->wants_tree)
 		return option_fail(parse, "--%s: is for the tree of calls; it goes with --tree", options->tree_option);
+	if (options->depth_option && !options->wants_tree && !options->wants_layers)
+		return option_fail(parse, "--%s: is for trees; it goes with --tree or --layers", options->depth_option);
 	if (instead > 1)
-		return option_fail(parse, "--tree, --lines, --ops: each is instead of the report; one of them");
+		return option_fail(parse,
+				   "--tree, --layers, --lines, --ops: each is instead of the report; one of them");
+	if (instead && options->lists)
+		return option_fail(parse, "--gpu-trace, --gpu-sum and --api-sum exclude --tree, --layers, --lines and "
+					  "--ops: each is instead of the report");
 	return 0;
 }
 
@@ -561,12 +566,6 @@ int option_rules_check(struct parse *parse)
 		return option_fail(parse, "--cupti: only the agent uses it: it excludes --agent off");
 	if (options->cupti && subcommand == SUBCOMMAND_DOCTOR && !options->pids.list.count)
 		return option_fail(parse, "--cupti: doctor looks at it for a process; one is named with -p PID");
-	if (options->lists &&
-	    (options->wants_tree || options->wants_lines || (options->ops && subcommand == SUBCOMMAND_REPORT)))
-		return option_fail(
-			parse,
-			"--gpu-trace, --gpu-sum and --api-sum exclude --tree, --lines and --ops: each is instead "
-			"of the report");
 	if (check_activity(parse) || check_instead(parse) || check_slice(parse) || check_capture(parse) ||
 	    check_proof(parse) || check_schedule(parse) || check_recorder(parse) || check_rotate(parse))
 		return -EINVAL;

@@ -158,10 +158,12 @@ struct options {
 	unsigned lists;			   /* enum activity_list: print these instead of the report */
 	bool wants_tree;		   /* print the tree of calls instead of the report */
 	struct tree_options tree;
-	bool wants_lines; /* print the source instead of the report */
+	bool wants_layers; /* print the layers of the model instead of the report */
+	bool wants_lines;  /* print the source instead of the report */
 	struct lines_options lines;
 	bool lines_word;	  /* the next word may say which file or function */
-	const char *tree_option;  /* a given option that is for the tree only, NULL: none */
+	const char *tree_option;  /* a given option that is for the tree of calls only, NULL: none */
+	const char *depth_option; /* a given option that is for trees only, NULL: none */
 	const char *table_option; /* a given option that is for the table of ops only, NULL: none */
 	bool all_processes;	  /* dump: all processes that have Python */
 	bool locals;		  /* dump: values of local variables */
@@ -173,6 +175,13 @@ struct options {
 	uint64_t max_size;	  /* the most bytes of a file; 0: no limit */
 	const char *max_size_text;
 };
+
+/* True when another text than the report is printed. */
+static inline bool options_replace_report(const struct options *options)
+{
+	return options->wants_tree || options->wants_layers || options->wants_lines || options->lists ||
+	       (options->ops && options->subcommand == SUBCOMMAND_REPORT);
+}
 
 /* Frees what options_parse has filled in. */
 void options_free(struct options *options);

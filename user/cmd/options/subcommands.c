@@ -47,6 +47,7 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_COUNT] = {
 			    "gputrace report all.gpt --process train.py --gpu 0\n"
 			    "gputrace report theirs.sqlite                  of nsys, nvprof or torch.profiler\n"
 			    "gputrace report all.gpt --tree                 Python functions, ops, kernels\n"
+			    "gputrace report all.gpt --layers               modules of a PyTorch model\n"
 			    "gputrace report all.gpt --lines train_step     source, with what each line costs\n"
 			    "gputrace report all.gpt --min-complete 99     exit with 3 when less complete\n",
 		.synopsis = "report [FILE.gpt] [OPTIONS]\n",

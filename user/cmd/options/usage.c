@@ -109,7 +109,7 @@ static const struct heading {
 	{"Which part of the trace", READS_LOG, {"from", "to", "process", "thread", "gpu", "steps", "step", "cycle"}},
 	{"Report",
 	 EVERY & ~SUBCOMMAND_EXPORT,
-	 {"tree", "by", "min-percent", "depth", "show-all", "lines", "gpu-trace", "gpu-sum", "api-sum", "all",
+	 {"tree", "by", "show-all", "layers", "min-percent", "depth", "lines", "gpu-trace", "gpu-sum", "api-sum", "all",
 	  "backward", "graphs", "comm-kernel", "unaligned", "fail-above", "min-complete"}},
 	{"Table of ops", SUBCOMMAND_REPORT, {"ops", "sort", "rows", "top-level", "group-by-shape", "group-by-stack"}},
 	{"Output",

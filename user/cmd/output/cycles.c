@@ -42,11 +42,9 @@ static void put_in_order(struct cycles *cycles)
 static bool is_report_of_proof(const struct reading *reading, const struct options *options)
 {
 	const struct model *first = trace_first(reading->recorded);
-	bool is_report =
-		options->subcommand == SUBCOMMAND_RECORD || (options->subcommand == SUBCOMMAND_REPORT && !options->ops);
+	bool is_report = options->subcommand == SUBCOMMAND_RECORD || options->subcommand == SUBCOMMAND_REPORT;
 
-	return first && first->schedule.windows_ms && is_report && !options->wants_tree && !options->wants_lines &&
-	       !options->lists;
+	return first && first->schedule.windows_ms && is_report && !options_replace_report(options);
 }
 
 bool cycles_find(struct cycles *cycles, const struct reading *reading)

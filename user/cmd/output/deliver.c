@@ -19,6 +19,7 @@
 #include "report/sums/key_averages.h"
 #include "report/report.h"
 #include "report/lines/source_lines.h"
+#include "report/sums/layers.h"
 #include "report/table/text.h"
 #include "report/tree/tree.h"
 #include "report/why/why.h"
@@ -57,6 +58,10 @@ static int write_report(FILE *out, const struct screen *screen, void *context)
 		return report_write_activities(out, request->trace, &options, given->lists);
 	if (given->wants_tree)
 		return report_write_tree(out, request->trace, &options, &given->tree);
+	if (given->wants_layers)
+		return report_write_layers(
+			out, request->trace, &options,
+			&(struct layers_options){.min_percent = given->tree.min_percent, .depth = given->tree.depth});
 	if (given->wants_lines)
 		return report_write_lines(out, request->trace, &options, &lines);
 	return report_write(out, request->trace, &options);

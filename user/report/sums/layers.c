@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* GPU time by module of PyTorch. */
+#include "report/sums/layers.h"
+
 #include <inttypes.h>
 
 #include "report/page/parts.h"
@@ -10,7 +12,7 @@ static const struct model_module *module_of(const struct report *report, const s
 	return row->module == NONE ? NULL : &report->model->modules[row->module];
 }
 
-static const char *kind_label(enum layer_kind kind)
+const char *layer_kind_label(enum layer_kind kind)
 {
 	static const char *const labels[] = {
 		[LAYER_MODULE] = "",
@@ -19,30 +21,39 @@ static const char *kind_label(enum layer_kind kind)
 		[LAYER_NONE] = "[no module]",
 		[LAYER_MISSING] = "[frames left out]",
 		[LAYER_NO_STACK] = "[no Python stack]",
+		[LAYER_NO_LINE] = "[no line to blame]",
 	};
 
 	return labels[kind];
 }
 
-/* "LlamaModel.layers.17.mlp", "LlamaModel#2.layers.17.mlp" */
-static char *layer_text(const struct report *report, const void *item)
+char *layer_name(const struct report *report, const struct layer_row *row)
 {
-	const struct layer_row *row = item;
 	const struct model_module *module = module_of(report, row);
 	char root[16] = "";
 
 	if (row->kind != LAYER_MODULE)
-		return xstrdup(kind_label(row->kind));
+		return xstrdup(layer_kind_label(row->kind));
 	if (row->root)
 		snprintf(root, sizeof(root), "#%" PRIu32, row->root);
 	return xasprintf("%s%s%s%s", module->root_class, root, *module->name ? "." : "", module->name);
 }
 
-static char *class_text(const struct report *report, const void *row)
+static char *layer_text(const struct report *report, const void *row)
+{
+	return layer_name(report, row);
+}
+
+char *layer_class_name(const struct report *report, const struct layer_row *row)
 {
 	const struct model_module *module = module_of(report, row);
 
 	return module && *module->class ? xstrdup(module->class) : NULL;
+}
+
+static char *class_text(const struct report *report, const void *row)
+{
+	return layer_class_name(report, row);
 }
 
 static char *name_text(const struct report *report, const void *item)
@@ -109,15 +120,17 @@ static void add_notes(struct report *report, struct table *table, const void *it
 static const struct row_table layers_table = {
 	.id = "layers",
 	.title = "GPU time by layer of the model",
-	.remark = "total: with the modules that it calls; % of GPU time",
+	.remark = "total: with the modules that it calls; idle: for its lines; % of GPU time",
 	.more = "layers",
 	.add_notes = add_notes,
 	.columns =
 		(const struct row_column[]){
-			ROW_NS("self %s", "self_ns", struct layer_row, self),
-			ROW_NS("total %s", "total_ns", struct layer_row, total),
-			ROW_PERCENT(struct layer_row, self),
-			ROW_COUNT("calls", "launches", struct layer_row, launches),
+			ROW_NS("self %s", "self_ns", struct layer_row, self.ns),
+			ROW_NS("total %s", "total_ns", struct layer_row, total.ns),
+			ROW_PERCENT(struct layer_row, self.ns),
+			ROW_COUNT("calls", "launches", struct layer_row, self.launches),
+			ROW_NS("idle %s", "idle_self_ns", struct layer_row, self.idle_ns),
+			ROW_NS(COLUMN_NOT_SHOWN, "idle_ns", struct layer_row, total.idle_ns),
 			ROW_TEXT("layer", "layer", TEXT_TRUNCATE_START, layer_text),
 			ROW_TEXT("class", "class", TEXT_TRUNCATE_END, class_text),
 			ROW_PROCESS(struct layer_row, process),

@@ -26,7 +26,7 @@ static bool is_of_note(const char *id)
 		"why_losses",  "why_lost",	"tree",		"source_lines", "key_averages", "gpu_trace",
 		"gpu_sum",     "api_sum",	"diff_traces",	"diff_step",	"diff_lines",	"diff_kernels",
 		"diff_ops",    "merge_logs",	"merge_ranks",	"merge_late",	"diff_losses",	"diff_memory",
-		"split_ranks", "split_last",	"why_memory"};
+		"split_ranks", "split_last",	"why_memory",	"layer_tree",	"layer_classes"};
 
 	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
 		if (!strcmp(ids[i], id))
