@@ -453,12 +453,9 @@ static void work_of_a_graph_stands_under_the_modules_that_launched_it_and_were_c
 		const uint64_t *captured, *launching;
 		const char *rows;
 	} cases[] = {
-		{IN(LEAF, BLOCK), IN(BLOCK, NET), all},
-		{IN(LEAF, BLOCK, NET), IN(NET), all},
-		{IN(LEAF, BLOCK, NET), IN(BLOCK, NET), all},
-		{IN(LEAF), IN(BLOCK, NET), all},
-		{IN(LEAF, BLOCK, NET), IN(0), all},
-		{IN(0), IN(BLOCK, NET), "0,Net,Net|1,Net.blocks.0,Block"},
+		{IN(LEAF, BLOCK), IN(BLOCK, NET), all},	     {IN(LEAF, BLOCK, NET), IN(NET), all},
+		{IN(LEAF, BLOCK, NET), IN(BLOCK, NET), all}, {IN(LEAF), IN(BLOCK, NET), all},
+		{IN(LEAF, BLOCK, NET), IN(0), all},	     {IN(0), IN(BLOCK, NET), "0,Net,Net|1,Net.blocks.0,Block"},
 	};
 
 	(void)state;
