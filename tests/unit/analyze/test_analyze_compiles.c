@@ -31,20 +31,25 @@ static void begin_compiling(struct gap *gap)
 }
 
 /* A call with its return. */
-static void add_call(struct gap *gap, uint32_t api, uint64_t stack, uint32_t corr, uint64_t start_ns, uint64_t end_ns)
+static void add_call_with(struct gap *gap, struct gpt_agent_api back, uint64_t stack)
 {
-	log_call(&gap->log, (struct gpt_call){.time_ns = start_ns,
+	back.tid = TID;
+	log_call(&gap->log, (struct gpt_call){.time_ns = back.start_ns,
 					      .pid = PID,
 					      .tid = TID,
 					      .stack_id = stack,
-					      .corr = corr,
-					      .api = (uint16_t)api,
+					      .corr = back.corr,
+					      .api = back.api,
 					      .origin = GPT_ORIGIN_AGENT,
 					      .stack_state = GPT_STACK_OK});
-	log_batch(&gap->log, PID, TID, end_ns);
-	log_agent_api(&gap->log,
-		      (struct gpt_agent_api){
-			      .start_ns = start_ns, .end_ns = end_ns, .corr = corr, .tid = TID, .api = (uint16_t)api});
+	log_batch(&gap->log, PID, TID, back.end_ns);
+	log_agent_api(&gap->log, back);
+}
+
+static void load_code(struct gap *gap, uint64_t stack, uint64_t start_ns, uint64_t end_ns)
+{
+	add_call_with(gap, (struct gpt_agent_api){.start_ns = start_ns, .end_ns = end_ns, .corr = 7, .api = LOAD_API},
+		      stack);
 }
 
 static const struct compile_row *row_of(const struct gap *gap, enum why_compile kind, uint32_t what)
@@ -142,7 +147,7 @@ static void code_that_a_compiler_loads_is_part_of_its_time_once(void **state)
 
 	begin_compiling(&gap);
 	runs(&gap.log, PID, TID, TRITON, 10 * MS, 40 * MS);
-	add_call(&gap, LOAD_API, TRITON, 7, 40 * MS, 60 * MS);
+	load_code(&gap, TRITON, 40 * MS, 60 * MS);
 	runs(&gap.log, PID, TID, TRITON, 40 * MS, 60 * MS); /* in the call */
 	runs(&gap.log, PID, TID, LOAD, 60 * MS, 100 * MS);
 	end_gap(&gap);
@@ -178,7 +183,7 @@ static void code_that_is_loaded_has_its_call_and_the_new_kernel_that_is_launched
 	begin_compiling(&gap);
 	log_batch(&gap.log, PID, TID, 15 * MS);
 	log_agent_name(&gap.log, 2, "_Z5freshv");
-	add_call(&gap, LOAD_API, WAITS, 7, 20 * MS, 50 * MS);
+	load_code(&gap, WAITS, 20 * MS, 50 * MS);
 	log_launch(&gap.log, PID, TID, LAUNCHED, LAUNCH, 2);
 	log_batch(&gap.log, PID, TID, TO + MS);
 	log_agent_kernel(&gap.log,
@@ -200,7 +205,7 @@ static void a_kernel_that_ran_before_is_not_what_was_loaded(void **state)
 	struct gap gap;
 
 	begin_compiling(&gap);
-	add_call(&gap, LOAD_API, WAITS, 7, 20 * MS, 50 * MS);
+	load_code(&gap, WAITS, 20 * MS, 50 * MS);
 	end_gap(&gap); /* launches the kernel of before the gap */
 	assert_int_equal(row_of(&gap, WHY_COMPILE_MODULE, LOAD_API)->kernel, NONE);
 	end_words(&gap);
@@ -212,7 +217,7 @@ static void what_the_driver_compiles_in_a_call_that_loads_code_is_that_call_s(vo
 	struct gap gap;
 
 	begin_compiling(&gap);
-	add_call(&gap, LOAD_API, WAITS, 7, 20 * MS, 50 * MS);
+	load_code(&gap, WAITS, 20 * MS, 50 * MS);
 	log_batch(&gap.log, PID, TID, 50 * MS);
 	log_agent_jit(&gap.log, (struct gpt_agent_jit){.start_wall_ns = 25 * MS,
 						       .end_wall_ns = 45 * MS,
@@ -224,6 +229,38 @@ static void what_the_driver_compiles_in_a_call_that_loads_code_is_that_call_s(vo
 	assert_int_equal(row_of(&gap, WHY_COMPILE_MODULE, LOAD_API)->ns, 30 * MS);
 	assert_int_equal(gap.all.idle.compiles.ns, 30 * MS);
 	assert_int_equal(gap.all.idle.compiles.idle_ns, gap.all.idle.sums[WHY_COMPILE].ns);
+	end_words(&gap);
+}
+
+/* A launch that became a node of a graph. */
+static void add_captured(struct gap *gap, uint64_t stack, uint32_t corr, uint64_t start_ns)
+{
+	add_call_with(gap,
+		      (struct gpt_agent_api){.start_ns = start_ns,
+					     .end_ns = start_ns + MS,
+					     .corr = corr,
+					     .api = GPT_API(GPT_DOMAIN_RUNTIME, 211),
+					     .flags = GPT_AGENT_API_CAPTURED},
+		      stack);
+}
+
+static void a_capture_lasts_from_its_first_call_to_its_last(void **state)
+{
+	struct gap gap;
+	const struct compile_row *row;
+
+	begin_compiling(&gap);
+	add_captured(&gap, WAITS, 7, 20 * MS);
+	add_captured(&gap, LOAD, 8, 40 * MS);
+	add_captured(&gap, LOAD, 9, 59 * MS);
+	end_gap(&gap);
+	row = row_of(&gap, WHY_COMPILE_CAPTURE, NONE);
+	assert_line(&gap.all, row->line, LINE_WAITS);
+	assert_int_equal(row->ns, 40 * MS);
+	assert_int_equal(row->count, 1);
+	assert_int_equal(row->idle_ns, 40 * MS);
+	assert_int_equal(own(&gap, LINE_WAITS, WHY_COMPILE), 40 * MS);
+	SAYS(&gap, report_write, "CUDA graph capture", "capturing a CUDA graph", "exact");
 	end_words(&gap);
 }
 
@@ -253,6 +290,7 @@ int main(void)
 		cmocka_unit_test(code_that_is_loaded_has_its_call_and_the_new_kernel_that_is_launched_next),
 		cmocka_unit_test(a_kernel_that_ran_before_is_not_what_was_loaded),
 		cmocka_unit_test(what_the_driver_compiles_in_a_call_that_loads_code_is_that_call_s),
+		cmocka_unit_test(a_capture_lasts_from_its_first_call_to_its_last),
 		cmocka_unit_test(the_report_and_why_say_which_compiler_on_which_line),
 	};
 

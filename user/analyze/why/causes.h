@@ -107,11 +107,12 @@ static inline enum why_loads why_loads(uint32_t extra)
 }
 
 enum why_compile {
-	WHY_COMPILE_JIT,    /* the driver */
-	WHY_COMPILE_MODULE, /* loading of code */
-	WHY_COMPILE_TORCH,  /* torch.compile */
-	WHY_COMPILE_LAUNCH, /* a long launch, the first one of its kernel; extra: the kernel's name */
-	WHY_COMPILE_FRAMES, /* a compiler that is Python, by frames of the thread; extra: enum compiler */
+	WHY_COMPILE_JIT,     /* the driver */
+	WHY_COMPILE_MODULE,  /* loading of code */
+	WHY_COMPILE_TORCH,   /* torch.compile */
+	WHY_COMPILE_LAUNCH,  /* a long launch, the first one of its kernel; extra: the kernel's name */
+	WHY_COMPILE_CAPTURE, /* calls that became nodes of a CUDA graph, from the first to the last; extra: NONE */
+	WHY_COMPILE_FRAMES,  /* a compiler that is Python, by frames of the thread; extra: enum compiler */
 };
 
 /* CUpti_ActivityMemcpyKind, CUpti_ActivityMemoryKind */

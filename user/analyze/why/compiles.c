@@ -159,7 +159,7 @@ void compiles_see_call(struct idle *idle, const struct call_event *event, uint32
 	if (compiler_at(&idle->threads.compilers, idle->model, place) != COMPILER_NONE)
 		return;
 	thread->in_frames &= place >= CALLER_NO_FRAME;
-	if (!call_is_work(event->call))
+	if (!call_is_work(event->call) || event->call->captured)
 		return;
 	thread->launch = event->call->number;
 	thread->kernel = work && work->kind == MODEL_KERNEL ? work->name : NONE;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analyze/why/idle_internal.h"
+#include "base/distance.h"
 
 /* The kind of an op, by its name. */
 enum {
@@ -171,6 +172,35 @@ static void note_call(struct idle *idle, struct why_thread *thread, const struct
 	why_thread_waits(thread, call->start_ns, call->end_ns, key);
 }
 
+/*
+ * Calls of a capture do nothing but become nodes of a graph.  It is over at the thread's next call that puts work on a
+ * GPU; the calls that begin and end it are not followed.
+ */
+static void follow_capture(struct idle *idle, struct why_thread *thread, const struct model_call *call, uint32_t place)
+{
+	const struct compile_span span = {
+		.start_ns = thread->captured_from_ns,
+		.end_ns = thread->captured_until_ns,
+		.thread = call->thread,
+		.kernel = NONE,
+		.key = why_key(thread->captured_place, WHY_COMPILE, WHY_COMPILE_CAPTURE, NONE)};
+
+	if (call->captured) {
+		if (!thread->captured_from_ns) {
+			thread->captured_from_ns = call->start_ns;
+			thread->captured_place = place;
+		}
+		thread->captured_until_ns = later_time(thread->captured_until_ns, call->end_ns);
+	} else if (call_is_work(call) && thread->captured_from_ns) {
+		compiles_add_around(idle, &span);
+		why_thread_does(thread, (struct why_activity){.start_ns = span.start_ns,
+							      .end_ns = span.end_ns,
+							      .key = span.key,
+							      .rank = WHY_RANK_COMPILE});
+		thread->captured_from_ns = thread->captured_until_ns = 0;
+	}
+}
+
 /* Around a slice: what begins in it. */
 static bool is_counted(const struct idle *idle, uint64_t time_ns)
 {
@@ -197,6 +227,7 @@ void idle_add_call(struct idle *idle, const struct call_event *event)
 	if (place < CALLER_NO_FRAME)
 		idle->threads.latest[event->process] = place;
 	note_loading(idle, thread, call);
+	follow_capture(idle, thread, call, place);
 	if (call_is_work(call) && !thread->looked_up_ns)
 		thread->traced_from_ns = 0;
 	if (call_is_work(call) && call->stack_state != GPT_STACK_BACKWARD)

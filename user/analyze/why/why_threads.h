@@ -58,6 +58,9 @@ struct why_thread {
 	uint64_t looked_up_ns;	 /* end of a lookup for a matching region */
 	uint64_t traced_from_ns; /* start of the first op that was traced instead of run */
 	uint64_t op_end_ns;	 /* end of the outermost op that is open */
+	/* of calls that were captured since the latest that was not: start of the first, end of the last; 0: none */
+	uint64_t captured_from_ns, captured_until_ns;
+	uint32_t captured_place; /* caller_place of the first */
 	uint32_t op_name;
 };
 

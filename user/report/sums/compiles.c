@@ -19,6 +19,8 @@ static char *what_text(const struct report *report, const void *item)
 		return xstrdup("first launch");
 	case WHY_COMPILE_TORCH:
 		return xstrdup(report->model->strings[row->what]);
+	case WHY_COMPILE_CAPTURE:
+		return xstrdup("CUDA graph capture");
 	case WHY_COMPILE_FRAMES:
 		return xstrdup(compiler_name((enum compiler)row->what));
 	}

@@ -137,6 +137,8 @@ static char *compile_words(const struct model *model, const struct idle_row *row
 		return xasprintf("%s %s", row->after ? "after" : "in", api_name((uint16_t)row->extra));
 	case WHY_COMPILE_LAUNCH:
 		return xasprintf("in the first launch of %s", why_name(model, row->extra));
+	case WHY_COMPILE_CAPTURE:
+		return xstrdup("capturing a CUDA graph");
 	case WHY_COMPILE_FRAMES:
 		return xasprintf("compiling: %s", compiler_name((enum compiler)row->extra));
 	default:
@@ -162,6 +164,8 @@ static char *compiled_what(const struct analyses *all, const struct why_line *li
 		return xasprintf("in %s", api_name((uint16_t)line->extra));
 	case WHY_COMPILE_LAUNCH:
 		return first_launch(why_name(all->model, line->extra));
+	case WHY_COMPILE_CAPTURE:
+		return xstrdup("capturing CUDA graphs");
 	case WHY_COMPILE_FRAMES:
 		return xasprintf("in the frames of %s", compiler_name((enum compiler)line->extra));
 	default:
@@ -194,6 +198,10 @@ static const char *compile_advice(const struct analyses *all, const struct why_l
 	const struct why_line *line = &loss->lines[0];
 
 	switch (line->detail) {
+	case WHY_COMPILE_CAPTURE:
+		return "Capture each graph once before the loop. If it is captured again, see what is new then: a "
+		       "shape, "
+		       "or memory at another place.";
 	case WHY_COMPILE_FRAMES:
 		return line->extra == COMPILER_TRITON
 			       ? "Launch each kernel once before the loop with all types and constants that it gets: "
