@@ -230,6 +230,23 @@ def test_a_step_of_training_that_takes_long_makes_it_write(tmp_path):
     assert start < float(begun) and float(ended) < end + 1
 
 
+@WAYS
+def test_code_that_is_loaded_after_the_first_work_makes_it_write(tmp_path, way):
+    """What the program loads before it has work for the GPU does not."""
+    command = tracing.on_simgpu(tmp_path / "gpu.json", machine.any_python(), machine.PROGRAMS / "loads_late.py")
+    with recorder(tmp_path, "--way", way, "--trigger", "compile,before=2s", command=command, span="20s", outputs=("trace.gpt",)) as running:
+        running.wait_line("ready")
+        running.process.stdin.write("load\n")
+        running.process.stdin.flush()
+        _, begun, ended = running.wait_line("loaded").split()
+        log, line = written(tmp_path, running)
+        running.end().must_be(0)
+    assert "compiled or loaded code for a GPU, within" in line
+    start, end, reason = span_of(log)
+    assert start < float(begun) and float(ended) < end and reason == END_WRITTEN
+    assert len(list(tmp_path.glob("trace.2*.gpt"))) == 1
+
+
 def test_steps_that_no_one_makes_are_said_to_be_missing(tmp_path):
     with recorder(tmp_path, "--trigger", "step>2s", command=program(tmp_path), outputs=("trace.gpt",)) as running:
         running.wait_line(KEPT, "stderr")

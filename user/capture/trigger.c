@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include <gputrace/agent.h>
+#include <gputrace/cuda_api.h>
 #include <gputrace/walk.h>
 
 #include "base/array.h"
@@ -18,6 +19,8 @@
 #define GPUS_MOST 256u
 #define GAPS_MOST 64u
 
+#define APIS GPT_API(GPT_DOMAIN_RUNTIME + 1, 0)
+
 /* A process's GPU, and the clock of times of its work: another profiler's buffers have another one than the agent's. */
 struct place {
 	uint32_t pid, device;
@@ -26,13 +29,20 @@ struct place {
 
 struct gpu {
 	struct place place;
-	uint64_t end_ns; /* of its work so far */
+	uint64_t first_ns, end_ns; /* of its work so far */
 };
 
 struct gap {
 	struct place place;
 	uint64_t from_ns, to_ns;
 	uint64_t seen_ns; /* CLOCK_MONOTONIC */
+};
+
+/* Code that was compiled or loaded by a process that had work on a GPU before. */
+struct compiled {
+	uint32_t pid;		      /* of the first; 0: none */
+	uint64_t from_ns, to_ns;      /* CLOCK_MONOTONIC, as the next two */
+	uint64_t first_ns, latest_ns; /* when they were seen */
 };
 
 struct trigger {
@@ -48,7 +58,25 @@ struct trigger {
 	uint32_t out_pid; /* a process that ran out of memory, 0: none */
 	int64_t out_bytes;
 	uint64_t out_ns;
+	struct compiled compiled;
+	bool loads_code[APIS]; /* by gpt_agent_api.api */
 };
+
+static void find_loading_calls(struct trigger *trigger)
+{
+	static const struct {
+		uint16_t api;
+		enum gpt_api_class class;
+	} calls[] = {
+#define CALL(domain, symbol, of_class, args, twin, cbid, twin_cbid)                                                    \
+	{GPT_API(GPT_DOMAIN_##domain, cbid), GPT_CLASS_##of_class},
+		GPT_CUDA_API_TABLE(CALL)
+#undef CALL
+	};
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		trigger->loads_code[calls[i].api] = calls[i].class == GPT_CLASS_MODULE;
+}
 
 struct trigger *trigger_new(const struct trigger_options *options)
 {
@@ -56,6 +84,7 @@ struct trigger *trigger_new(const struct trigger_options *options)
 
 	pthread_mutex_init(&trigger->lock, NULL);
 	trigger->options = *options;
+	find_loading_calls(trigger);
 	return trigger;
 }
 
@@ -87,7 +116,7 @@ static struct gpu *find_gpu(struct trigger *trigger, const struct place *place, 
 		oldest = gpu->end_ns < oldest->end_ns ? gpu : oldest;
 	}
 	gpu = trigger->gpu_count < GPUS_MOST ? &trigger->gpus[trigger->gpu_count++] : oldest;
-	*gpu = (struct gpu){.place = *place, .end_ns = start_ns};
+	*gpu = (struct gpu){.place = *place, .first_ns = start_ns, .end_ns = start_ns};
 	return gpu;
 }
 
@@ -126,7 +155,8 @@ static void see_work(struct trigger *trigger, const struct gpt_agent_batch *batc
 		return;
 	gpu = find_gpu(trigger, &place, start_ns);
 	fill_gaps(trigger, gpu, start_ns, end_ns);
-	if (start_ns > gpu->end_ns && start_ns - gpu->end_ns >= trigger->options.idle_ns &&
+	gpu->first_ns = start_ns < gpu->first_ns ? start_ns : gpu->first_ns;
+	if (trigger->options.idle_ns && start_ns > gpu->end_ns && start_ns - gpu->end_ns >= trigger->options.idle_ns &&
 	    trigger->gap_count < GAPS_MOST)
 		trigger->gaps[trigger->gap_count++] =
 			(struct gap){.place = place, .from_ns = gpu->end_ns, .to_ns = start_ns, .seen_ns = now_ns};
@@ -152,6 +182,63 @@ static void see_step(struct trigger *trigger, uint32_t pid, const struct gpt_rec
 	trigger->slow_pid = pid;
 }
 
+/* ---- compile ------------------------------------------------------------------------------------------------------
+ */
+
+/* How much later the clock of CUPTI's times is. */
+static uint64_t wall_offset_ns(bool is_monotonic)
+{
+	return is_monotonic ? 0 : clock_ns(CLOCK_REALTIME) - monotonic_ns();
+}
+
+/*
+ * Whether a GPU had work of the process before that.  While a program starts it loads code before it has any, and
+ * nothing waits for that.  Records of calls may be reported after those of later work.
+ */
+static bool has_worked(const struct trigger *trigger, uint32_t pid, uint64_t before_ns)
+{
+	for (unsigned i = 0; i < trigger->gpu_count; i++) {
+		const struct gpu *gpu = &trigger->gpus[i];
+		uint64_t first_ns = gpu->first_ns - wall_offset_ns(gpu->place.is_monotonic);
+
+		if (gpu->place.pid == pid && (int64_t)first_ns < (int64_t)before_ns)
+			return true;
+	}
+	return false;
+}
+
+static void see_compiled(struct trigger *trigger, uint32_t pid, uint64_t from_ns, uint64_t to_ns, uint64_t now_ns)
+{
+	struct compiled *compiled = &trigger->compiled;
+
+	if (!has_worked(trigger, pid, from_ns) || to_ns < from_ns)
+		return;
+	if (!compiled->pid)
+		*compiled = (struct compiled){.pid = pid, .from_ns = from_ns, .to_ns = to_ns, .first_ns = now_ns};
+	compiled->from_ns = from_ns < compiled->from_ns ? from_ns : compiled->from_ns;
+	compiled->to_ns = to_ns > compiled->to_ns ? to_ns : compiled->to_ns;
+	compiled->latest_ns = now_ns;
+}
+
+static void see_compiler(struct trigger *trigger, const struct gpt_agent_batch *batch, const struct gpt_record *record,
+			 uint64_t now_ns)
+{
+	const struct gpt_agent_api *call = (const struct gpt_agent_api *)record;
+	const struct gpt_agent_jit *jit = (const struct gpt_agent_jit *)record;
+	uint64_t offset_ns;
+
+	if (record->type == GPT_AGENT_API && record->size >= sizeof(*call) && call->api < APIS &&
+	    trigger->loads_code[call->api])
+		see_compiled(trigger, batch->pid, call->start_ns, call->end_ns, now_ns);
+	if (record->type != GPT_AGENT_JIT || record->size < sizeof(*jit) || jit->operation != GPT_AGENT_JIT_COMPILE)
+		return;
+	offset_ns = wall_offset_ns(batch->hdr.flags & GPT_BATCH_MONOTONIC);
+	see_compiled(trigger, batch->pid, jit->start_wall_ns - offset_ns, jit->end_wall_ns - offset_ns, now_ns);
+}
+
+/* -------------------------------------------------------------------------------------------------------------------
+ */
+
 static void see_record(struct trigger *trigger, const struct gpt_agent_batch *batch, const struct gpt_record *record,
 		       uint64_t now_ns)
 {
@@ -159,10 +246,12 @@ static void see_record(struct trigger *trigger, const struct gpt_agent_batch *ba
 	const struct gpt_agent_memcpy *copy = (const struct gpt_agent_memcpy *)record;
 	const struct gpt_agent_memset *fill = (const struct gpt_agent_memset *)record;
 	const struct gpt_agent_torch_memory *memory = (const struct gpt_agent_torch_memory *)record;
-	bool idle = trigger->options.idle_ns != 0;
+	bool idle = trigger->options.idle_ns != 0 || trigger->options.compile;
 
 	if (trigger_wants_steps(&trigger->options))
 		see_step(trigger, batch->pid, record);
+	if (trigger->options.compile)
+		see_compiler(trigger, batch, record, now_ns);
 	if (idle && record->type == GPT_AGENT_KERNEL && record->size >= sizeof(*kernel))
 		see_work(trigger, batch, kernel->device, kernel->start_wall_ns, kernel->end_wall_ns, now_ns);
 	else if (idle && record->type == GPT_AGENT_MEMCPY && record->size >= sizeof(*copy))
@@ -246,6 +335,21 @@ static void take_out(const struct trigger *trigger, uint64_t now_ns, struct trig
 	set_times(event, trigger->out_ns, trigger->out_ns, now_ns);
 }
 
+/* Takes what was compiled once it is over, or has taken long. */
+static bool take_compiled(struct trigger *trigger, uint64_t now_ns, struct trigger_event *event)
+{
+	struct compiled *compiled = &trigger->compiled;
+
+	if (!compiled->pid ||
+	    (now_ns < compiled->latest_ns + TRIGGER_WAITS_NS && now_ns < compiled->first_ns + TRIGGER_COMPILES_NS))
+		return false;
+	snprintf(event->why, sizeof(event->why), "pid %" PRIu32 " compiled or loaded code for a GPU, within %.3f s",
+		 compiled->pid, (double)(compiled->to_ns - compiled->from_ns) / 1e9);
+	set_times(event, compiled->from_ns, compiled->to_ns, now_ns);
+	compiled->pid = 0;
+	return true;
+}
+
 bool trigger_take(struct trigger *trigger, uint64_t now_ns, struct trigger_event *event)
 {
 	bool is_taken = true;
@@ -256,7 +360,7 @@ bool trigger_take(struct trigger *trigger, uint64_t now_ns, struct trigger_event
 	else if (trigger->slow.ns)
 		take_step(trigger, now_ns, event);
 	else
-		is_taken = take_gap(trigger, now_ns, event);
+		is_taken = take_gap(trigger, now_ns, event) || take_compiled(trigger, now_ns, event);
 	trigger->out_pid = 0;
 	trigger->slow.ns = 0;
 	pthread_mutex_unlock(&trigger->lock);

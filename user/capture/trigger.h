@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What makes a flight recorder write by itself, seen in agents' batches while they come: a GPU to which a process gave
- * no work for long, a step of training that took long, and memory of PyTorch's that ran out.  The drain's thread shows
- * batches, the first thread asks.
+ * no work for long, a step of training that took long, memory of PyTorch's that ran out, and code that was compiled or
+ * loaded.  The drain's thread shows batches, the first thread asks.
  * Only what has ended is known: a gap when the work after it was reported.
  */
 #pragma once
@@ -19,11 +19,15 @@
  */
 #define TRIGGER_WAITS_NS 1000000000ull
 
+/* Compilations that follow each other sooner are one, for at most that long. */
+#define TRIGGER_COMPILES_NS (10 * TRIGGER_WAITS_NS)
+
 struct trigger_options {
 	uint64_t idle_ns;      /* the shortest such gap that counts, 0: none does */
 	uint64_t step_ns;      /* the shortest step that counts, 0: none does */
 	unsigned step_percent; /* and of the median of the steps before it, 0: none */
 	bool oom;
+	bool compile;
 	uint64_t before_ns; /* how much the file has of before it began, 0: as much as is kept */
 	uint64_t after_ns;  /* and of after it had ended */
 	unsigned hourly;    /* the most files an hour */
@@ -39,7 +43,7 @@ static inline bool trigger_wants_steps(const struct trigger_options *options)
 
 static inline bool trigger_is_wanted(const struct trigger_options *options)
 {
-	return options->idle_ns || options->oom || trigger_wants_steps(options);
+	return options->idle_ns || options->oom || options->compile || trigger_wants_steps(options);
 }
 
 struct trigger;

@@ -338,6 +338,97 @@ static void a_gap_in_foreign_buffers_is_at_its_time(void **state)
 	trigger_free(trigger);
 }
 
+/* A load of code by cuModuleLoadData, and what the driver compiled in it, in a batch of their own. */
+static void show_load(struct trigger *trigger, uint32_t pid, uint64_t start_ns, uint64_t end_ns, uint64_t now_ns)
+{
+	struct log_builder batch = {0};
+	size_t at = begin_batch(&batch, pid, now_ns);
+
+	log_agent_api(&batch, (struct gpt_agent_api){
+				      .start_ns = start_ns, .end_ns = end_ns, .api = GPT_API(GPT_DOMAIN_DRIVER, 19)});
+	log_agent_api(&batch, (struct gpt_agent_api){.start_ns = end_ns,
+						     .end_ns = end_ns + SECOND_NS,
+						     .api = GPT_API(GPT_DOMAIN_RUNTIME, 211)}); /* a launch */
+	log_batch_end(&batch);
+	trigger_see(trigger, (const struct gpt_record *)(batch.data + at), now_ns);
+	log_free(&batch);
+}
+
+static void code_that_is_loaded_after_the_first_work_counts_once_it_is_over(void **state)
+{
+	struct trigger *trigger = trigger_new(&(struct trigger_options){.compile = true});
+	struct trigger_event event;
+
+	show_load(trigger, PID, 100 * MS, 200 * MS, SECOND_NS);
+	assert_false(is_taken(trigger, 9 * SECOND_NS)); /* nothing waited for it */
+	SHOW(trigger, SECOND_NS, {300, 310, PID, 0}, {5000, 5010, PID, 0});
+	show_load(trigger, PID + 1, 400 * MS, 500 * MS, SECOND_NS);
+	assert_false(is_taken(trigger, 9 * SECOND_NS)); /* neither a gap, nor another process */
+	show_load(trigger, PID, 10000 * MS, 10100 * MS, 10 * SECOND_NS + 200 * MS);
+	show_load(trigger, PID, 10500 * MS, 10600 * MS, 11 * SECOND_NS);
+	assert_false(is_taken(trigger, 12 * SECOND_NS - 1));
+	assert_true(trigger_take(trigger, 12 * SECOND_NS, &event));
+	assert_string_equal(event.why, "pid 41230 compiled or loaded code for a GPU, within 0.600 s");
+	assert_int_equal(event.from_ns, 10000 * MS);
+	assert_int_equal(event.to_ns, 10600 * MS);
+	assert_false(is_taken(trigger, 20 * SECOND_NS));
+	trigger_free(trigger);
+}
+
+static void compiling_that_does_not_end_counts_after_a_while(void **state)
+{
+	struct trigger *trigger = trigger_new(&(struct trigger_options){.compile = true});
+	uint64_t now_ns = SECOND_NS;
+
+	SHOW(trigger, SECOND_NS, {300, 310, PID, 0});
+	for (; now_ns < SECOND_NS + TRIGGER_COMPILES_NS; now_ns += 500 * MS) {
+		show_load(trigger, PID, now_ns - 10 * MS, now_ns, now_ns);
+		assert_false(is_taken(trigger, now_ns));
+	}
+	assert_true(is_taken(trigger, now_ns));
+	trigger_free(trigger);
+}
+
+static void code_that_was_loaded_before_work_that_was_reported_first_does_not_count(void **state)
+{
+	struct trigger *trigger = trigger_new(&(struct trigger_options){.compile = true});
+	struct log_builder batch = {0};
+	size_t at = begin_batch(&batch, PID, SECOND_NS);
+
+	((struct gpt_agent_batch *)(batch.data + at))->hdr.flags = GPT_BATCH_FOREIGN | GPT_BATCH_MONOTONIC;
+	log_agent_kernel(&batch, (struct gpt_agent_kernel){.start_wall_ns = 500 * MS, .end_wall_ns = 510 * MS});
+	log_batch_end(&batch);
+	trigger_see(trigger, (const struct gpt_record *)(batch.data + at), SECOND_NS);
+	log_free(&batch);
+	show_load(trigger, PID, 100 * MS, 200 * MS, SECOND_NS);
+	assert_false(is_taken(trigger, 9 * SECOND_NS));
+	show_load(trigger, PID, 600 * MS, 700 * MS, SECOND_NS);
+	assert_true(is_taken(trigger, 9 * SECOND_NS));
+	trigger_free(trigger);
+}
+
+/* The driver's times are CUPTI's, by the wall clock; what it takes from its cache is not compiled. */
+static void what_the_driver_compiles_counts_and_its_cache_does_not(void **state)
+{
+	for (int compiles = 0; compiles < 2; compiles++) {
+		struct trigger *trigger = trigger_new(&(struct trigger_options){.compile = true});
+		struct log_builder batch = {0};
+		size_t at = begin_batch(&batch, PID, SECOND_NS);
+
+		((struct gpt_agent_batch *)(batch.data + at))->hdr.flags = GPT_BATCH_FOREIGN | GPT_BATCH_MONOTONIC;
+		log_agent_kernel(&batch, (struct gpt_agent_kernel){.start_wall_ns = 100 * MS, .end_wall_ns = 110 * MS});
+		log_agent_jit(&batch, (struct gpt_agent_jit){.start_wall_ns = 200 * MS,
+							     .end_wall_ns = 500 * MS,
+							     .operation = compiles ? GPT_AGENT_JIT_COMPILE
+										   : GPT_AGENT_JIT_CACHE_LOAD});
+		log_batch_end(&batch);
+		trigger_see(trigger, (const struct gpt_record *)(batch.data + at), SECOND_NS);
+		log_free(&batch);
+		assert_int_equal(is_taken(trigger, 3 * SECOND_NS), compiles);
+		trigger_free(trigger);
+	}
+}
+
 static void damaged_batches_are_left_out(void **state)
 {
 	struct trigger *trigger = idle_trigger();
@@ -367,6 +458,10 @@ int main(void)
 		cmocka_unit_test(an_optimizer_is_known_however_many_steps_a_profiler_names),
 		cmocka_unit_test(names_and_threads_beyond_the_tables_replace_old_ones),
 		cmocka_unit_test(a_gap_in_foreign_buffers_is_at_its_time),
+		cmocka_unit_test(code_that_is_loaded_after_the_first_work_counts_once_it_is_over),
+		cmocka_unit_test(code_that_was_loaded_before_work_that_was_reported_first_does_not_count),
+		cmocka_unit_test(compiling_that_does_not_end_counts_after_a_while),
+		cmocka_unit_test(what_the_driver_compiles_counts_and_its_cache_does_not),
 		cmocka_unit_test(damaged_batches_are_left_out),
 	};
 

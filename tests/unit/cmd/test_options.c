@@ -1031,11 +1031,16 @@ static void triggers_make_a_flight_recorder_write(void **state)
 	assert_refused(PARSE("-p", "1", "--flight-recorder", "9s", "--trigger", "idle>1s,after=9s"),
 		       "--trigger: before= and after= together", "longer than what --flight-recorder keeps");
 	assert_int_equal(PARSE("-p", "1", "--flight-recorder", "9s", "--trigger", "oom,before=4s,after=5s"), 0);
+	assert_false(trigger->compile);
+	assert_int_equal(PARSE("-p", "1", "--flight-recorder", "9s", "--trigger", "compile"), 0);
+	assert_true(trigger->compile && !options.ops && !options.torch_memory);
+	assert_refused(PARSE("-p", "1", "--flight-recorder", "9s", "--trigger", "compile", "--kernels-only"),
+		       "--trigger compile: CUDA calls", "--kernels-only");
 	assert_refused(PARSE("-p", "1", "--flight-recorder", "5s", "--trigger", "idle>1s", "--agent", "off"),
 		       "--trigger: the agent sees", "--agent off");
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_refused(PARSE("-p", "1", "--flight-recorder", "5s", "--trigger", bad[i]), bad[i],
-			       "step>1.5x and oom are accepted");
+			       "step>1.5x, oom and compile are accepted");
 	assert_refused(PARSE("why", "a.gpt", "--trigger", "oom"), "--trigger", "why reads a.gpt");
 }
 

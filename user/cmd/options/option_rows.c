@@ -133,7 +133,8 @@ const struct option_row option_rows[] = {
 	{"trigger", 0, "what happens, such as idle>200ms", "WHAT[,before=TIME][,after=TIME][,max=N/h]",
 	 "with --flight-recorder: write when a process leaves its GPU without work for longer\n"
 	 "(idle>200ms), a step of training takes longer than that (step>2s, --ops) or than the\n"
-	 "median (step>1.5x), or PyTorch's memory runs out (oom, --memory); repeatable",
+	 "median (step>1.5x), PyTorch's memory runs out (oom, --memory), or code is compiled or\n"
+	 "loaded later than the first work (compile); repeatable",
 	 RECORD | WHY, .parse = parse_trigger},
 	{"rotate", 0, "a size such as 1G or a time such as 10m", "SIZE|TIME[,keep=N]",
 	 "write a new log (-o TRACE.gpt) whenever one has SIZE or is TIME long, and keep the\n"

@@ -216,6 +216,11 @@ static int check_trigger(struct parse *parse)
 					  "longer than what --flight-recorder keeps");
 	if (options->agent == ATTACH_AGENT_OFF)
 		return option_fail(parse, "--trigger: the agent sees what it is for: it excludes --agent off");
+	if (options->trigger.compile && options->has_activity_sets &&
+	    !(options->activity_sets >> GPT_AGENT_SET_CUDA & 1))
+		return option_fail(parse,
+				   "--trigger compile: CUDA calls that load code show it: it needs --trace cuda, and "
+				   "excludes --kernels-only");
 	return 0;
 }
 

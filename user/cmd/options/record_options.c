@@ -103,6 +103,8 @@ static bool take_trigger_word(const char *word, struct trigger_options *trigger)
 {
 	if (!strcmp(word, "oom"))
 		return trigger->oom = true;
+	if (!strcmp(word, "compile"))
+		return trigger->compile = true;
 	if (!strncmp(word, "idle>", 5))
 		return value_duration(word + 5, &trigger->idle_ns) == 0;
 	if (!strncmp(word, "step>", 5))
@@ -128,8 +130,8 @@ int parse_trigger(struct parse *parse, const char *value)
 	if (is_good && trigger_is_wanted(&options->trigger))
 		return 0;
 	return option_fail(parse,
-			   "--trigger %s: idle>TIME, step>TIME, step>1.5x and oom are accepted, and after a comma "
-			   "before=TIME, after=TIME of up "
+			   "--trigger %s: idle>TIME, step>TIME, step>1.5x, oom and compile are accepted, and after a "
+			   "comma before=TIME, after=TIME of up "
 			   "to 60s and max=N/h of up to %u, as in idle>200ms,before=20s,after=5s,max=10/h",
 			   value, TRIGGER_HOURLY_MOST);
 }
