@@ -162,7 +162,7 @@ static void a_long_first_launch_of_a_kernel_loads_its_code(void **state)
 	assert_has(page_of(&log, report_write), "in the first launch of softmax(float*)");
 }
 
-/* Nor is it known whether a launch is the first one in a process that began before the trace. */
+/* Nor is it known whether a launch is the first one in a process that began before the trace, or at an unknown time. */
 static void a_long_launch_of_a_kernel_that_ran_before_does_not_load_code(void **state)
 {
 	struct log_builder log;
@@ -170,6 +170,8 @@ static void a_long_launch_of_a_kernel_that_ran_before_does_not_load_code(void **
 	log_with_a_long_launch(&log, 1050, false);
 	assert_lacks(page_of(&log, report_write_why), "first launch");
 	log_with_a_long_launch(&log, 500, true);
+	assert_lacks(page_of(&log, report_write_why), "first launch");
+	log_with_a_long_launch(&log, 0, true);
 	assert_lacks(page_of(&log, report_write_why), "first launch");
 	log_with_a_long_launch(&log, 500, true);
 	assert_lacks(page_of(&log, report_write_why), "keep what they give");

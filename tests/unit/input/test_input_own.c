@@ -180,6 +180,19 @@ static void the_recording_lasts_as_long_as_it_did(void **state)
 	two_pass_trace_close(trace);
 }
 
+/* Else its first launch of a kernel would not be known as that, as in the log. */
+static void a_process_that_began_in_the_recording_began_then(void **state)
+{
+	struct trace *trace =
+		open_text("{\"gputrace\":{\"recorded_ns\":90000,\"processes\":[{\"pid\":70,\"shown as\":70,"
+			  "\"began_ns\":3000}]},\"traceEvents\":[" OP "]}");
+	const struct model *model = trace_first(trace);
+
+	assert_int_equal(model->process_count, 1);
+	assert_int_equal(model->processes[0].start_ns, 3000);
+	two_pass_trace_close(trace);
+}
+
 #define FAILED CALL("cudaMalloc", "5", "5", ",\"result\":2,\"Call stack of\":\"x\",\"Call stack\":\"/a.py(9): f\"")
 #define NOT_BACK CALL("cudaFree", "10", "6", ",\"end\":\"not seen\"")
 
@@ -221,6 +234,7 @@ int main(void)
 		cmocka_unit_test(steps_that_cannot_be_found_again_stay),
 		cmocka_unit_test(a_step_of_torch_profiler_has_its_name_again),
 		cmocka_unit_test(the_recording_lasts_as_long_as_it_did),
+		cmocka_unit_test(a_process_that_began_in_the_recording_began_then),
 		cmocka_unit_test(a_call_says_whose_its_stack_is_and_what_came_of_it),
 		cmocka_unit_test(a_node_without_numbers_is_known_by_what_is_around_it),
 	};

@@ -138,14 +138,14 @@ static uint32_t new_kernel(struct idle *idle, const struct call_event *event)
 }
 
 /*
- * Whether the first launch of a kernel in the trace is the first since the process began: with
+ * Whether the first launch of a kernel in the trace is surely the first since the process began: with
  * CUDA_MODULE_LOADING=LAZY, the default, CUDA loads its code then.
  */
 static bool has_begun_in(const struct idle *idle, uint32_t process)
 {
 	uint64_t began_ns = idle->model->processes[process].start_ns;
 
-	return !began_ns || began_ns >= idle->reach.start_ns;
+	return began_ns && began_ns >= idle->reach.start_ns;
 }
 
 /*

@@ -28,7 +28,7 @@ static uint32_t python_of(const struct json_text *text)
 static bool read_process(struct json *json, struct foreign_file *file, text_buffer *scratch)
 {
 	uint32_t command = ROW_NO_TEXT, python = 0;
-	int64_t pid = 0;
+	int64_t pid = 0, began_ns = 0;
 	struct json_text key, text;
 	bool first = true;
 
@@ -37,6 +37,8 @@ static bool read_process(struct json *json, struct foreign_file *file, text_buff
 
 		if (JSON_IS(&key, "shown as")) {
 			read = json_number(json, 0, 0, &pid);
+		} else if (JSON_IS(&key, "began_ns")) {
+			read = json_number(json, 0, 0, &began_ns);
 		} else if (JSON_IS(&key, "command") && json_peek(json) == '"') {
 			read = json_string(json, &text);
 			command = read ? kineto_text(file, &text, scratch) : command;
@@ -53,6 +55,7 @@ static bool read_process(struct json *json, struct foreign_file *file, text_buff
 	if (!json->stopped && kineto_id(pid)) {
 		foreign_process(file, kineto_id(pid))->command = command;
 		foreign_process(file, kineto_id(pid))->python = python;
+		foreign_process(file, kineto_id(pid))->start_ns = began_ns > 0 ? (uint64_t)began_ns : 0;
 	}
 	return !json->stopped;
 }

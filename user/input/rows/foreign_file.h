@@ -15,9 +15,10 @@ struct foreign_thread {
 
 struct foreign_process {
 	uint32_t pid;
-	uint32_t name;	  /* text, ROW_NO_TEXT */
-	uint32_t python;  /* major << 8 | minor, 0 */
-	uint32_t command; /* text, ROW_NO_TEXT */
+	uint32_t name;	   /* text, ROW_NO_TEXT */
+	uint32_t python;   /* major << 8 | minor, 0 */
+	uint32_t command;  /* text, ROW_NO_TEXT */
+	uint64_t start_ns; /* in the file's times; 0: not known, or before the file */
 	bool has_ops, has_torch_memory;
 };
 

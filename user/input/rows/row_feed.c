@@ -77,6 +77,8 @@ static void feed_processes(struct row_feed *feed, struct builder *builder, uint6
 		const struct foreign_process *process = &file->processes.items[i];
 		struct process_image program = builder_process_image(builder, process->pid);
 		struct new_description description = {.time_ns = start_ns,
+						      .start_ns = process->start_ns ? process->start_ns + delay_of(file)
+										    : 0,
 						      .pid = process->pid,
 						      .python = (uint16_t)process->python,
 						      .name = name_of(feed, process->pid, FOREIGN_PROCESS),
