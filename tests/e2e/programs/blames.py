@@ -64,6 +64,17 @@ def sleep(seconds):
     return truth("sleep", time.monotonic() - begin)
 
 
+def runnable_seconds():
+    """How long this thread has waited for a CPU so far."""
+    return int(pathlib.Path(f"/proc/self/task/{threading.get_native_id()}/schedstat").read_text().split()[1]) / 1e9
+
+
+def others_part(took_s, before_s):
+    """Of another thread's or process's time, how long it alone kept this thread waiting at least: meanwhile this thread may
+    have been without a CPU itself, which is a cause of its own.  before_s: runnable_seconds() when the other was asked."""
+    return took_s - (runnable_seconds() - before_s)
+
+
 class Helper:
     """A thread that runs a function on request; it has begun when ask returns."""
 
@@ -103,10 +114,11 @@ def lock(seconds):
             begin = time.thread_time()
             while time.thread_time() - begin < seconds: pass  # hold
             return time.thread_time() - begin
+    before = runnable_seconds()
     HELPER.ask(hold)
     with LOCK:
         pass
-    return truth("hold", HELPER.answer())
+    return truth("hold", others_part(HELPER.answer(), before))
 
 
 def hold_back(seconds, release):
@@ -125,16 +137,17 @@ ITEMS = queues.Queue()
 
 
 def item(seconds):
+    before = runnable_seconds()
     hold_back(seconds, lambda: ITEMS.put(True))
     ITEMS.get()
-    return truth("compute", HELPER.answer())
+    return truth("compute", others_part(HELPER.answer(), before))
 
 
 def result(seconds):
-    future = concurrent.futures.Future()
+    before, future = runnable_seconds(), concurrent.futures.Future()
     hold_back(seconds, lambda: future.set_result(True))
     future.result()
-    return truth("compute", HELPER.answer())
+    return truth("compute", others_part(HELPER.answer(), before))
 
 
 def loop(seconds):
@@ -142,11 +155,6 @@ def loop(seconds):
     begin = time.monotonic()
     asyncio.run(asyncio.sleep(seconds))
     return truth("launch", time.monotonic() - begin)
-
-
-def runnable_seconds():
-    """How long this thread has waited for a CPU so far."""
-    return int(pathlib.Path(f"/proc/self/task/{threading.get_native_id()}/schedstat").read_text().split()[1]) / 1e9
 
 
 PYLIB = ctypes.PyDLL(None)
@@ -165,7 +173,7 @@ def gil(seconds):
     before = runnable_seconds()
     HELPER.ask(hold)
     while not held: pass
-    return truth("gil", HELPER.answer() - (runnable_seconds() - before))
+    return truth("gil", others_part(HELPER.answer(), before))
 
 
 KEPT = []
@@ -206,8 +214,9 @@ QUEUES = Queues()
 
 
 def queue(seconds):
+    before = runnable_seconds()
     took, pid = QUEUES.ask(seconds)
-    return truth("work", took, pid)
+    return truth("work", others_part(took, before), pid)
 
 
 TOKENIZER = """import sys, time
@@ -235,8 +244,9 @@ PIPE = Tokenizer()
 
 
 def tokenizer(seconds):
+    before = runnable_seconds()
     took = PIPE.ask(seconds)
-    return truth("token", took, PIPE.process.pid, PIPE.file)
+    return truth("token", others_part(took, before), PIPE.process.pid, PIPE.file)
 
 
 REPLIER = """import sys, time, zmq
@@ -271,8 +281,9 @@ REPLIES = Replier()
 
 def replier(seconds):
     """A ZeroMQ server: its threads, sockets and eventfds are between the working line and the waiter."""
+    before = runnable_seconds()
     took = REPLIES.ask(seconds)
-    return truth("reply", took, REPLIES.process.pid, REPLIES.file)
+    return truth("reply", others_part(took, before), REPLIES.process.pid, REPLIES.file)
 
 
 def fill(shared):
