@@ -2,11 +2,14 @@
 """GPU time by module of real PyTorch, by BPF and by the agent, compared with forward hooks of the program itself
 (programs/torch_modules.py)."""
 
+import collections
 import re
 
+import chrome_invariants as chrome
 import machine
 import pytest
 import test_modules
+import timelines
 import tracing
 from test_modules import WAYS, is_early, late, of_modules, paths_of
 from test_running_without_root import no_ptrace
@@ -15,6 +18,7 @@ pytestmark = pytest.mark.torch
 
 PROGRAM = machine.PROGRAMS / "torch_modules.py"
 
+WORK = ("kernel", "gpu_memcpy", "gpu_memset")
 REST = ("[backward]", "[no module]", "[no Python stack]")
 
 
@@ -48,6 +52,22 @@ def test_in_the_tree_each_module_stands_under_those_that_called_it(run):
     found = {path: ns for path, ns in late(paths_of(tree)).items() if path[0][0] not in REST}
     assert found == late(run.truth.paths)
     assert sum(row["self_ns"] for row in tree) == sum(run.truth.own.values())
+
+
+def test_a_kernel_on_a_timeline_names_its_module(run):
+    tracing.gputrace(run.folder, "export", run.log, "-o", "layers.json", "-o", "layers.pftrace").must_be(0)
+    by_layer, launched = collections.Counter(), 0
+    work = [event for event in chrome.load(run.folder / "layers.json")["traceEvents"] if event.get("cat") in WORK]
+    for event in work:
+        name = event["args"].get("layer"), event["args"].get("layer class")
+        by_layer[name] += round(event["dur"] * 1000)
+        launched += name[0] is not None
+    assert launched > 500
+    assert with_name({name: ns for name, ns in by_layer.items() if name[0]}) == with_name(run.truth.own)
+    assert sum(by_layer.values()) == sum(run.truth.own.values())
+    native = timelines.pftrace(run.folder / "layers.pftrace")["slices"]
+    assert collections.Counter(s["args"].get("layer") for s in native if s["cat"][0] in WORK) == collections.Counter(
+        event["args"].get("layer") for event in work)
 
 
 def test_backward_passes_and_the_optimizer_are_no_module_s_and_rows_add_up(run):

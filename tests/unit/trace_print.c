@@ -50,8 +50,9 @@ static void print_stack(FILE *out, const struct model *model, uint32_t index)
 	for (uint32_t i = 0; i < stack->module_count; i++) {
 		const struct model_module *module = model_stack_module(model, stack, i);
 
-		fprintf(out, " module %s:%s:%s:%s:%s:%u,%u,%u", module->name, module->class, module->root_class,
-			module->unnamed, module->other_names, module->process, module->root, module->names);
+		fprintf(out, " module %s:%s:%s:%s:%s:%s:%u,%u,%u,%u", module->label, module->name, module->class,
+			module->root_class, module->unnamed, module->other_names, module->process, module->root,
+			module->names, module->number_in_label);
 	}
 }
 

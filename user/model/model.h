@@ -240,6 +240,16 @@ static inline const struct model_module *model_stack_module(const struct model *
 	return &model->modules[model->stack_modules[stack->first_module + i]];
 }
 
+/* The innermost module call of a stack; NULL: there is none, or it may be among frames that are missing. */
+static inline const struct model_module *model_innermost_module(const struct model *model, uint32_t index)
+{
+	const struct model_stack *stack = index == NONE ? NULL : &model->stacks[index];
+
+	if (!stack || !stack->module_count || stack->module_missing)
+		return NULL;
+	return model_stack_module(model, stack, stack->module_count - 1);
+}
+
 /* Whether another tool recorded it. */
 static inline bool model_is_foreign(const struct model *model)
 {
@@ -327,6 +337,12 @@ static inline uint32_t gpu_attributed_call(const struct model *model, const stru
 {
 	return op->captured_by != NONE && model->calls[op->captured_by].stack != NONE ? op->captured_by : op->call;
 }
+
+/*
+ * The innermost module of PyTorch that was called when the operation was launched, or for a graph captured; of a
+ * backward pass as the forward op ran, where that is known.  NULL: none is known.
+ */
+const struct model_module *gpu_module(const struct model *model, const struct model_gpu *op);
 
 /* "Memcpy HtoD (Pageable -> Device)", "Memset (Device)" or the kernel's name; written to buffer if needed. */
 const char *gpu_name(const struct model *model, const struct model_gpu *op, char *buffer, size_t size);

@@ -82,7 +82,16 @@ struct model_module {
 	uint32_t process;
 	uint32_t root;	/* number of its root in the process, from 1 on; 0: not known */
 	uint32_t names; /* more than 1: it is shared */
+	/*
+	 * With the class of its root, "LlamaModel.layers.17.mlp"; where the trace has a few roots of one class with the
+	 * number, "LlamaModel#2.layers.17.mlp"; "": it has no name.  number_in_label: 0 none.
+	 */
+	const char *label;
+	uint32_t number_in_label;
 };
+
+#define MODEL_ROOTS_NUMBERED                                                                                           \
+	8u /* of one class in a process; more than that many roots are one, as they have one label */
 
 #define MODEL_MISSING_UNKNOWN UINT32_MAX
 

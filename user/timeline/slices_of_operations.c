@@ -146,6 +146,17 @@ static void draft_forward(struct draft *draft, const struct model *model, const 
 		draft_line(draft, model, TIMELINE_ARG_FORWARD_LINE, model->calls[call].forward, &to->forward);
 }
 
+static void draft_layer(struct draft *draft, const struct model *model, const struct model_gpu *op)
+{
+	const struct model_module *module = gpu_module(model, op);
+
+	if (!module)
+		return;
+	draft_text(draft, TIMELINE_ARG_LAYER, *module->label ? module->label : "[no name]");
+	if (*module->class)
+		draft_text(draft, TIMELINE_ARG_LAYER_CLASS, module->class);
+}
+
 /* What a collective's kernel did, beside those of other ranks. */
 static void draft_split(struct draft *draft, const struct timeline_splits *splits, const struct model_gpu *op,
 			struct timeline_split *split)
@@ -221,6 +232,7 @@ static void visit_operation(struct visit *visit, uint32_t index)
 				 &to.collective);
 	draft_split(&draft, timeline->among.splits, op, &to.split);
 	draft_forward(&draft, model, op, &to);
+	draft_layer(&draft, model, op);
 	if (op->call != NONE && model->calls[op->call].number == CALL_OUTSIDE)
 		draft_text(&draft, TIMELINE_ARG_LAUNCH, "before the slice");
 	else if (op->call == NONE)

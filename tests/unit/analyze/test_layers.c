@@ -1,71 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* GPU time by module of PyTorch: own parts and totals, what belongs to no module, and what has no name. */
 #include "analyzed.h"
-#include "forward_log.h"
+#include "module_log.h"
 #include "report/report.h"
 #include "report/sums/layers.h"
-
-#define NET 0x7f0000010000ull
-#define BLOCK (NET + 0x100)
-#define LEAF (NET + 0x200)
-#define LOOSE (NET + 0x300)
-#define OTHER_NET 0x7f0000090000ull
-#define OTHER_LEAF (OTHER_NET + 0x200)
-
-#define CODE(n) (0xc0de0000ull + 16 * (n))
-
-/* name, class, class of the root, why it has no name */
-static void describe(struct forward_log *made, uint64_t module, uint32_t root, const char *const text[4])
-{
-	char bytes[256];
-	size_t size = log_join(bytes, sizeof(bytes), 4, text);
-
-	log_module(&made->log,
-		   &(struct gpt_module){.hdr.flags = *text[3] ? GPT_MODULE_UNNAMED : 0,
-					.module = module,
-					.root = root == 1 ? NET : OTHER_NET,
-					.pid = PID,
-					.root_number = root,
-					.names = 1},
-		   bytes, (uint32_t)size);
-}
-
-static void describe_net(struct forward_log *made)
-{
-	describe(made, NET, 1, (const char *const[]){"", "Net", "Net", ""});
-	describe(made, BLOCK, 1, (const char *const[]){"blocks.0", "Block", "Net", ""});
-	describe(made, LEAF, 1, (const char *const[]){"blocks.0.up", "Linear", "Net", ""});
-}
-
-/* The stack of a launch inside these modules, innermost first; 0 ends them. */
-static uint64_t stack_in(struct forward_log *made, const uint64_t modules[4])
-{
-	struct gpt_stack_module entries[4];
-	struct gpt_pyframe frames[5];
-	uint64_t id = 1;
-	uint32_t count = 0;
-
-	for (; count < 4 && modules[count]; count++) {
-		frames[count] = (struct gpt_pyframe){.code = CODE(1)};
-		entries[count] = (struct gpt_stack_module){.module = modules[count], .frame = (int32_t)count};
-		id = id * 31 + modules[count];
-	}
-	frames[count] = (struct gpt_pyframe){.code = CODE(0)};
-	log_function(&made->log, PID, CODE(0), "main", "/src/train.py", 10);
-	log_function(&made->log, PID, CODE(1), "__call__", "/src/module.py", 20);
-	if (count)
-		log_stack_of_modules(&made->log, PID, id, count + 1, frames, count, entries);
-	else
-		log_stack(&made->log, PID, id, 1, frames);
-	return id;
-}
-
-static void launch_in(struct forward_log *made, uint64_t time_us, uint64_t gpu_us, const uint64_t modules[4])
-{
-	forward_log_call(made, TID, time_us, gpu_us, stack_in(made, modules), GPT_STACK_OK);
-}
-
-#define IN(...) ((const uint64_t[4]){__VA_ARGS__})
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
@@ -84,7 +22,7 @@ static char *rows_of(const struct analyses *all)
 
 		fprintf(out, "%s", kinds[row->kind]);
 		if (row->kind == LAYER_MODULE)
-			fprintf(out, " %s#%u.%s", module->root_class, row->root, module->name);
+			fprintf(out, " %s#%u.%s", module->root_class, module->number_in_label, module->name);
 		if (module)
 			fprintf(out, " (%s)", module->class);
 		fprintf(out, " %llu/%llu x%llu\n", (unsigned long long)row->self.ns / 1000,
@@ -236,7 +174,7 @@ static void roots_of_one_class_are_told_apart_unless_there_are_many(void **state
 	assert_rows(forward_log_end(&made), NULL,
 		    "module Net#2.blocks.0.up (Linear) 6/6 x1\n"
 		    "module Net#1.blocks.0.up (Linear) 5/5 x1\n");
-	for (uint32_t i = 1; i <= LAYER_ROOTS_SEPARATE + 1; i++) {
+	for (uint32_t i = 1; i <= MODEL_ROOTS_NUMBERED + 1; i++) {
 		describe(&many, NET + i, i, (const char *const[]){"", "Loss", "Loss", ""});
 		launch_in(&many, 100 * (uint64_t)i, 2, IN(NET + i));
 	}
@@ -418,32 +356,6 @@ static void a_layer_stands_under_the_one_that_called_it(void **state)
 		      "      25.0     25.0  25.0      1     40.0  \u00a0\u00a0\u00a0\u00a0Net.blocks.0.up  Linear\n"
 		      "       4.0      4.0   4.0      1     90.0  [no module]          -\n"));
 	model_free(model);
-}
-
-/* A kernel of a graph: captured inside these modules, and the graph launched inside those. */
-static void launch_graph_in(struct forward_log *made, uint64_t time_us, uint64_t gpu_us, const uint64_t captured[4],
-			    const uint64_t launching[4])
-{
-	struct log_builder *log = &made->log;
-	const uint64_t *in[2] = {captured, launching};
-
-	for (uint32_t i = 0; i < 2; i++)
-		log_call(log, (struct gpt_call){.time_ns = (time_us + i) * 1000,
-						.pid = PID,
-						.tid = TID,
-						.stack_id = stack_in(made, in[i]),
-						.corr = ++made->corr,
-						.api = i ? GPT_API(GPT_DOMAIN_RUNTIME, 311) : CUDA_LAUNCH,
-						.origin = GPT_ORIGIN_AGENT,
-						.stack_state = GPT_STACK_OK});
-	log_batch(log, PID, TID, 900000000);
-	log_agent_graph_node(log, (struct gpt_agent_graph_node){.node = 9, .corr = made->corr - 1});
-	log_agent_kernel(log, (struct gpt_agent_kernel){.start_wall_ns = (time_us + 2) * 1000,
-							.end_wall_ns = (time_us + 2 + gpu_us) * 1000,
-							.corr = made->corr,
-							.name = 1,
-							.graph = 5,
-							.graph_node = 9});
 }
 
 static void work_of_a_graph_stands_under_the_modules_that_launched_it_and_were_captured(void **state)

@@ -11,8 +11,6 @@
 struct referenced {
 	const struct model_module *module;
 	uint32_t index;
-	uint32_t root; /* as in layer_row; 0 while not known */
-	uint32_t roots;
 };
 
 struct maker {
@@ -33,47 +31,20 @@ static bool is_unnamed(const struct model_module *module)
 	return *module->unnamed;
 }
 
-static int by_root(const void *left, const void *right)
+static int by_row(const void *left, const void *right)
 {
 	const struct model_module *a = ((const struct referenced *)left)->module,
 				  *b = ((const struct referenced *)right)->module;
 
 	return least_first(is_unnamed(a), is_unnamed(b)) ?: least_first(a->process, b->process) ?:
-	       strcmp(a->root_class, b->root_class) ?: least_first(a->root, b->root);
+	       strcmp(a->label, b->label) ?: strcmp(a->class, b->class);
 }
 
-static int by_row(const void *left, const void *right)
+static int by_row_and_root(const void *left, const void *right)
 {
 	const struct referenced *a = left, *b = right;
 
-	return least_first(is_unnamed(a->module), is_unnamed(b->module)) ?:
-	       least_first(a->module->process, b->module->process) ?:
-	       strcmp(a->module->root_class, b->module->root_class) ?: least_first(a->root, b->root) ?:
-	       strcmp(a->module->name, b->module->name) ?: strcmp(a->module->class, b->module->class);
-}
-
-/* Numbers the roots of each class where there are several, but not too many. */
-static void number_roots(struct referenced *list, size_t count)
-{
-	for (size_t from = 0, to; from < count; from = to) {
-		const struct model_module *first = list[from].module;
-		uint32_t roots = 1;
-
-		for (to = from + 1; to < count; to++) {
-			const struct model_module *next = list[to].module;
-
-			if (is_unnamed(next) != is_unnamed(first) || next->process != first->process ||
-			    strcmp(next->root_class, first->root_class) != 0)
-				break;
-			roots += next->root != list[to - 1].module->root;
-		}
-		for (size_t i = from; i < to && !is_unnamed(first); i++) {
-			bool separate = roots > 1 && roots <= LAYER_ROOTS_SEPARATE;
-
-			list[i].root = separate ? list[i].module->root : 0;
-			list[i].roots = separate ? 1 : roots;
-		}
-	}
+	return by_row(left, right) ?: least_first(a->module->root, b->module->root);
 }
 
 /* place: caller_place */
@@ -108,10 +79,8 @@ static void make_module_rows(struct maker *maker)
 	struct referenced *list = maker->referenced.items;
 	struct layers *layers = maker->layers;
 
-	qsort(list, maker->referenced.count, sizeof(*list), by_root);
-	number_roots(list, maker->referenced.count);
 	layers->modules = (uint32_t)maker->referenced.count;
-	qsort(list, maker->referenced.count, sizeof(*list), by_row);
+	qsort(list, maker->referenced.count, sizeof(*list), by_row_and_root);
 	for (size_t i = 0; i < maker->referenced.count; i++) {
 		bool unnamed = is_unnamed(list[i].module);
 
@@ -119,9 +88,10 @@ static void make_module_rows(struct maker *maker)
 		if (!i || by_row(&list[i - 1], &list[i]))
 			add_row(layers, (struct layer_row){.kind = unnamed ? LAYER_UNNAMED : LAYER_MODULE,
 							   .module = list[i].index,
-							   .root = list[i].root,
-							   .roots = list[i].roots,
+							   .roots = !unnamed,
 							   .process = list[i].module->process});
+		else if (!unnamed)
+			layers->rows[layers->count - 1].roots += list[i].module->root != list[i - 1].module->root;
 		maker->row_of[list[i].index] = (uint32_t)layers->count;
 	}
 }

@@ -12,8 +12,6 @@
 #include "analyze/why/idle.h"
 
 /* Roots of one class in a process that have separate rows; more are one, whose rows are added up. */
-#define LAYER_ROOTS_SEPARATE 8u
-
 enum layer_kind {
 	LAYER_MODULE,
 	LAYER_UNNAMED,	/* modules of a class that have no name */
@@ -28,7 +26,6 @@ enum layer_kind {
 struct layer_row {
 	enum layer_kind kind;
 	uint32_t module;  /* one of model.modules, NONE: of LAYER_BACKWARD and so on */
-	uint32_t root;	  /* of several roots of one class: its number; 0 */
 	uint32_t roots;	  /* whose rows are added up here; 0 for rows without a root */
 	uint32_t process; /* PROCESS_MANY: several */
 	uint32_t number;  /* in the order of names */

@@ -161,6 +161,7 @@ void builder_finish_first(struct builder *builder)
 	prepare_clock(builder);
 	gaps_finish(&builder->gaps);
 	collect_finish(builder);
+	modules_finish(&builder->modules);
 	end_borrowing(builder);
 	builder->model->processes = builder->processes.list.items;
 	builder->model->process_count = (uint32_t)builder->processes.list.count;
@@ -205,6 +206,7 @@ struct model *builder_finish(struct builder *builder)
 	find_reported_steps(builder);
 	process_table_finish(&builder->processes);
 	stacks_name_natives(&builder->stacks, &builder->stacks);
+	modules_finish(&builder->modules);
 	calls_finish(&builder->calls);
 	join_python_spans(builder);
 	device_table_finish(&builder->devices);

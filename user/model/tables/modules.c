@@ -2,7 +2,10 @@
 /* Modules of a source; see modules.h. */
 #include "model/tables/modules.h"
 
+#include <inttypes.h>
 #include <string.h>
+
+#include "base/order.h"
 
 void modules_free(struct modules *modules)
 {
@@ -27,6 +30,7 @@ static const struct model_module *find_module(const struct modules *modules, uin
 uint32_t modules_index(struct modules *modules, struct process_image program, uint64_t address, uint32_t generation)
 {
 	struct model_module made = {.name = "",
+				    .label = "",
 				    .class = "",
 				    .root_class = "",
 				    .unnamed = "it was not read",
@@ -71,7 +75,10 @@ void modules_describe(struct modules *modules, struct process_image program, con
 {
 	uint32_t index = modules_index(modules, program, module->address, module->generation);
 
+	if (modules->first) /* an earlier description does not replace the last one */
+		return;
 	modules->list.items[index] = (struct model_module){.name = keep_text(modules, module->name),
+							   .label = "",
 							   .class = keep_text(modules, module->class),
 							   .root_class = keep_text(modules, module->root_class),
 							   .unnamed = keep_text(modules, module->unnamed),
@@ -79,4 +86,50 @@ void modules_describe(struct modules *modules, struct process_image program, con
 							   .process = program.process,
 							   .root = module->root,
 							   .names = module->names};
+}
+
+/* ---- labels ------------------------------------------------------------------------------------------------------ */
+
+static int by_root(const void *left, const void *right)
+{
+	const struct model_module *a = *(struct model_module *const *)left, *b = *(struct model_module *const *)right;
+
+	return least_first(a->process, b->process) ?: strcmp(a->root_class, b->root_class) ?:
+	       least_first(a->root, b->root);
+}
+
+static bool is_of_class(const struct model_module *module, const struct model_module *other)
+{
+	return module->process == other->process && !strcmp(module->root_class, other->root_class);
+}
+
+static void make_label(struct modules *modules, struct model_module *module, bool numbered)
+{
+	AUTO_FREE char *label = NULL;
+	char number[16] = "";
+
+	module->number_in_label = numbered ? module->root : 0;
+	if (numbered)
+		snprintf(number, sizeof(number), "#%" PRIu32, module->root);
+	label = xasprintf("%s%s%s%s", module->root_class, number, *module->name ? "." : "", module->name);
+	module->label = string_keep(modules->strings, label, strlen(label));
+}
+
+void modules_finish(struct modules *modules)
+{
+	AUTO_FREE struct model_module **list = xcalloc(modules->list.count + 1, sizeof(*list));
+	size_t count = 0;
+
+	for (size_t i = 0; i < modules->list.count; i++)
+		if (!*modules->list.items[i].unnamed)
+			list[count++] = &modules->list.items[i];
+	qsort(list, count, sizeof(*list), by_root);
+	for (size_t from = 0, to; from < count; from = to) {
+		uint32_t roots = 1;
+
+		for (to = from + 1; to < count && is_of_class(list[to], list[from]); to++)
+			roots += list[to]->root != list[to - 1]->root;
+		for (size_t i = from; i < to; i++)
+			make_label(modules, list[i], roots > 1 && roots <= MODEL_ROOTS_NUMBERED);
+	}
 }

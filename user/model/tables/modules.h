@@ -24,3 +24,6 @@ void modules_free(struct modules *modules); /* all but list, which is the model'
 uint32_t modules_index(struct modules *modules, struct process_image program, uint64_t address, uint32_t generation);
 
 void modules_describe(struct modules *modules, struct process_image program, const struct new_module *module);
+
+/* Makes labels, once all are described. */
+void modules_finish(struct modules *modules);

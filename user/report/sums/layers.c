@@ -2,8 +2,6 @@
 /* GPU time by module of PyTorch. */
 #include "report/sums/layers.h"
 
-#include <inttypes.h>
-
 #include "report/page/parts.h"
 #include "report/page/row_table.h"
 
@@ -29,14 +27,7 @@ const char *layer_kind_label(enum layer_kind kind)
 
 char *layer_name(const struct report *report, const struct layer_row *row)
 {
-	const struct model_module *module = module_of(report, row);
-	char root[16] = "";
-
-	if (row->kind != LAYER_MODULE)
-		return xstrdup(layer_kind_label(row->kind));
-	if (row->root)
-		snprintf(root, sizeof(root), "#%" PRIu32, row->root);
-	return xasprintf("%s%s%s%s", module->root_class, root, *module->name ? "." : "", module->name);
+	return xstrdup(row->kind == LAYER_MODULE ? module_of(report, row)->label : layer_kind_label(row->kind));
 }
 
 static char *layer_text(const struct report *report, const void *row)
@@ -88,8 +79,9 @@ static void add_count_or_unknown(struct table *table, uint32_t count)
 
 static void add_root(struct report *report, struct table *table, const void *row)
 {
-	(void)report;
-	add_count_or_unknown(table, ((const struct layer_row *)row)->root);
+	const struct model_module *module = module_of(report, row);
+
+	add_count_or_unknown(table, module ? module->number_in_label : 0);
 }
 
 static void add_roots(struct report *report, struct table *table, const void *row)

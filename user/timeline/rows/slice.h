@@ -140,6 +140,8 @@ enum timeline_arg_type {
 	X(GRAPH_NODE, NUMBER, "graph node id")                                                                         \
 	X(CAPTURED_BY, NUMBER, "captured by") /* CORRELATION of that call */                                           \
 	X(CAPTURED_AT, FRAME, "captured at")                                                                           \
+	X(LAYER, TEXT, "layer")			/* the innermost module of PyTorch that was called */                  \
+	X(LAYER_CLASS, TEXT, "layer class")	/* its class */                                                        \
 	X(PLACE, TEXT, "kernel at")		/* file and line of its function */                                    \
 	X(LAUNCH, TEXT, "launch")		/* "not seen", "before the trace" */                                   \
 	X(CUPTI_STREAM, NUMBER, "cupti stream") /* CUPTI's id of the stream */                                         \
