@@ -3,7 +3,8 @@
  * What holds of every account of idle time (analyze/why/idle.h), whatever the trace:
  *  - On one GPU a call is charged at most what it took, in it and after it together.
  *  - A gap is the launch's only until the launching call returned.
- *  - Charges add up to the idle time, and so do rows, whatever callers they are divided by.
+ *  - Charges add up to the idle time, and so do rows, whatever callers they are divided by.  Rows of what compiled have
+ *    all that is charged to compiling.
  *  - The parts of gaps come in the order of time, do not overlap, and add up to the charges that they are of.
  *  - The accounts of two slices by time add up to that of the whole, row by row, and so does the time of busy GPUs.
  *  - In a slice, by time or by each process's own interval, busy and idle time of the GPUs are its length, and the
@@ -114,7 +115,13 @@ IDLE_CHECK_FN const char *idle_check_sum(const struct analyses *all)
 		return "charges do not add up to the idle time";
 	for (size_t i = 0; i < all->idle.count; i++)
 		ns -= idle_is_edge(all->idle.rows[i].cause) ? 0 : all->idle.rows[i].ns;
-	return ns ? "rows do not add up to the idle time" : NULL;
+	if (ns)
+		return "rows do not add up to the idle time";
+	for (size_t i = 0; i < idle_charge_count(&all->idle); i++)
+		ns += idle_charge_at(&all->idle, i).what.part[1] == WHY_COMPILE ? idle_charge_at(&all->idle, i).ns : 0;
+	for (size_t i = 0; i < all->idle.compiles.rows.count; i++)
+		ns -= all->idle.compiles.rows.items[i].idle_ns;
+	return ns ? "rows of what compiled do not add up to the idle time for it" : NULL;
 }
 
 /* Returns NULL, or what does not hold.  The model must be that of the whole trace. */

@@ -59,8 +59,12 @@ static void make_tables(struct maker *maker)
 	model->codes = xcalloc(FRAMES, sizeof(*model->codes));
 	model->frames = xcalloc(FRAMES, sizeof(*model->frames));
 	for (uint32_t i = 0; i < FRAMES; i++) {
-		model->codes[i] = (struct model_code){.name = xasprintf("f%u", i / 2),
-						      .file = xasprintf("/src/%s%u.py", i % 2 ? "a" : "b/a", i / 4)};
+		bool compiles = i == 2;
+
+		model->codes[i] =
+			(struct model_code){.name = compiles ? xstrdup("compile") : xasprintf("f%u", i / 2),
+					    .file = compiles ? xstrdup("/src/triton/compiler/compiler.py")
+							     : xasprintf("/src/%s%u.py", i % 2 ? "a" : "b/a", i / 4)};
 		model->codes[i].raw_file = model->codes[i].file;
 		model->frames[i] = (struct model_frame){.code = i, .line = i % 3};
 	}

@@ -101,6 +101,8 @@ void compiles_add_around(struct idle *idle, const struct compile_span *span)
 	struct compiles *compiles = &idle->compiles;
 	struct compile_thread *thread = &compiles->threads[span->thread];
 
+	if (span->end_ns <= span->start_ns)
+		return;
 	while (thread->pieces.count && thread->pieces.items[thread->pieces.count - 1].start_ns >= span->start_ns) {
 		const struct compile_piece *piece = &thread->pieces.items[--thread->pieces.count];
 
