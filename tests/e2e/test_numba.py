@@ -27,8 +27,9 @@ class Run:
     def __init__(self, folder):
         python = machine.any_python()
         (folder / "site-packages").symlink_to(machine.package(python, *PACKAGES))
-        tracing.gputrace(folder, "-q", "-o", "trace.gpt", "--", *tracing.on_simgpu(
+        done = tracing.gputrace(folder, "-q", "-o", "trace.gpt", "--", *tracing.on_simgpu(
             folder / "gpu.json", python, PROGRAM, folder / "site-packages", str(ROUNDS))).must_be(0)
+        self.first_ns = json.loads(next(line for line in done.stdout.splitlines() if line.startswith("{")))
         self.truth = simulated.load(folder / "gpu.json")
         self.log = folder / "trace.gpt"
         self.text = tracing.gputrace(folder, "report", self.log).must_be(0).stdout
@@ -70,3 +71,10 @@ def test_who_waits_for_the_gpu_is_named_by_the_programs_line_too(run):
 def test_why_names_lines_of_the_program(run):
     why = tracing.gputrace(run.log.parent, "why", run.log).must_be(0).stdout
     assert PROGRAM.name + ":" in why and "dispatcher.py" not in why
+
+
+def test_what_numba_compiles_is_on_the_lines_whose_first_call_took_that_long(run):
+    rows = {row["line"]: row for row in run.tables["compiles"] if row["what"] == "Numba"}
+    assert set(rows) == {SAXPY, SCALE}
+    assert [rows[line]["count"] for line in (SAXPY, SCALE)] == [1, 1]
+    assert rows[SAXPY]["ns"] + rows[SCALE]["ns"] == pytest.approx(sum(run.first_ns.values()), rel=0.3)

@@ -11,8 +11,8 @@ struct compiling_function {
 };
 
 /*
- * PyTorch 2.0 to 2.15, Triton 2.0 to 3.9.  Inductor's compile_fx_inner also compiles a backward pass, when it runs for
- * the first time.  precompile: what Inductor's workers have compiled is read or, without workers, compiled.
+ * PyTorch 2.0 to 2.15, Triton 2.0 to 3.9, Numba.  Inductor's compile_fx_inner also compiles a backward pass, when it
+ * runs for the first time.  precompile: what Inductor's workers have compiled is read or, without workers, compiled.
  */
 static const struct compiling_function functions[] = {
 	{"triton/compiler/compiler.py", "compile", COMPILER_TRITON},
@@ -21,6 +21,7 @@ static const struct compiling_function functions[] = {
 	{"torch/_inductor/compile_fx.py", "compile_fx_inner", COMPILER_INDUCTOR},
 	{"torch/_inductor/runtime/triton_heuristics.py", "precompile", COMPILER_INDUCTOR},
 	{"torch/_dynamo/convert_frame.py", "_compile", COMPILER_DYNAMO},
+	{"numba/cuda/dispatcher.py", "compile", COMPILER_NUMBA},
 };
 
 void compilers_free(struct compilers *compilers)
@@ -80,7 +81,7 @@ enum compiler compiler_at(struct compilers *compilers, const struct model *model
 
 const char *compiler_name(enum compiler compiler)
 {
-	static const char *const names[] = {"", "Triton", "Inductor", "Dynamo"};
+	static const char *const names[] = {"", "Triton", "Inductor", "Dynamo", "Numba"};
 
 	return names[compiler];
 }

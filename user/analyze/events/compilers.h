@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which compiler a stack is in.  Triton, Inductor and Dynamo are Python, so what they do has no event of its own: only
- * the frames of a thread that was sampled, or that waits, say it.  A frame is known by the end of its file's path and
- * by its function: nothing else marks it, and a program that names its own so is taken for one.
+ * Which compiler a stack is in.  Triton, Inductor, Dynamo and Numba are Python, so what they do has no event of its
+ * own: only the frames of a thread that was sampled, or that waits, say it.  A frame is known by the end of its file's
+ * path and by its function: nothing else marks it, and a program that names its own so is taken for one.
  */
 #pragma once
 
@@ -14,6 +14,7 @@ enum compiler {
 	COMPILER_TRITON,
 	COMPILER_INDUCTOR,
 	COMPILER_DYNAMO,
+	COMPILER_NUMBA,
 };
 
 struct compilers {
@@ -26,5 +27,5 @@ void compilers_free(struct compilers *compilers);
 /* The innermost compiler of that place (caller_place): Triton, where Dynamo called Inductor, and that Triton. */
 enum compiler compiler_at(struct compilers *compilers, const struct model *model, uint32_t place);
 
-/* "Triton", "Inductor", "Dynamo" */
+/* "Triton", "Inductor", "Dynamo", "Numba" */
 const char *compiler_name(enum compiler compiler);

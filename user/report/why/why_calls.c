@@ -193,6 +193,23 @@ static bool is_first_of_function(const char *region)
 	return count && strtoul(count + 1, NULL, 10) == 0;
 }
 
+static const char *frames_advice(enum compiler compiler)
+{
+	switch (compiler) {
+	case COMPILER_TRITON:
+		return "Launch each kernel once before the loop with all types and constants that it gets: Triton "
+		       "compiles "
+		       "for each. Keep its cache (TRITON_CACHE_DIR) from run to run.";
+	case COMPILER_NUMBA:
+		return "Launch each kernel once before the loop with all types that it gets, or name them in "
+		       "@cuda.jit: "
+		       "Numba compiles for each. cache=True keeps the result from run to run.";
+	default:
+		return "Call the compiled function once before the loop. If it compiles later again, find out why "
+		       "(TORCH_LOGS=recompiles): shapes that change want dynamic=True or padding.";
+	}
+}
+
 static const char *compile_advice(const struct analyses *all, const struct why_loss *loss)
 {
 	const struct why_line *line = &loss->lines[0];
@@ -203,13 +220,7 @@ static const char *compile_advice(const struct analyses *all, const struct why_l
 		       "shape, "
 		       "or memory at another place.";
 	case WHY_COMPILE_FRAMES:
-		return line->extra == COMPILER_TRITON
-			       ? "Launch each kernel once before the loop with all types and constants that it gets: "
-				 "each "
-				 "makes Triton compile it again. Keep its cache (TRITON_CACHE_DIR) from run to run."
-			       : "Call the compiled function once before the loop. If it compiles later again, find "
-				 "out "
-				 "why (TORCH_LOGS=recompiles): shapes that change want dynamic=True or padding.";
+		return frames_advice((enum compiler)line->extra);
 	case WHY_COMPILE_JIT:
 		return "Build with code for this GPU's architecture, or keep the driver's cache (CUDA_CACHE_PATH) from "
 		       "run to run.";
