@@ -70,6 +70,16 @@ def test_a_kernel_on_a_timeline_names_its_module(run):
         event["args"].get("layer") for event in work)
 
 
+def test_folded_stacks_of_layers_are_those_of_the_tree(run):
+    done = tracing.gputrace(run.folder, "export", run.log, "--format", "folded", "--folded-by", "layer", "-o", "-").must_be(0)
+    found = {tuple(line.rpartition(" ")[0].split(";")[1:]): int(line.rpartition(" ")[2]) for line in done.stdout.splitlines()}
+    expected = collections.Counter()
+    for path, ns in late(run.truth.paths).items():
+        expected[tuple(f"{name} {kind}" if name == "[no name]" else name for name, kind in path)] += ns
+    assert {path: ns for path, ns in found.items() if path[0] not in (*REST, "WarmUp")} == expected
+    assert sum(found.values()) == sum(run.truth.own.values())
+
+
 def test_backward_passes_and_the_optimizer_are_no_module_s_and_rows_add_up(run):
     assert all(run.rows[name, None]["self_ns"] for name in REST[:2])
     rest = sum(row["self_ns"] for (name, _), row in run.rows.items() if name in REST or is_early((name, None)))

@@ -33,10 +33,12 @@ const struct export_format export_formats[] = {
 	{.name = "folded",
 	 .suffixes = (const char *const[]){".folded", NULL},
 	 .write = folded_write,
-	 .no_data = "no op of PyTorch has such time and a Python stack; --forward-lines records stacks"
-		    " (of --metric cpu: no samples; --cpu records them; of --metric idle: no times of GPU work)",
+	 .no_data = "no op of PyTorch has such time and a Python stack; --forward-lines records stacks (of --metric "
+		    "cpu: no samples; --cpu records them; of --metric idle: no times of GPU work; of --folded-by "
+		    "layer: no call of a module of PyTorch)",
 	 .no_data_in_file = "no op of PyTorch has such time and a Python stack; torch.profiler records stacks with "
-			    "with_stack=True (of --metric cpu: no samples; of --metric idle: no times of GPU work)"},
+			    "with_stack=True (of --metric cpu: no samples; of --metric idle: no times of GPU work; of "
+			    "--folded-by layer: files of other tools have no layers)"},
 	{.name = "speedscope", .suffixes = (const char *const[]){".speedscope.json", NULL}, .write = speedscope_write},
 	{.name = "pprof",
 	 .suffixes = (const char *const[]){".pb.gz", NULL},

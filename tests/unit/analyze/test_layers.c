@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* GPU time by module of PyTorch: own parts and totals, what belongs to no module, and what has no name. */
+#include <errno.h>
+
 #include "analyzed.h"
+#include "export/folded/folded.h"
 #include "module_log.h"
 #include "report/report.h"
 #include "report/sums/layers.h"
@@ -423,6 +426,75 @@ static void what_is_deeper_than_the_levels_that_are_shown_is_part_of_the_last(vo
 	model_free(model);
 }
 
+static char *folded_of(const struct model *model, bool by_launches, bool by_idle, int error)
+{
+	const struct export_options options = {.process = -1,
+					       .folded_by = FOLDED_BY_LAYER,
+					       .has_metric = true,
+					       .by_launches = by_launches,
+					       .by_idle = by_idle};
+	struct sink sink;
+	char *text;
+
+	sink_open_memory(&sink);
+	assert_int_equal(folded_write(&sink, WHOLE_TRACE(model), &options), error);
+	sink_char(&sink, '\0');
+	text = strdup(sink.buffer);
+	sink_close(&sink);
+	return text;
+}
+
+static void folded_stacks_can_be_those_of_the_tree(void **state)
+{
+	static const struct {
+		bool by_launches, by_idle;
+		const char *lines;
+	} cases[] = {
+		{false, false,
+		 "python3;Net 1000\n"
+		 "python3;Net;Net.blocks.0;Net.blocks.0.up 60000\n"
+		 "python3;Net;Net.blocks.1 10000\n"
+		 "python3;Net;Net.blocks.1;Net.blocks.0.up 25000\n"
+		 "python3;[no module] 4000\n"},
+		{true, false,
+		 "python3;Net 1\n"
+		 "python3;Net;Net.blocks.0;Net.blocks.0.up 1\n"
+		 "python3;Net;Net.blocks.1 1\n"
+		 "python3;Net;Net.blocks.1;Net.blocks.0.up 1\n"
+		 "python3;[no module] 1\n"},
+		{false, true,
+		 "python3;Net 96000\n"
+		 "python3;Net;Net.blocks.1 75000\n"
+		 "python3;Net;Net.blocks.1;Net.blocks.0.up 40000\n"
+		 "python3;[no module] 90000\n"},
+	};
+	struct model *model = two_blocks();
+	char *text;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		text = folded_of(model, cases[i].by_launches, cases[i].by_idle, 0);
+		assert_string_equal(text, cases[i].lines);
+		free(text);
+	}
+	model_free(model);
+}
+
+static void without_a_module_there_are_no_folded_stacks_of_layers(void **state)
+{
+	struct forward_log made = forward_log_begin();
+	struct model *model;
+	char *text;
+
+	(void)state;
+	launch_in(&made, 100, 5, IN(0));
+	model = forward_log_end(&made);
+	text = folded_of(model, false, false, -ENODATA);
+	assert_string_equal(text, "");
+	free(text);
+	model_free(model);
+}
+
 static void layers_that_are_too_small_are_one_row_and_said_to_be_hidden(void **state)
 {
 	struct model *model = two_blocks();
@@ -501,6 +573,8 @@ int main(void)
 		cmocka_unit_test(work_of_a_graph_stands_under_the_modules_that_launched_it_and_were_captured),
 		cmocka_unit_test(layers_of_a_class_are_one_row_and_time_in_several_of_them_counts_once),
 		cmocka_unit_test(what_is_deeper_than_the_levels_that_are_shown_is_part_of_the_last),
+		cmocka_unit_test(folded_stacks_can_be_those_of_the_tree),
+		cmocka_unit_test(without_a_module_there_are_no_folded_stacks_of_layers),
 		cmocka_unit_test(layers_that_are_too_small_are_one_row_and_said_to_be_hidden),
 		cmocka_unit_test(without_a_module_the_tree_says_so),
 		cmocka_unit_test(the_table_names_layers_by_root_and_says_why_one_has_no_name),

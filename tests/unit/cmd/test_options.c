@@ -501,7 +501,11 @@ static void folded_stacks_can_be_those_of_ops(void **state)
 	assert_int_equal(PARSE("export", "x.gpt", "-o", "x.folded", "--folded-by", "self-cuda"), 0);
 	assert_int_equal(options.folded_by, FOLDED_BY_SELF_CUDA);
 	assert_refused(PARSE("export", "x.gpt", "-o", "x.folded", "--folded-by", "cpu"), "--folded-by cpu",
-		       "self-cpu and self-cuda");
+		       "self-cpu, self-cuda and layer");
+	assert_int_equal(PARSE("export", "x.gpt", "-o", "x.folded", "--folded-by", "layer", "--metric", "idle"), 0);
+	assert_int_equal(options.folded_by, FOLDED_BY_LAYER);
+	assert_refused(PARSE("export", "x.gpt", "-o", "x.folded", "--folded-by", "layer", "--metric", "cpu"),
+		       "--folded-by layer", "it excludes --metric cpu");
 }
 
 static void a_libcupti_is_named_by_its_whole_path(void **state)

@@ -44,11 +44,6 @@ static int least_time_first(const void *left, const void *right)
 	       least_first(a->node->total.idle_ns, b->node->total.idle_ns) ?: most_first(a->index, b->index);
 }
 
-static uint32_t parent_of(const struct layer_tree *tree, uint32_t node)
-{
-	return tree->paths.entries[node - 1].key.part[0];
-}
-
 /* A node comes after its parent. */
 static void sum_up(struct layer_tree *tree)
 {
@@ -57,7 +52,7 @@ static void sum_up(struct layer_tree *tree)
 	for (size_t i = tree->nodes.count; i-- > 0;) {
 		layer_amount_add(&nodes[i].total, &nodes[i].self);
 		if (i)
-			layer_amount_add(&nodes[parent_of(tree, (uint32_t)i)].total, &nodes[i].total);
+			layer_amount_add(&nodes[layer_tree_parent(tree, (uint32_t)i)].total, &nodes[i].total);
 	}
 }
 
@@ -76,7 +71,7 @@ void layer_tree_finish(struct layer_tree *tree, const uint32_t *row_of)
 
 		if (!index)
 			continue;
-		parent = &nodes[parent_of(tree, index)];
+		parent = &nodes[layer_tree_parent(tree, index)];
 		nodes[index].row = row_of[nodes[index].row];
 		nodes[index].next = parent->children;
 		parent->children = index;

@@ -29,6 +29,12 @@ void layer_tree_add(struct layer_tree *tree, const uint32_t *rows, size_t count,
 void layer_tree_finish(struct layer_tree *tree, const uint32_t *row_of);
 void layer_tree_free(struct layer_tree *tree);
 
+/* Of a node that is not the root. */
+static inline uint32_t layer_tree_parent(const struct layer_tree *tree, uint32_t node)
+{
+	return tree->paths.entries[node - 1].key.part[0];
+}
+
 static inline void layer_amount_add(struct layer_amount *sum, const struct layer_amount *amount)
 {
 	sum->ns += amount->ns;

@@ -17,11 +17,13 @@ struct maker {
 	struct layers *layers;
 	const struct model *model;
 	ARRAY(struct referenced) referenced;
-	uint32_t *row_of;	   /* by model.modules: index of the row + 1; 0: no stack refers to it */
-	uint64_t *stamps;	   /* by row and then by class: the last entry that was added to its total */
-	uint64_t stamp;		   /* the current entry */
-	size_t kinds[LAYER_KINDS]; /* index of the row of that kind + 1; 0: none so far */
-	ARRAY(uint32_t) path;	   /* rows of the current entry, outermost first */
+	uint32_t *row_of;		    /* by model.modules: index of the row + 1; 0: no stack refers to it */
+	uint64_t *stamps;		    /* by row and then by class: the last entry that was added to its total */
+	uint64_t stamp;			    /* the current entry */
+	struct tally kinds;		    /* kind, process; more: index of the row + 1 */
+	uint32_t kind_classes[LAYER_KINDS]; /* index of the class of that kind + 1; 0: none so far */
+	size_t most;			    /* rows, and classes */
+	ARRAY(uint32_t) path;		    /* rows of the current entry, outermost first */
 };
 
 /* ---- modules that are one row ------------------------------------------------------------------------------------ */
@@ -148,21 +150,29 @@ struct source {
 	enum layer_kind rest; /* of what has no module */
 };
 
-static struct layer_row *row_of_kind(struct maker *maker, enum layer_kind kind, uint32_t process)
+static void add_row_of_kind(struct maker *maker, enum layer_kind kind, uint32_t process)
 {
 	struct layers *layers = maker->layers;
-	struct layer_row *row;
+	struct layer_class *class;
 
-	if (!maker->kinds[kind]) {
-		add_row(layers, (struct layer_row){.kind = kind, .module = NONE, .process = NONE});
-		maker->kinds[kind] = layers->count;
+	if (!maker->kind_classes[kind]) {
 		add_class(layers, kind, NONE);
-		put_into_class(layers, &layers->rows[layers->count - 1]);
+		maker->kind_classes[kind] = (uint32_t)layers->class_count;
 	}
-	row = &layers->rows[maker->kinds[kind] - 1];
-	process_note(&row->process, process);
-	process_note(&layers->classes[row->class].process, process);
-	return row;
+	class = &layers->classes[maker->kind_classes[kind] - 1];
+	process_note(&class->process, process);
+	add_row(layers, (struct layer_row){.kind = kind, .module = NONE, .process = process, .class = class->number});
+}
+
+static struct layer_row *row_of_kind(struct maker *maker, enum layer_kind kind, uint32_t process)
+{
+	struct tally_entry *entry = tally_at(&maker->kinds, (struct tally_key){{kind, process}});
+
+	if (!entry->more) {
+		add_row_of_kind(maker, kind, process);
+		entry->more = maker->layers->count;
+	}
+	return &maker->layers->rows[entry->more - 1];
 }
 
 static uint32_t row_of_module(const struct maker *maker, const struct model_stack *stack, uint32_t number)
@@ -240,7 +250,7 @@ static void make_path(struct maker *maker, const struct source *source, const st
 static void add_totals(struct maker *maker, const struct layer_amount *amount)
 {
 	struct layers *layers = maker->layers;
-	uint64_t *row_stamps = maker->stamps, *class_stamps = maker->stamps + maker->referenced.count + LAYER_KINDS;
+	uint64_t *row_stamps = maker->stamps, *class_stamps = maker->stamps + maker->most;
 
 	maker->stamp++;
 	for (size_t i = 0; i < maker->path.count; i++) {
@@ -295,6 +305,28 @@ static void add_idle(struct maker *maker, const struct idle *idle, const struct 
 		   &(struct layer_amount){.idle_ns = charge->ns});
 }
 
+/* ---- words ------------------------------------------------------------------------------------------------------- */
+
+const char *layer_kind_label(enum layer_kind kind)
+{
+	static const char *const labels[] = {
+		[LAYER_MODULE] = "",
+		[LAYER_UNNAMED] = "[no name]",
+		[LAYER_BACKWARD] = "[backward]",
+		[LAYER_NONE] = "[no module]",
+		[LAYER_MISSING] = "[frames left out]",
+		[LAYER_NO_STACK] = "[no Python stack]",
+		[LAYER_NO_LINE] = "[no line to blame]",
+	};
+
+	return labels[kind];
+}
+
+const char *layer_label(const struct layers *layers, const struct layer_row *row)
+{
+	return row->kind == LAYER_MODULE ? layers->model->modules[row->module].label : layer_kind_label(row->kind);
+}
+
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 static int by_self(const void *left, const void *right)
@@ -327,11 +359,11 @@ static void sort_rows(struct layers *layers)
 static void make_rows(struct maker *maker, const struct tally *stacks, const struct idle *idle)
 {
 	struct layers *layers = maker->layers;
-	size_t most = maker->referenced.count + LAYER_KINDS;
 
-	layers->rows = xcalloc(most, sizeof(*layers->rows));
-	layers->classes = xcalloc(most, sizeof(*layers->classes));
-	maker->stamps = xcalloc(2 * most, sizeof(*maker->stamps));
+	maker->most = maker->referenced.count + (size_t)LAYER_KINDS * (maker->model->process_count + 1);
+	layers->rows = xcalloc(maker->most, sizeof(*layers->rows));
+	layers->classes = xcalloc(maker->most, sizeof(*layers->classes));
+	maker->stamps = xcalloc(2 * maker->most, sizeof(*maker->stamps));
 	make_module_rows(maker);
 	make_classes(maker);
 	for (size_t i = 0; i < stacks->count; i++)
@@ -360,6 +392,7 @@ void layers_finish(struct layers *layers, const struct model *model, struct line
 		make_rows(&maker, stacks, idle);
 	array_free(&maker.referenced);
 	array_free(&maker.path);
+	tally_free(&maker.kinds);
 	free(maker.row_of);
 	free(maker.stamps);
 }

@@ -25,11 +25,11 @@ enum layer_kind {
 
 struct layer_row {
 	enum layer_kind kind;
-	uint32_t module;  /* one of model.modules, NONE: of LAYER_BACKWARD and so on */
-	uint32_t roots;	  /* whose rows are added up here; 0 for rows without a root */
-	uint32_t process; /* PROCESS_MANY: several */
-	uint32_t number;  /* in the order of names */
-	uint32_t class;	  /* index in layers.classes, before these are sorted */
+	uint32_t module; /* one of model.modules, NONE: of LAYER_BACKWARD and so on */
+	uint32_t roots;	 /* whose rows are added up here; 0 for rows without a root */
+	uint32_t process;
+	uint32_t number; /* in the order of names */
+	uint32_t class;	 /* index in layers.classes, before these are sorted */
 	struct layer_amount self, total;
 };
 
@@ -38,7 +38,7 @@ struct layer_class {
 	enum layer_kind kind;
 	uint32_t module;  /* one of model.modules of that class, NONE: no layer */
 	uint32_t layers;  /* rows of that class */
-	uint32_t process; /* as in layer_row */
+	uint32_t process; /* PROCESS_MANY: several */
 	uint32_t number;
 	struct layer_amount self, total;
 };
@@ -57,6 +57,10 @@ struct layers {
 /* sums: of GPU time. */
 void layers_finish(struct layers *layers, const struct model *model, struct line_sums *sums, const struct idle *idle);
 void layers_free(struct layers *layers);
+
+/* "LlamaModel.layers.17.mlp", "LlamaModel#2.layers.17.mlp"; of what is no layer "[backward]". */
+const char *layer_label(const struct layers *layers, const struct layer_row *row);
+const char *layer_kind_label(enum layer_kind kind);
 
 /* The hooks of this analysis (analyses.h). */
 #define ANALYSIS_LAYERS(X)                                                                                             \

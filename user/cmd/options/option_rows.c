@@ -366,9 +366,9 @@ const struct option_row option_rows[] = {
 	{"max-size", 0, "a size such as 200M", "SIZE",
 	 "files of at most this size, cut at times: trace.1.json.gz, trace.2.json.gz ...", EXPORT,
 	 .parse = parse_max_size},
-	{"folded-by", 0, "self-cpu or self-cuda", "self-cpu|self-cuda",
+	{"folded-by", 0, "self-cpu, self-cuda or layer", "self-cpu|self-cuda|layer",
 	 "folded: Python stacks of PyTorch's ops by their own time, as export_stacks()\n"
-	 "of torch.profiler",
+	 "of torch.profiler; or modules of PyTorch that called each other (--layers)",
 	 EXPORT, .choice = OFFSET(folded_by), .first = FOLDED_BY_SELF_CPU},
 	{"output", 'o', "a file name", "FILE", ".folded: differential stacks for flamegraph.pl; -: standard output",
 	 DIFF, .parse = parse_folded_output},

@@ -395,6 +395,10 @@ static int check_instead(struct parse *parse)
 		return option_fail(parse, "--%s: is for the tree of calls; it goes with --tree", options->tree_option);
 	if (options->depth_option && !options->wants_tree && !options->wants_layers)
 		return option_fail(parse, "--%s: is for trees; it goes with --tree or --layers", options->depth_option);
+	if (options->folded_by == FOLDED_BY_LAYER && options->metric == METRIC_CPU)
+		return option_fail(parse,
+				   "--folded-by layer: modules have GPU time, launches and idle time: it excludes "
+				   "--metric cpu");
 	if (instead > 1)
 		return option_fail(parse,
 				   "--tree, --layers, --lines, --ops: each is instead of the report; one of them");

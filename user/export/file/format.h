@@ -10,11 +10,12 @@
 #include "export/file/sink.h"
 #include "model/trace.h"
 
-/* The weight of ops' stacks. */
+/* What stacks are folded. */
 enum folded_by {
-	FOLDED_BY_CALLS, /* not ops: GPU time or launches of calls */
-	FOLDED_BY_SELF_CPU,
-	FOLDED_BY_SELF_CUDA,
+	FOLDED_BY_CALLS,     /* of calls: GPU time or launches */
+	FOLDED_BY_SELF_CPU,  /* of ops, by their own time */
+	FOLDED_BY_SELF_CUDA, /* of ops, by the GPU time of their own launches */
+	FOLDED_BY_LAYER,     /* modules of PyTorch: GPU time, launches or idle time */
 };
 
 /* The rank of a job that a file names as its own. */

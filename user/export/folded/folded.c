@@ -68,6 +68,8 @@ static int put_samples(struct sink *sink, struct trace *trace, const struct expo
 
 int folded_write(struct sink *sink, struct trace *trace, const struct export_options *options)
 {
+	if (options->folded_by == FOLDED_BY_LAYER)
+		return folded_layers_write(sink, trace, options);
 	if (options->by_cpu)
 		return put_samples(sink, trace, options);
 	if (options->by_idle)

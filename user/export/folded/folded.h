@@ -23,6 +23,12 @@ export_write_fn folded_idle_write;
 export_write_fn folded_ops_write;
 
 /*
+ * Modules of PyTorch that called each other, the tree of `report --layers`: "python3;Net;Net.blocks.0 60000", GPU time,
+ * launches or idle time.
+ */
+export_write_fn folded_layers_write;
+
+/*
  * Differential folded stacks, as difffolded.pl of FlameGraph makes them: each line ends in the stack's values in the
  * first and in the second trace, and flamegraph.pl colours by the difference.  Values are GPU nanoseconds per step (of
  * the whole trace if it has no steps); a stack is its functions and files, then the family of the kernel.  Writes to

@@ -58,8 +58,7 @@ static bool is_shown(const struct layer_view *view, uint32_t node)
 static char *name_below(const struct layer_view *view, uint32_t node, uint32_t caller)
 {
 	const struct layer_row *row = row_of(view, node), *outer = row_of(view, caller);
-	AUTO_FREE char *name = layer_name(view->report, row);
-	AUTO_FREE char *prefix = outer ? layer_name(view->report, outer) : xstrdup("");
+	const char *name = layer_label(view->layers, row), *prefix = outer ? layer_label(view->layers, outer) : "";
 	size_t length = strlen(prefix);
 
 	if (length && row->process == outer->process && !strncmp(name, prefix, length) && name[length] == '.')
@@ -136,7 +135,7 @@ static void choose_nodes(struct layer_view *view)
 static void add_layer(struct report *report, struct table *table, const void *item)
 {
 	const struct shown_layer *shown = item;
-	AUTO_FREE char *name = shown->row ? layer_name(report, shown->row) : xstrdup(shown->label);
+	const char *name = shown->row ? layer_label(&report->all->layers, shown->row) : shown->label;
 	AUTO_FREE char *label = xstrdup(shown->label);
 
 	for (unsigned i = 0; i < shown->depth && i < INDENT_MAX; i++) {

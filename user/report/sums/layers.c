@@ -10,29 +10,9 @@ static const struct model_module *module_of(const struct report *report, const s
 	return row->module == NONE ? NULL : &report->model->modules[row->module];
 }
 
-const char *layer_kind_label(enum layer_kind kind)
-{
-	static const char *const labels[] = {
-		[LAYER_MODULE] = "",
-		[LAYER_UNNAMED] = "[no name]",
-		[LAYER_BACKWARD] = "[backward]",
-		[LAYER_NONE] = "[no module]",
-		[LAYER_MISSING] = "[frames left out]",
-		[LAYER_NO_STACK] = "[no Python stack]",
-		[LAYER_NO_LINE] = "[no line to blame]",
-	};
-
-	return labels[kind];
-}
-
-char *layer_name(const struct report *report, const struct layer_row *row)
-{
-	return xstrdup(row->kind == LAYER_MODULE ? module_of(report, row)->label : layer_kind_label(row->kind));
-}
-
 static char *layer_text(const struct report *report, const void *row)
 {
-	return layer_name(report, row);
+	return xstrdup(layer_label(&report->all->layers, row));
 }
 
 char *layer_class_name(const struct report *report, const struct layer_row *row)

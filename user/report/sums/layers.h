@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Layers of the model as text: their names, and the tree of them in place of the report. */
+/* The tree of layers of the model, in place of the report. */
 #pragma once
 
 #include "analyze/sums/layers.h"
@@ -11,12 +11,8 @@ struct layers_options {
 	unsigned depth;	      /* levels that are shown; what is deeper is part of the last one; 0: all */
 };
 
-/* "LlamaModel.layers.17.mlp", "LlamaModel#2.layers.17.mlp", "[backward]"; the caller frees it. */
-char *layer_name(const struct report *report, const struct layer_row *row);
-/* NULL: it has none, or it is not known. */
+/* NULL: it has none, or it is not known.  The caller frees it. */
 char *layer_class_name(const struct report *report, const struct layer_row *row);
-/* Of what is no layer, "[backward]". */
-const char *layer_kind_label(enum layer_kind kind);
 
 /* Returns 0 or -errno when the trace could not be read, or out not written. */
 int report_write_layers(FILE *out, struct trace *trace, const struct report_options *page,
