@@ -34,7 +34,7 @@ TABLES_OF_THE_LOG = {"losses", "no_gpu_times", "start", "layers", "cost", "cost_
 NOTES_OF_THE_LOG = {"receipt", "why"}  # notes of `why` name options of gputrace
 # nsys has no table for these; without imports and collections `idle` and `why` differ in what the CPU did.
 NOT_IN_SQLITE = {"python", "ops", "steps", "step_idle", "breakdown_steps", "key_averages", "torch_memory", "torch_memory_peaks",
-                 "idle", "why", "why_losses", "why_lines", "why_lost"}
+                 "idle", "compiles", "why", "why_losses", "why_lines", "why_lost"}
 NOTES_NOT_IN_SQLITE = {"memory"}  # it names the table of PyTorch's memory if there is one
 COLUMNS_NOT_IN_SQLITE = {("source_lines", f"{where}_{what}_bytes") for where in ("gpu", "cpu") for what in ("at_peak", "not_freed")}
 COLUMNS_NOT_IN_SQLITE.add(("source_lines", "idle_ns"))

@@ -146,7 +146,7 @@ def decode(device):
 def detokenizer():
     """After each token the server makes text of the whole answer so far, while the GPU waits for the next step."""
     device, took_s, wall_s = Device(), 0, 0
-    tokens = [number * 7919 % len(VOCABULARY) for number in range(30000)]
+    tokens = [number * 7919 % len(VOCABULARY) for number in range(90000)]
     for step in range(TOKENS):
         decode(device)
         tokens.append(step)
