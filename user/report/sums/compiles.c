@@ -46,7 +46,7 @@ static char *known_text(const struct report *report, const void *item)
 static const struct row_table table = {
 	.id = "compiles",
 	.title = "Compiling and loading code by Python line",
-	.remark = "GPU idle: what of it GPUs waited for; kernel: new, and launched next",
+	.remark = "GPU idle: GPUs waited for it; kernel: new, launched next",
 	.carries = ROW_CARRIES_OF_RECORDING,
 	.more = "rows",
 	.columns =
