@@ -4,6 +4,7 @@
 
 import collections
 import json
+import re
 
 import logfile
 import machine
@@ -201,6 +202,40 @@ def test_slices_add_up_to_the_whole(shapes):
         for row in shapes.table("layers", *slice_of):
             sums[row["layer"], row["class"]] += row["self_ns"]
     assert +sums == {name: row["self_ns"] for name, row in shapes.rows.items() if row["self_ns"]}
+
+
+def by_class(truth):
+    """Models of one class as one: their numbers need not be the same in two runs."""
+    own, launches = collections.Counter(), collections.Counter()
+    for link, ns in truth.own.items():
+        name = re.sub(r"^Net#\d", "Net", link[0]) if link and link[0] != "[no name]" else link and " ".join(link)
+        own[name] += ns
+        launches[name] += truth.launches[link]
+    return {name: (own[name], launches[name]) for name in own if name not in (None, "WarmUp", "Last")}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_diff_says_what_changed_in_which_layer(tmp_path, way):
+    runs = []
+    for what in ("shapes", "changed"):
+        (tmp_path / what).mkdir()
+        runs.append(Run(tmp_path / what, machine.any_python(), way, what))
+        with runs[-1].tracer:
+            runs[-1].go("go", "WarmUp")
+            runs[-1].go("end", "Last")
+            runs[-1].end()
+    done = tracing.gputrace(tmp_path, "diff", *(run.log for run in runs), "--format", "json").must_be(0)
+    tables = {table["id"]: table["rows"] for table in json.loads(done.stdout)["tables"]}
+    rows = {row["layer"]: row for row in tables["diff_layers"]}
+    before, after = (by_class(run.truth) for run in runs)
+    assert len(before) > 20 and before.keys() == after.keys()
+    assert {name: (rows[name]["before_ns"], rows[name]["launches_before"]) for name in before} == before
+    assert {name: (rows[name]["after_ns"], rows[name]["launches_after"]) for name in after} == after
+    changed = {name for name in before if rows[name]["changed"] == "yes"}
+    assert changed == {name for name in before if name.startswith("Net")}
+    step = next(row for row in tables["diff_step"] if row["what"] == "GPU time")
+    for side in ("before_ns", "after_ns"):
+        assert sum(row[side] for row in rows.values()) == pytest.approx(step[side])
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Calls modules of a small PyTorch (torch_shaped/) that launch, in every shape that a tree of modules can have; usage:
-modules.py FOLDER [WHAT].  WHAT: `shapes` (default); `reused`: the address of a module becomes another one's; `replaced`:
+modules.py FOLDER [WHAT].  WHAT: `shapes` (default); `changed`: the same, where one
+of two models is not called; `reused`: the address of a module becomes another one's; `replaced`:
 Module.__call__ is replaced; `wrong`: by a function whose `self` is no module, until FOLDER/again is there.
 
 At first a module WarmUp launches until FOLDER/go is there, so that the tracer knows what a module is; after all others a
@@ -233,7 +234,7 @@ def until(name, module):
     gpu.device_sync()
 
 
-def shapes(truth):
+def shapes(truth, called=2):
     nets, others = [Net(), Net()], [Recursive(), Mixed(), Hides(), Yields(), Direct(), Deep()]
     raises, slow = Raises(), Slow()
     for number, net in enumerate(nets):
@@ -244,7 +245,7 @@ def shapes(truth):
     truth.name(deep.inner, "[frames left out]")
 
     def step():
-        for net in nets:
+        for net in nets[:called]:
             net(1)
         for _ in range(LOSSES):  # created again in each step
             loss = Loss()
@@ -349,7 +350,7 @@ def main():
         return
     print("ready", flush=True)
     until("go", warm_up)
-    {"shapes": shapes, "reused": reused, "replaced": replaced}[what](truth)
+    {"shapes": shapes, "changed": lambda truth: shapes(truth, 1), "reused": reused, "replaced": replaced}[what](truth)
     until("end", last)
     truth.write(str(FOLDER / "chains.json"))
     print("pid %d done" % os.getpid(), flush=True)

@@ -113,6 +113,8 @@ void differences_make(struct differences *all, const struct per_step_tables *bef
 	all->median_gpu_ns = compare_step(&before->median_gpu_ns, &after->median_gpu_ns);
 	all->launches = compare_step(&before->launches, &after->launches);
 	make_rows(&all->lines, &before->lines, &after->lines, by_launches);
+	if (before->has_layers && after->has_layers)
+		make_rows(&all->layers, &before->layers, &after->layers, by_launches);
 	make_rows(&all->computation, &before->computation, &after->computation, false);
 	make_rows(&all->kernels, &before->kernels, &after->kernels, by_launches);
 	make_rows(&all->ops, &before->ops, &after->ops, by_launches);
@@ -136,6 +138,7 @@ void differences_make(struct differences *all, const struct per_step_tables *bef
 void differences_free(struct differences *all)
 {
 	array_free(&all->lines.list);
+	array_free(&all->layers.list);
 	array_free(&all->computation.list);
 	array_free(&all->kernels.list);
 	array_free(&all->ops.list);

@@ -20,6 +20,7 @@ void per_step_free(struct per_step *all)
 	op_tree_free(&all->tree);
 	comm_names_free(&all->comm_names);
 	gpu_tally_free(&all->gpu);
+	gpu_tally_free(&all->layers);
 	tally_free(&all->calls);
 	tally_free(&all->waits);
 	tally_free(&all->ops);
@@ -48,6 +49,20 @@ static enum per_step_work work_of(struct per_step *all, const struct gpu_event *
 										   : PER_STEP_COMPUTATION;
 }
 
+static bool is_backward(const struct model_call *call)
+{
+	return backward_place(call) == BACKWARD_ON_CALLER;
+}
+
+static void add_to_layer(struct per_step *all, const struct gpu_event *event, uint32_t block, uint64_t ns)
+{
+	uint32_t place = place_of(all, event->stack, event->caller);
+	struct tally_key key = {
+		{place, place < CALLER_NO_FRAME ? event->replay : NONE, block, is_backward(event->attributed)}};
+
+	gpu_tally_at(&all->layers, event->op, key)->ns += ns;
+}
+
 void per_step_add_gpu(struct per_step *all, const struct gpu_event *event)
 {
 	uint64_t ns = gpu_ns(event->op), at_ns = event->launch ? event->launch->start_ns : event->op->start_ns;
@@ -63,6 +78,7 @@ void per_step_add_gpu(struct per_step *all, const struct gpu_event *event)
 					       block, work_of(all, event)}});
 	sum->ns += ns;
 	sum->count++;
+	add_to_layer(all, event, block, ns);
 }
 
 void per_step_add_call(struct per_step *all, const struct call_event *event)
@@ -79,7 +95,7 @@ void per_step_add_call(struct per_step *all, const struct call_event *event)
 	if (block == STEP_BLOCK_NONE)
 		return;
 	if (work) {
-		sum = tally_at(&all->calls, (struct tally_key){{place, NONE, block}});
+		sum = tally_at(&all->calls, (struct tally_key){{place, is_backward(call), block}});
 		sum->count++;
 		sum->more += call->class == GPT_CLASS_LAUNCH || call->class == GPT_CLASS_GRAPH;
 	}
@@ -108,5 +124,6 @@ void per_step_finish(struct per_step *all, const struct window *window)
 {
 	op_tree_finish(&all->tree);
 	gpu_tally_all(&all->gpu);
+	gpu_tally_all(&all->layers);
 	all->wall_ns = step_blocks_has_steps(all->blocks) ? all->blocks->wall_ns : window->end_ns - window->start_ns;
 }

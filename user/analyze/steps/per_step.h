@@ -20,9 +20,13 @@ struct per_step {
 	struct step_blocks *blocks;
 	struct comm_names comm_names;
 	struct gpu_tally gpu; /* stack, or the caller of a call without one; operation_pack.h; block; per_step_work */
-	struct tally calls; /* stack or caller, NONE, block: calls that put work on a GPU; count: all, more: kernels and
-			       graphs */
-	struct tally waits; /* stack or caller, api, block: calls that waited for a GPU */
+	struct gpu_tally layers; /* stack or caller, stack of the graph's launch, block, 1: BACKWARD_ON_CALLER */
+	/*
+	 * stack or caller, 1: BACKWARD_ON_CALLER, block: calls that put work on a GPU; count: all, more: kernels and
+	 * graphs
+	 */
+	struct tally calls;
+	struct tally waits;  /* stack or caller, api, block: calls that waited for a GPU */
 	struct op_tree tree; /* ops of PyTorch */
 	struct tally ops;    /* name, annotated, block; ns: own GPU time, more: own CPU time, count */
 	uint64_t outside_ns; /* GPU time launched outside of steps */

@@ -116,15 +116,21 @@ void per_step_tables_join(struct per_step_tables *joined, struct per_step_tables
 		offsetof(struct per_step_tables, ops),	  offsetof(struct per_step_tables, stacks),
 		offsetof(struct per_step_tables, losses), offsetof(struct per_step_tables, waits),
 		offsetof(struct per_step_tables, memory), offsetof(struct per_step_tables, peaks),
+		offsetof(struct per_step_tables, layers),
 	};
 
-	*joined = (struct per_step_tables){
-		.has_steps = true, .has_gpu = true, .has_ops = true, .has_memory = true, .of_other_tool = true};
+	*joined = (struct per_step_tables){.has_steps = true,
+					   .has_gpu = true,
+					   .has_ops = true,
+					   .has_memory = true,
+					   .has_layers = true,
+					   .of_other_tool = true};
 	for (size_t i = 0; i < count; i++) {
 		joined->has_steps &= runs[i].has_steps;
 		joined->has_gpu &= runs[i].has_gpu;
 		joined->has_ops &= runs[i].has_ops;
 		joined->has_memory &= runs[i].has_memory;
+		joined->has_layers &= runs[i].has_layers;
 		joined->of_other_tool &= runs[i].of_other_tool;
 		joined->steps += runs[i].steps;
 		joined->wall_ns += runs[i].wall_ns;

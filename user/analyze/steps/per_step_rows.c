@@ -206,6 +206,68 @@ static void make_lines(struct per_step_rows *rows, struct analyses *all, const s
 	take_rows(rows, &drafts, false);
 }
 
+/* A row that has only a name, which it takes over. */
+static void name_draft(struct draft *draft, char *name)
+{
+	draft->name = name;
+	draft->key = xstrdup(name);
+	draft->place = xstrdup("");
+}
+
+/* ---- layers ------------------------------------------------------------------------------------------------------ */
+
+/* "LlamaModel.layers.17.mlp", without the number of the model, which another trace need not have. */
+static char *layer_text(const struct model *model, const struct layer_owner *owner)
+{
+	const struct model_module *module = owner->module == NONE ? NULL : &model->modules[owner->module];
+
+	if (owner->kind == LAYER_MODULE)
+		return xasprintf("%s%s%s", module->root_class, *module->name ? "." : "", module->name);
+	return xasprintf("%s%s%s", layer_kind_label(owner->kind), module && *module->class ? " " : "",
+			 module ? module->class : "");
+}
+
+static struct draft *layer_draft(struct drafts *drafts, uint32_t place, uint32_t replay, bool is_backward)
+{
+	const struct model *model = drafts->all->model;
+	struct layer_owner owner = layer_owner_of(model, place, replay, layer_rest(place, is_backward));
+	bool is_new;
+	struct draft *draft = draft_at(drafts, (struct tally_key){{owner.kind, owner.module}}, &is_new);
+
+	if (is_new)
+		name_draft(draft, layer_text(model, &owner));
+	return draft;
+}
+
+static bool has_module(const struct model *model, const struct tally *sums)
+{
+	for (size_t i = 0; i < sums->count; i++)
+		if (layer_owner_of(model, sums->entries[i].key.part[0], NONE, LAYER_NONE).module != NONE)
+			return true;
+	return false;
+}
+
+static void make_layers(struct per_step_tables *tables, struct analyses *all, const struct step_blocks *blocks)
+{
+	const struct tally *gpu = &all->per_step.layers.timed, *calls = &all->per_step.calls;
+	struct drafts drafts = {.all = all, .blocks = blocks};
+
+	tables->has_layers = has_module(all->model, calls) || has_module(all->model, gpu);
+	if (!tables->has_layers)
+		return;
+	for (size_t i = 0; i < gpu->count; i++) {
+		const uint32_t *part = gpu->entries[i].key.part;
+
+		layer_draft(&drafts, part[0], part[1], part[3])->cost[part[2]] += (double)gpu->entries[i].ns;
+	}
+	for (size_t i = 0; i < calls->count; i++) {
+		const uint32_t *part = calls->entries[i].key.part;
+
+		layer_draft(&drafts, part[0], NONE, part[1])->count[part[2]] += (double)calls->entries[i].count;
+	}
+	take_rows(&tables->layers, &drafts, false);
+}
+
 /* ---- kernels, ops, losses and waits ------------------------------------------------------------------------------ */
 
 static char *family_of(const struct model *model, uint32_t packed)
@@ -216,14 +278,6 @@ static char *family_of(const struct model *model, uint32_t packed)
 	if (op.kind == MODEL_KERNEL && op.name != NONE)
 		return kernel_family(model->strings[op.name]);
 	return xstrdup(gpu_name(model, &op, buffer, sizeof(buffer)));
-}
-
-/* A row that has only a name, which it takes over. */
-static void name_draft(struct draft *draft, char *name)
-{
-	draft->name = name;
-	draft->key = xstrdup(name);
-	draft->place = xstrdup("");
 }
 
 static struct draft *kernel_draft(struct drafts *drafts, const uint32_t *part)
@@ -482,6 +536,7 @@ void per_step_tables_make(struct per_step_tables *tables, struct analyses *all)
 	make_values(tables, all, blocks);
 	estimate_memory(tables, all);
 	make_lines(&tables->lines, all, blocks);
+	make_layers(tables, all, blocks);
 	make_rows(&tables->kernels, all, blocks, &all->per_step.gpu.timed, 2, kernel_draft);
 	make_rows(&tables->ops, all, blocks, &all->per_step.ops, 2, op_draft);
 	make_stacks(&tables->stacks, all, blocks);
@@ -504,6 +559,7 @@ static void free_rows(struct per_step_rows *rows)
 void per_step_tables_free(struct per_step_tables *tables)
 {
 	free_rows(&tables->lines);
+	free_rows(&tables->layers);
 	free_rows(&tables->computation);
 	free_rows(&tables->kernels);
 	free_rows(&tables->ops);

@@ -2,8 +2,9 @@
 /*
  * What a trace did per step, as rows that outlive it.  Each has a key by which it is matched with the row of another
  * trace: a line by its file, function and distance from the function's first line, so that edits above a function do
- * not matter; a kernel by its family; an op by its name; a stack by functions and files.  A line's losses also have
- * their cause in the key, and its waits their call.
+ * not matter; a module by the class of its root and its name, whatever number a root has; a kernel by its family; an op
+ * by its name; a stack by functions and files.  A line's losses also have their cause in the key, and its waits their
+ * call.
  */
 #pragma once
 
@@ -26,6 +27,7 @@ struct per_step_rows {
 /* The tables of one trace. */
 struct per_step_tables {
 	bool has_steps, has_gpu, has_ops, has_memory; /* has_gpu: there are GPU operations; has_memory: PyTorch's */
+	bool has_layers;			      /* a module of PyTorch was called */
 	bool of_other_tool;			      /* model_is_of_other_tool */
 	uint64_t steps, wall_ns, outside_ns;
 	/* per step; launches: of kernels and graphs, other_calls: of copies and fills */
@@ -34,6 +36,7 @@ struct per_step_tables {
 	struct estimate idle_ns, wait_ns, growth;   /* growth: bytes that PyTorch holds more on GPUs */
 	struct estimate peak;			    /* the largest peak of any device, which is not per step */
 	struct per_step_rows lines;		    /* the innermost line of the user's own code, where there is one */
+	struct per_step_rows layers;		    /* modules of PyTorch and what is in none; none: !has_layers */
 	struct per_step_rows computation;	    /* lines of one process: kernels that do not communicate */
 	struct per_step_rows kernels;		    /* count: kernels that ran */
 	struct per_step_rows ops;		    /* own GPU time; count: ops */

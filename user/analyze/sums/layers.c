@@ -26,6 +26,40 @@ struct maker {
 	ARRAY(uint32_t) path;		    /* rows of the current entry, outermost first */
 };
 
+/* ---- whose an amount is ------------------------------------------------------------------------------------------ */
+
+static const struct model_stack *stack_of(const struct model *model, uint32_t place)
+{
+	return place < CALLER_NO_FRAME ? &model->stacks[place] : NULL;
+}
+
+static bool misses_module(const struct model_stack *stack)
+{
+	return stack && stack->module_missing;
+}
+
+/* The innermost module of a stack; NONE: none is known. */
+static uint32_t innermost_module(const struct model *model, const struct model_stack *stack)
+{
+	if (!stack || !stack->module_count || stack->module_missing)
+		return NONE;
+	return model->stack_modules[stack->first_module + stack->module_count - 1];
+}
+
+struct layer_owner layer_owner_of(const struct model *model, uint32_t place, uint32_t replay, enum layer_kind rest)
+{
+	const struct model_stack *stack = stack_of(model, place), *launch = stack_of(model, replay);
+	uint32_t module = innermost_module(model, stack);
+
+	if (module == NONE && !misses_module(stack))
+		module = innermost_module(model, launch);
+	if (module != NONE)
+		return (struct layer_owner){*model->modules[module].unnamed ? LAYER_UNNAMED : LAYER_MODULE, module};
+	if (misses_module(stack) || misses_module(launch))
+		rest = LAYER_MISSING;
+	return (struct layer_owner){rest, NONE};
+}
+
 /* ---- modules that are one row ------------------------------------------------------------------------------------ */
 
 static bool is_unnamed(const struct model_module *module)
@@ -49,15 +83,9 @@ static int by_row_and_root(const void *left, const void *right)
 	return by_row(left, right) ?: least_first(a->module->root, b->module->root);
 }
 
-/* place: caller_place */
-static const struct model_stack *stack_of(const struct maker *maker, uint32_t place)
-{
-	return place < CALLER_NO_FRAME ? &maker->model->stacks[place] : NULL;
-}
-
 static void note_modules(struct maker *maker, uint32_t place)
 {
-	const struct model_stack *of = stack_of(maker, place);
+	const struct model_stack *of = stack_of(maker->model, place);
 
 	for (uint32_t i = 0; of && i < of->module_count; i++) {
 		uint32_t index = maker->model->stack_modules[of->first_module + i];
@@ -143,11 +171,11 @@ static void make_classes(struct maker *maker)
 
 /* ---- amounts ----------------------------------------------------------------------------------------------------- */
 
-/* Where an amount was launched, or is to blame. */
+/* Where an amount was launched, or is to blame: as in layer_owner_of. */
 struct source {
-	const struct model_stack *stack, *replay; /* NULL: no Python is known; not of a graph */
+	uint32_t place, replay;
 	uint32_t process;
-	enum layer_kind rest; /* of what has no module */
+	enum layer_kind rest;
 };
 
 static void add_row_of_kind(struct maker *maker, enum layer_kind kind, uint32_t process)
@@ -180,31 +208,12 @@ static uint32_t row_of_module(const struct maker *maker, const struct model_stac
 	return maker->row_of[maker->model->stack_modules[stack->first_module + number]] - 1;
 }
 
-/* The row of the innermost module of a stack; NULL: none is known. */
-static struct layer_row *innermost_row(const struct maker *maker, const struct model_stack *stack)
-{
-	if (!stack || !stack->module_count || stack->module_missing)
-		return NULL;
-	return &maker->layers->rows[row_of_module(maker, stack, stack->module_count - 1)];
-}
-
-static bool misses_module(const struct model_stack *stack)
-{
-	return stack && stack->module_missing;
-}
-
-/* What was captured into a graph without a module may be replayed by one. */
 static struct layer_row *own_row(struct maker *maker, const struct source *source)
 {
-	struct layer_row *row = innermost_row(maker, source->stack);
+	struct layer_owner owner = layer_owner_of(maker->model, source->place, source->replay, source->rest);
 
-	if (!row && !misses_module(source->stack))
-		row = innermost_row(maker, source->replay);
-	if (row)
-		return row;
-	if (misses_module(source->stack) || misses_module(source->replay))
-		return row_of_kind(maker, LAYER_MISSING, source->process);
-	return row_of_kind(maker, source->rest, source->process);
+	return owner.module == NONE ? row_of_kind(maker, owner.kind, source->process)
+				    : &maker->layers->rows[maker->row_of[owner.module] - 1];
 }
 
 static void push_row(struct maker *maker, uint32_t row)
@@ -236,7 +245,8 @@ static uint32_t count_common(const struct maker *maker, const struct model_stack
 /* The path of rows to the amount: the modules that launched a graph, those in which it was captured, its own row. */
 static void make_path(struct maker *maker, const struct source *source, const struct layer_row *own)
 {
-	const struct model_stack *stack = source->stack, *replay = source->replay;
+	const struct model_stack *stack = stack_of(maker->model, source->place);
+	const struct model_stack *replay = stack_of(maker->model, source->replay);
 
 	maker->path.count = 0;
 	for (uint32_t i = 0; replay && i < replay->module_count; i++)
@@ -278,30 +288,24 @@ static void add_amount(struct maker *maker, const struct source *source, const s
 static void add_gpu_time(struct maker *maker, const struct tally_entry *entry)
 {
 	const uint32_t *part = entry->key.part;
-	const struct model_stack *stack = stack_of(maker, part[0]);
 
-	add_amount(maker,
-		   &(struct source){.stack = stack,
-				    .replay = stack_of(maker, part[2]),
-				    .process = part[1],
-				    .rest = part[3] ? LAYER_BACKWARD
-					    : stack ? LAYER_NONE
-						    : LAYER_NO_STACK},
-		   &(struct layer_amount){.ns = entry->ns, .launches = entry->count});
+	add_amount(
+		maker,
+		&(struct source){
+			.place = part[0], .replay = part[2], .process = part[1], .rest = layer_rest(part[0], part[3])},
+		&(struct layer_amount){.ns = entry->ns, .launches = entry->count});
 }
 
 static void add_idle(struct maker *maker, const struct idle *idle, const struct idle_charge *charge)
 {
 	uint32_t place = charge->what.part[0];
-	const struct model_stack *stack = stack_of(maker, place);
 
 	maker->layers->idle_ns += charge->ns;
 	add_amount(maker,
-		   &(struct source){.stack = stack,
+		   &(struct source){.place = place,
+				    .replay = NONE,
 				    .process = idle_charge_process(idle, charge),
-				    .rest = stack	    ? LAYER_NONE
-					    : place == NONE ? LAYER_NO_LINE
-							    : LAYER_NO_STACK},
+				    .rest = place == NONE ? LAYER_NO_LINE : layer_rest(place, false)},
 		   &(struct layer_amount){.idle_ns = charge->ns});
 }
 

@@ -23,6 +23,24 @@ enum layer_kind {
 	LAYER_KINDS,
 };
 
+/* Whose an amount is. */
+struct layer_owner {
+	enum layer_kind kind;
+	uint32_t module; /* one of model.modules: of LAYER_MODULE and LAYER_UNNAMED; NONE */
+};
+
+/*
+ * place, replay: caller_place; of a graph's work also that of the graph's launch, NONE.  What was captured without a
+ * module is of the module that launched the graph.  rest: of what has no module.
+ */
+struct layer_owner layer_owner_of(const struct model *model, uint32_t place, uint32_t replay, enum layer_kind rest);
+
+/* The kind of what has no module: launched at that place, in a backward pass whose forward op is not known or not. */
+static inline enum layer_kind layer_rest(uint32_t place, bool is_backward)
+{
+	return is_backward ? LAYER_BACKWARD : place < CALLER_NO_FRAME ? LAYER_NONE : LAYER_NO_STACK;
+}
+
 struct layer_row {
 	enum layer_kind kind;
 	uint32_t module; /* one of model.modules, NONE: of LAYER_BACKWARD and so on */

@@ -160,6 +160,9 @@ static void put_all(struct report *report, const struct differences *all, const 
 	put_step(report, all);
 	difference_put_rows(report, all, "diff_lines", by_launches ? "CUDA calls by line" : "GPU time by line",
 			    &all->lines, "function");
+	difference_put_rows(report, all, "diff_layers",
+			    by_launches ? "CUDA calls by layer of the model" : "GPU time by layer of the model",
+			    &all->layers, "layer");
 	if (!by_launches)
 		difference_put_rows(report, all, "diff_kernels", "GPU time by kernel", &all->kernels, "kernel");
 	if (all->before->has_ops && all->after->has_ops)

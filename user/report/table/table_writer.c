@@ -20,13 +20,13 @@ const struct table_format *table_format_by_name(const char *name)
 static bool is_of_note(const char *id)
 {
 	static const char *const ids[] = {
-		"recording",   "gpus",		"no_gpu_times", "steps",	"gpu_lines",	"own_lines",
-		"kernels",     "call_lines",	"ops",		"collectives",	"copies",	"idle",
-		"waits",       "out_of_memory", "failed",	"receipt",	"losses",	"why",
-		"why_losses",  "why_lost",	"tree",		"source_lines", "key_averages", "gpu_trace",
-		"gpu_sum",     "api_sum",	"diff_traces",	"diff_step",	"diff_lines",	"diff_kernels",
-		"diff_ops",    "merge_logs",	"merge_ranks",	"merge_late",	"diff_losses",	"diff_memory",
-		"split_ranks", "split_last",	"why_memory",	"layer_tree",	"layer_classes"};
+		"recording",   "gpus",		"no_gpu_times", "steps",	"gpu_lines",	 "own_lines",
+		"kernels",     "call_lines",	"ops",		"collectives",	"copies",	 "idle",
+		"waits",       "out_of_memory", "failed",	"receipt",	"losses",	 "why",
+		"why_losses",  "why_lost",	"tree",		"source_lines", "key_averages",	 "gpu_trace",
+		"gpu_sum",     "api_sum",	"diff_traces",	"diff_step",	"diff_lines",	 "diff_kernels",
+		"diff_ops",    "merge_logs",	"merge_ranks",	"merge_late",	"diff_losses",	 "diff_memory",
+		"split_ranks", "split_last",	"why_memory",	"layer_tree",	"layer_classes", "diff_layers"};
 
 	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
 		if (!strcmp(ids[i], id))
