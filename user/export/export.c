@@ -33,12 +33,17 @@ const struct export_format export_formats[] = {
 	{.name = "folded",
 	 .suffixes = (const char *const[]){".folded", NULL},
 	 .write = folded_write,
-	 .no_data = "no op of PyTorch has such time and a Python stack; --forward-lines records stacks (of --metric "
-		    "cpu: no samples; --cpu records them; of --metric idle: no times of GPU work; of --folded-by "
-		    "layer: no call of a module of PyTorch)",
-	 .no_data_in_file = "no op of PyTorch has such time and a Python stack; torch.profiler records stacks with "
-			    "with_stack=True (of --metric cpu: no samples; of --metric idle: no times of GPU work; of "
-			    "--folded-by layer: files of other tools have no layers)"},
+	 .no_data =
+		 "none of what was asked for is in the trace (of --folded-by self-cpu and self-cuda: no op of PyTorch "
+		 "has such time and a Python stack; --forward-lines records stacks; of --folded-by layer: no call of a "
+		 "module of PyTorch has GPU time; of --metric cpu: no samples; --cpu records them; of --metric idle: "
+		 "no "
+		 "times of GPU work)",
+	 .no_data_in_file =
+		 "none of what was asked for is in the file (of --folded-by self-cpu and self-cuda: no op of "
+		 "PyTorch has such time and a Python stack; torch.profiler records stacks with with_stack=True; "
+		 "of --folded-by layer: only a log has modules of PyTorch; of --metric cpu: no samples; of "
+		 "--metric idle: no times of GPU work)"},
 	{.name = "speedscope", .suffixes = (const char *const[]){".speedscope.json", NULL}, .write = speedscope_write},
 	{.name = "pprof",
 	 .suffixes = (const char *const[]){".pb.gz", NULL},

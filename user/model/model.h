@@ -240,14 +240,29 @@ static inline const struct model_module *model_stack_module(const struct model *
 	return &model->modules[model->stack_modules[stack->first_module + i]];
 }
 
+/*
+ * A stack by its index; NULL: it is none (NONE and the like), or it was first seen in a later part: idle time of a
+ * slice may be charged to what happened around it.
+ */
+static inline const struct model_stack *model_known_stack(const struct model *model, uint32_t index)
+{
+	return index < model->stack_count ? &model->stacks[index] : NULL;
+}
+
 /* The innermost module call of a stack; NULL: there is none, or it may be among frames that are missing. */
 static inline const struct model_module *model_innermost_module(const struct model *model, uint32_t index)
 {
-	const struct model_stack *stack = index == NONE ? NULL : &model->stacks[index];
+	const struct model_stack *stack = model_known_stack(model, index);
 
 	if (!stack || !stack->module_count || stack->module_missing)
 		return NULL;
 	return model_stack_module(model, stack, stack->module_count - 1);
+}
+
+/* Its name for people; where it has none its class says more. */
+static inline const char *model_module_label(const struct model_module *module)
+{
+	return *module->label ? module->label : "[no name]";
 }
 
 /* Whether another tool recorded it. */

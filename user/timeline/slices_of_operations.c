@@ -152,7 +152,7 @@ static void draft_layer(struct draft *draft, const struct model *model, const st
 
 	if (!module)
 		return;
-	draft_text(draft, TIMELINE_ARG_LAYER, *module->label ? module->label : "[no name]");
+	draft_text(draft, TIMELINE_ARG_LAYER, model_module_label(module));
 	if (*module->class)
 		draft_text(draft, TIMELINE_ARG_LAYER_CLASS, module->class);
 }

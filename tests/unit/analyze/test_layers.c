@@ -13,7 +13,7 @@
 /* All rows as "kind class of root#root.name (class) self/total us xlaunches\n", largest own part first. */
 static char *rows_of(const struct analyses *all)
 {
-	static const char *const kinds[] = {"module", "unnamed", "backward", "none", "missing", "no stack"};
+	static const char *const kinds[] = {"module", "unnamed", "backward", "none", "missing", "no stack", "no line"};
 	char *text;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
@@ -261,6 +261,14 @@ static void the_innermost_module_is_not_guessed_where_frames_are_left_out(void *
 		    "module Net#0. (Net) 5/25 x1\n");
 }
 
+static void assert_has(const char *text, const char *line)
+{
+	if (!strstr(text, line))
+		fail_msg("no line '%s' in:\n%s", line, text);
+}
+
+#define LINES(...) ((const char *const[]){__VA_ARGS__, NULL})
+
 /* ---- idle time --------------------------------------------------------------------------------------------------- */
 
 static void idle_time_is_of_the_innermost_module_of_the_line_to_blame(void **state)
@@ -288,6 +296,46 @@ static void idle_time_is_of_the_innermost_module_of_the_line_to_blame(void **sta
 		assert_int_equal(row->total.idle_ns / 1000000, row->kind == LAYER_NONE ? 19 : 7);
 	}
 	analyses_free(&all);
+	model_free(model);
+}
+
+static void idle_time_for_which_no_line_is_to_blame_has_its_own_row(void **state)
+{
+	struct forward_log made = forward_log_begin();
+	struct model *model;
+	struct analyses all;
+
+	(void)state;
+	describe_net(&made);
+	launch_in(&made, 1000, 6, IN(LEAF, NET));
+	launch_in(&made, 1009, 100, IN(LEAF, NET)); /* after a gap of 3 us */
+	model = forward_log_end(&made);
+	assert_int_equal(
+		analyze(&all, WHOLE_TRACE(model), ANALYSES(ANALYZE_GPU_LINES, ANALYZE_IDLE, ANALYZE_LAYERS), NULL), 0);
+	assert_parts_are_the_whole(&all);
+	assert_int_equal(all.layers.count, 3);
+	assert_int_equal(all.layers.rows[2].kind, LAYER_NO_LINE);
+	assert_int_equal(all.layers.rows[2].self.idle_ns, 3000);
+	analyses_free(&all);
+	model_free(model);
+}
+
+/* Idle time of a slice may be charged to a stack that was first seen after it. */
+static void a_stack_that_is_not_known_has_no_layer(void **state)
+{
+	struct forward_log made = forward_log_begin();
+	struct model *model;
+	struct layer_owner owner;
+
+	(void)state;
+	describe_net(&made);
+	launch_in(&made, 1000, 6, IN(LEAF, NET));
+	model = forward_log_end(&made);
+	owner = layer_owner_of(model, model->stack_count, NONE, LAYER_NONE);
+	assert_int_equal(owner.kind, LAYER_NO_STACK);
+	assert_int_equal(owner.module, NONE);
+	assert_null(model_innermost_module(model, model->stack_count));
+	assert_null(model_innermost_module(model, NONE));
 	model_free(model);
 }
 
@@ -319,12 +367,6 @@ static struct model *two_blocks(void)
 	return forward_log_end(&made);
 }
 
-static void assert_has(const char *text, const char *line)
-{
-	if (!strstr(text, line))
-		fail_msg("no line '%s' in:\n%s", line, text);
-}
-
 static void assert_tree(struct model *model, struct layers_options options, const char *format,
 			const char *const *lines)
 {
@@ -334,8 +376,6 @@ static void assert_tree(struct model *model, struct layers_options options, cons
 		assert_has(text, *lines);
 	free(text);
 }
-
-#define LINES(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 static void a_layer_stands_under_the_one_that_called_it(void **state)
 {
@@ -495,7 +535,7 @@ static void without_a_module_there_are_no_folded_stacks_of_layers(void **state)
 	model_free(model);
 }
 
-static void layers_that_are_too_small_are_one_row_and_said_to_be_hidden(void **state)
+static void layers_that_are_too_small_are_one_row_with_how_many_they_are(void **state)
 {
 	struct model *model = two_blocks();
 
@@ -504,8 +544,7 @@ static void layers_that_are_too_small_are_one_row_and_said_to_be_hidden(void **s
 	assert_tree(model, (struct layers_options){.min_percent = 70000}, NULL,
 		    LINES("      96.0      1.0  96.0      1    211.0  Net            Net\n"
 			  "      95.0     95.0  95.0      3    115.0  \u00a0\u00a0[2 smaller]  -\n"
-			  "       4.0      4.0   4.0      1     90.0  [1 smaller]    -\n",
-			  "  3 layers below 70 % are not shown (--min-percent)\n"));
+			  "       4.0      4.0   4.0      1     90.0  [1 smaller]    -\n"));
 	model_free(model);
 }
 
@@ -518,6 +557,12 @@ static void without_a_module_the_tree_says_so(void **state)
 	launch_in(&made, 100, 5, IN(0));
 	model = forward_log_end(&made);
 	assert_tree(model, (struct layers_options){0}, NULL, LINES("no call of a torch.nn.Module is on a stack with"));
+	model_free(model);
+	made = forward_log_begin();
+	describe_net(&made);
+	log_launch(&made.log, PID, TID, 100000, stack_in(&made, IN(LEAF, NET)), 1);
+	model = forward_log_end(&made);
+	assert_tree(model, (struct layers_options){0}, NULL, LINES("  no GPU times were recorded\n"));
 	model_free(model);
 }
 
@@ -568,6 +613,8 @@ int main(void)
 		cmocka_unit_test(a_backward_pass_is_no_layer_s_unless_its_forward_op_is_known),
 		cmocka_unit_test(what_was_launched_where_no_python_is_known_has_its_own_row),
 		cmocka_unit_test(the_innermost_module_is_not_guessed_where_frames_are_left_out),
+		cmocka_unit_test(idle_time_for_which_no_line_is_to_blame_has_its_own_row),
+		cmocka_unit_test(a_stack_that_is_not_known_has_no_layer),
 		cmocka_unit_test(idle_time_is_of_the_innermost_module_of_the_line_to_blame),
 		cmocka_unit_test(a_layer_stands_under_the_one_that_called_it),
 		cmocka_unit_test(work_of_a_graph_stands_under_the_modules_that_launched_it_and_were_captured),
@@ -575,7 +622,7 @@ int main(void)
 		cmocka_unit_test(what_is_deeper_than_the_levels_that_are_shown_is_part_of_the_last),
 		cmocka_unit_test(folded_stacks_can_be_those_of_the_tree),
 		cmocka_unit_test(without_a_module_there_are_no_folded_stacks_of_layers),
-		cmocka_unit_test(layers_that_are_too_small_are_one_row_and_said_to_be_hidden),
+		cmocka_unit_test(layers_that_are_too_small_are_one_row_with_how_many_they_are),
 		cmocka_unit_test(without_a_module_the_tree_says_so),
 		cmocka_unit_test(the_table_names_layers_by_root_and_says_why_one_has_no_name),
 	};

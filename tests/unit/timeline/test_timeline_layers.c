@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The module of PyTorch on the slices of GPU work, in the Chrome trace. */
+#include <unistd.h>
+
 #include "export/chrome/chrome.h"
+#include "input/gpt/gpt_trace.h"
 #include "module_log.h"
 #include "whole_trace.h"
 
-static char *timeline_of(struct forward_log *made)
+static char *timeline_of(struct trace *trace)
 {
 	const struct export_options options = {.process = -1};
-	struct model *model = forward_log_end(made);
 	struct sink sink;
 	char *text;
 
 	sink_open_memory(&sink);
-	assert_int_equal(chrome_write(&sink, WHOLE_TRACE(model), &options), 0);
+	assert_int_equal(chrome_write(&sink, trace, &options), 0);
 	sink_char(&sink, '\0');
 	text = strdup(sink.buffer);
 	sink_close(&sink);
-	model_free(model);
 	return text;
 }
 
 /* All kernels' layers, "layer (class) ", "- " of those without. */
-static void assert_layers(struct forward_log *made, const char *expected)
+static void assert_layers_of(struct trace *trace, const char *expected)
 {
-	char *text = timeline_of(made), *rest = text, *line, found[512] = "", layer[64], class[64];
+	char *text = timeline_of(trace), *rest = text, *line, found[512] = "", layer[64], class[64];
 
 	while ((line = strsep(&rest, "\n"))) {
 		const char *arg = strstr(line, "\"layer\":\"");
@@ -39,6 +40,14 @@ static void assert_layers(struct forward_log *made, const char *expected)
 	}
 	assert_string_equal(found, expected);
 	free(text);
+}
+
+static void assert_layers(struct forward_log *made, const char *expected)
+{
+	struct model *model = forward_log_end(made);
+
+	assert_layers_of(WHOLE_TRACE(model), expected);
+	model_free(model);
 }
 
 static void a_kernel_names_the_innermost_module_that_launched_it(void **state)
@@ -67,18 +76,30 @@ static void roots_of_one_class_have_the_numbers_that_the_report_has(void **state
 	assert_layers(&made, "Net#1.blocks.0.up (Linear) Net#2.blocks.0.up (Linear) ");
 }
 
-/* In all of the trace, also in parts that came before it was read again. */
+/* Also in the parts of a long trace that come before it was read again. */
 static void a_module_has_the_name_that_it_had_last(void **state)
 {
+	static const struct trace_division small = {.chunk_records = 1, .part_events = 1};
 	struct forward_log made = forward_log_begin();
+	struct trace *trace;
+	const char *why;
+	int fd;
 
 	(void)state;
 	describe(&made, LEAF, 1, (const char *const[]){"before", "Linear", "Net", ""});
-	launch_in(&made, 100, 5, IN(LEAF));
-	launch_in(&made, 2000000, 5, IN(LEAF));
-	describe(&made, LEAF, 1, (const char *const[]){"after", "Linear", "Net", ""});
-	launch_in(&made, 4000000, 5, IN(LEAF));
-	assert_layers(&made, "Net.after (Linear) Net.after (Linear) Net.after (Linear) ");
+	for (uint64_t time_us = 1000; time_us <= 5000; time_us += 1000) {
+		if (time_us == 5000)
+			describe(&made, LEAF, 1, (const char *const[]){"after", "Linear", "Net", ""});
+		launch_in(&made, time_us, 5, IN(LEAF));
+	}
+	log_end(&made.log, 900000000);
+	fd = log_fd(&made.log);
+	log_free(&made.log);
+	assert_int_equal(gpt_trace_open(fd, &small, NULL, &trace, &why), 0);
+	assert_layers_of(trace, "Net.after (Linear) Net.after (Linear) Net.after (Linear) Net.after (Linear) "
+				"Net.after (Linear) ");
+	gpt_trace_close(trace);
+	close(fd);
 }
 
 static void a_graph_s_kernel_names_the_module_in_which_it_was_captured_or_else_launched(void **state)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Makes rows of the modules that stacks with GPU time refer to. */
+/* Makes rows of the modules that stacks with GPU time or idle time refer to. */
 #include "analyze/sums/layers.h"
 
 #include <stdlib.h>
@@ -28,35 +28,26 @@ struct maker {
 
 /* ---- whose an amount is ------------------------------------------------------------------------------------------ */
 
-static const struct model_stack *stack_of(const struct model *model, uint32_t place)
+static bool misses_module(const struct model *model, uint32_t place)
 {
-	return place < CALLER_NO_FRAME ? &model->stacks[place] : NULL;
-}
+	const struct model_stack *stack = model_known_stack(model, place);
 
-static bool misses_module(const struct model_stack *stack)
-{
 	return stack && stack->module_missing;
-}
-
-/* The innermost module of a stack; NONE: none is known. */
-static uint32_t innermost_module(const struct model *model, const struct model_stack *stack)
-{
-	if (!stack || !stack->module_count || stack->module_missing)
-		return NONE;
-	return model->stack_modules[stack->first_module + stack->module_count - 1];
 }
 
 struct layer_owner layer_owner_of(const struct model *model, uint32_t place, uint32_t replay, enum layer_kind rest)
 {
-	const struct model_stack *stack = stack_of(model, place), *launch = stack_of(model, replay);
-	uint32_t module = innermost_module(model, stack);
+	const struct model_module *module = model_innermost_module(model, place);
 
-	if (module == NONE && !misses_module(stack))
-		module = innermost_module(model, launch);
-	if (module != NONE)
-		return (struct layer_owner){*model->modules[module].unnamed ? LAYER_UNNAMED : LAYER_MODULE, module};
-	if (misses_module(stack) || misses_module(launch))
+	if (!module && !misses_module(model, place))
+		module = model_innermost_module(model, replay);
+	if (module)
+		return (struct layer_owner){*module->unnamed ? LAYER_UNNAMED : LAYER_MODULE,
+					    (uint32_t)(module - model->modules)};
+	if (misses_module(model, place) || misses_module(model, replay))
 		rest = LAYER_MISSING;
+	else if (place < CALLER_NO_FRAME && !model_known_stack(model, place))
+		rest = LAYER_NO_STACK;
 	return (struct layer_owner){rest, NONE};
 }
 
@@ -85,7 +76,7 @@ static int by_row_and_root(const void *left, const void *right)
 
 static void note_modules(struct maker *maker, uint32_t place)
 {
-	const struct model_stack *of = stack_of(maker->model, place);
+	const struct model_stack *of = model_known_stack(maker->model, place);
 
 	for (uint32_t i = 0; of && i < of->module_count; i++) {
 		uint32_t index = maker->model->stack_modules[of->first_module + i];
@@ -147,7 +138,6 @@ static void put_into_class(struct layers *layers, struct layer_row *row)
 	struct layer_class *class = &layers->classes[layers->class_count - 1];
 
 	row->class = class->number;
-	class->layers++;
 	process_note(&class->process, row->process);
 }
 
@@ -163,6 +153,7 @@ static void make_classes(struct maker *maker)
 
 		if (!i || by_class(&list[i - 1], &list[i]))
 			add_class(layers, LAYER_MODULE, list[i].index);
+		layers->classes[layers->class_count - 1].layers++;
 		if (!is_put[row])
 			put_into_class(layers, &layers->rows[row]);
 		is_put[row] = true;
@@ -245,8 +236,8 @@ static uint32_t count_common(const struct maker *maker, const struct model_stack
 /* The path of rows to the amount: the modules that launched a graph, those in which it was captured, its own row. */
 static void make_path(struct maker *maker, const struct source *source, const struct layer_row *own)
 {
-	const struct model_stack *stack = stack_of(maker->model, source->place);
-	const struct model_stack *replay = stack_of(maker->model, source->replay);
+	const struct model_stack *stack = model_known_stack(maker->model, source->place);
+	const struct model_stack *replay = model_known_stack(maker->model, source->replay);
 
 	maker->path.count = 0;
 	for (uint32_t i = 0; replay && i < replay->module_count; i++)

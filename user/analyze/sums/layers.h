@@ -11,14 +11,13 @@
 #include "analyze/sums/line_sums.h"
 #include "analyze/why/idle.h"
 
-/* Roots of one class in a process that have separate rows; more are one, whose rows are added up. */
 enum layer_kind {
 	LAYER_MODULE,
 	LAYER_UNNAMED,	/* modules of a class that have no name */
 	LAYER_BACKWARD, /* a backward pass, the forward op of which is not known, and no module around its caller */
 	LAYER_NONE,	/* Python called no module */
 	LAYER_MISSING,	/* the innermost module may be among frames that were left out */
-	LAYER_NO_STACK, /* no Python frame is known */
+	LAYER_NO_STACK, /* no Python frame is known, or the stack was first seen after the slice */
 	LAYER_NO_LINE,	/* idle time for which no line is to blame */
 	LAYER_KINDS,
 };
@@ -55,7 +54,7 @@ struct layer_row {
 struct layer_class {
 	enum layer_kind kind;
 	uint32_t module;  /* one of model.modules of that class, NONE: no layer */
-	uint32_t layers;  /* rows of that class */
+	uint32_t layers;  /* modules of that class */
 	uint32_t process; /* PROCESS_MANY: several */
 	uint32_t number;
 	struct layer_amount self, total;

@@ -70,8 +70,7 @@ int folded_layers_write(struct sink *sink, struct trace *trace, const struct exp
 							     value_of(options, &all.layers.tree.nodes.items[i].self)};
 		folded_lines_put(sink, lines, count);
 	}
-	/* as in folded_ops_write */
-	if (!error && !count && options->process < 0)
+	if (!error && !all.layers.count)
 		error = -ENODATA;
 	analyses_free(&all);
 	return error;

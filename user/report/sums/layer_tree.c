@@ -26,7 +26,6 @@ struct layer_view {
 	const struct layers_options *options;
 	const struct layers *layers;
 	ARRAY(struct shown_layer) shown;
-	uint64_t hidden;
 };
 
 /* ---- choice of nodes --------------------------------------------------------------------------------------------- */
@@ -83,7 +82,6 @@ static void show_rest(struct layer_view *view, struct shown_layer rest)
 {
 	if (!rest.smaller)
 		return;
-	view->hidden += rest.smaller;
 	rest.label = xasprintf("[%s smaller]", number_count(rest.smaller).text);
 	rest.self = rest.total;
 	array_push(&view->shown, rest);
@@ -132,19 +130,24 @@ static void choose_nodes(struct layer_view *view)
 /* ---- the tree as a table ----------------------------------------------------------------------------------------- */
 
 /* Indented with characters that are shown where blanks would not be. */
+static char *indented(const char *label, unsigned depth)
+{
+	static const char level[] = NO_BREAK_SPACE NO_BREAK_SPACE;
+	size_t levels = depth < INDENT_MAX ? depth : INDENT_MAX, bytes = sizeof(level) - 1;
+	char *text = xmalloc(levels * bytes + strlen(label) + 1);
+
+	for (size_t i = 0; i < levels; i++)
+		memcpy(text + i * bytes, level, bytes);
+	memcpy(text + levels * bytes, label, strlen(label) + 1);
+	return text;
+}
+
 static void add_layer(struct report *report, struct table *table, const void *item)
 {
 	const struct shown_layer *shown = item;
-	const char *name = shown->row ? layer_label(&report->all->layers, shown->row) : shown->label;
-	AUTO_FREE char *label = xstrdup(shown->label);
+	AUTO_FREE char *label = indented(shown->label, shown->depth);
 
-	for (unsigned i = 0; i < shown->depth && i < INDENT_MAX; i++) {
-		char *deeper = xasprintf(NO_BREAK_SPACE NO_BREAK_SPACE "%s", label);
-
-		free(label);
-		label = deeper;
-	}
-	table_add_named(table, label, name);
+	table_add_named(table, label, shown->row ? layer_label(&report->all->layers, shown->row) : shown->label);
 }
 
 static char *class_text(const struct report *report, const void *item)
@@ -187,9 +190,6 @@ static void put_tree(struct report *report, const struct layers *layers, const s
 	report_rows(report, &tree_table,
 		    &(struct row_list){ROWS(view.shown.items, view.shown.count), .sum = layers->sum,
 				       .remark = "total, idle: with the modules that it calls; % of GPU time"});
-	if (view.hidden)
-		report_line(report, "  %s layers below %s %% are not shown (--min-percent)",
-			    number_count(view.hidden).text, number_thousandths(options->min_percent).text);
 	for (size_t i = 0; i < view.shown.count; i++)
 		free(view.shown.items[i].label);
 	array_free(&view.shown);
@@ -253,7 +253,9 @@ static void put_layers(struct report *report, const struct layers_options *optio
 		return;
 	}
 	report_title(report, tree_table.id, tree_table.title, NULL);
-	report_line(report, "  no call of a torch.nn.Module is on a stack with GPU time or idle time");
+	report_line(report, analyses_know_gpus(report->all)
+				    ? "  no call of a torch.nn.Module is on a stack with GPU time or idle time"
+				    : "  no GPU times were recorded");
 }
 
 int report_write_layers(FILE *out, struct trace *trace, const struct report_options *page,
