@@ -163,6 +163,18 @@ def test_a_module_that_keeps_the_gpu_waiting_has_that_time(shapes):
     assert shapes.rows["Slow", "Slow"]["idle_self_ns"] >= truth["slept"] - truth["waited"] > 0
 
 
+def test_why_names_the_module_beside_the_line(shapes):
+    truth = json.loads((shapes.folder / "idle.json").read_text())
+    done = tracing.gputrace(shapes.folder, "why", shapes.log, "--format", "json").must_be(0)
+    lines = next(table["rows"] for table in json.loads(done.stdout)["tables"] if table["id"] == "why_lines")
+    of_slow = [row for row in lines if row["layer"] == "Slow"]
+    assert {row["file"] for row in of_slow} == {str(PROGRAM)}
+    assert sum(row["layer_ns"] for row in of_slow) >= truth["slept"] - truth["waited"]
+    assert all(row["layer_ns"] <= row["ns"] and row["layers"] >= 1 for row in of_slow)
+    text = tracing.gputrace(shapes.folder, "why", shapes.log).must_be(0).stdout
+    assert re.search(r"modules\.py:\d+[^:]*\bin\s+Slow\b", text)
+
+
 def test_what_belongs_to_no_module_has_its_own_row_and_rows_add_up(shapes):
     early = sum(ns for name, ns in shapes.truth.own.items() if is_early(name))
     assert sum(row["self_ns"] for name, row in shapes.rows.items() if is_early(name)) == early

@@ -7,6 +7,7 @@
 #include "module_log.h"
 #include "report/report.h"
 #include "report/sums/layers.h"
+#include "report/why/why.h"
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
@@ -339,6 +340,42 @@ static void a_stack_that_is_not_known_has_no_layer(void **state)
 	model_free(model);
 }
 
+static void assert_why(struct model *model, const char *const *lines)
+{
+	const struct report_options options = {.width = 100};
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_int_equal(report_write_why(out, WHOLE_TRACE(model), &options), 0);
+	fclose(out);
+	for (; *lines; lines++)
+		assert_has(text, *lines);
+	free(text);
+	model_free(model);
+}
+
+static void why_names_the_layer_beside_the_line(void **state)
+{
+	struct forward_log made = forward_log_begin();
+
+	(void)state;
+	describe_net(&made);
+	describe(&made, LOOSE, 0, (const char *const[]){"", "Replica", "", "it is in no tree"});
+	launch_in(&made, 1000, 5, IN(0));
+	launch_in(&made, 9000, 7, IN(LEAF, BLOCK, NET));
+	launch_in(&made, 29000, 7, IN(0));
+	assert_why(forward_log_end(&made), LINES(":20 __call__, in Net.blocks.0.up:", ":10 main: 20.0 ms\n"));
+	made = forward_log_begin();
+	describe_net(&made);
+	describe(&made, LOOSE, 0, (const char *const[]){"", "Replica", "", "it is in no tree"});
+	launch_in(&made, 1000, 5, IN(0));
+	launch_in(&made, 9000, 5, IN(LEAF, BLOCK, NET));
+	launch_in(&made, 29000, 5, IN(LOOSE));
+	launch_in(&made, 37000, 5, IN(LEAF, BLOCK, NET));
+	assert_why(forward_log_end(&made), LINES("20.0 ms of it in [no name] Replica"));
+}
+
 /* ---- the tree ---------------------------------------------------------------------------------------------------- */
 
 static char *tree_with(const struct model *model, struct layers_options options, const char *format)
@@ -616,6 +653,7 @@ int main(void)
 		cmocka_unit_test(idle_time_for_which_no_line_is_to_blame_has_its_own_row),
 		cmocka_unit_test(a_stack_that_is_not_known_has_no_layer),
 		cmocka_unit_test(idle_time_is_of_the_innermost_module_of_the_line_to_blame),
+		cmocka_unit_test(why_names_the_layer_beside_the_line),
 		cmocka_unit_test(a_layer_stands_under_the_one_that_called_it),
 		cmocka_unit_test(work_of_a_graph_stands_under_the_modules_that_launched_it_and_were_captured),
 		cmocka_unit_test(layers_of_a_class_are_one_row_and_time_in_several_of_them_counts_once),

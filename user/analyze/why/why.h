@@ -26,7 +26,10 @@ struct why_line {
 	uint32_t part;		  /* line_callers_part: tells lines of one `line` apart */
 	bool is_divided;	  /* `line` is told apart by its callers */
 	uint32_t stack;		  /* model.stacks: that of most of its time, NONE */
-	uint32_t from_line;	  /* PYTHON, UNSAMPLED: the line of the CUDA call before, NONE */
+	uint32_t layer;	   /* model.modules: the innermost that was called, for most of its time; NONE: none is known */
+	uint32_t layers;   /* how many there are, by name and class */
+	uint64_t layer_ns; /* how much of ns is `layer`'s */
+	uint32_t from_line; /* PYTHON, UNSAMPLED: the line of the CUDA call before, NONE */
 	uint32_t detail, extra;
 	uint32_t process; /* model.processes: the line's */
 	uint64_t ns, count;

@@ -19,9 +19,10 @@ struct making {
 	struct tally charges;
 	struct tally of_sums; /* number in charges, enum of_sum, what: the shares of a sum */
 	struct tally calls, reads, copies;
+	struct tally layers; /* name and class, which are one string each in a model; more: one of model.modules + 1 */
 };
 
-enum of_sum { OF_INNER_LINE, OF_CALLER, OF_STACK, OF_RAN_AFTER };
+enum of_sum { OF_INNER_LINE, OF_CALLER, OF_STACK, OF_LAYER, OF_RAN_AFTER };
 
 static void settle_all(struct why *why)
 {
@@ -114,6 +115,34 @@ static void add_share(struct making *making, uint32_t sum, enum of_sum of, uint3
 	tally_at(&making->of_sums, (struct tally_key){{sum, of, what}})->ns += ns;
 }
 
+/* One of the modules that are called as the innermost one at that place; NONE: none is known. */
+static uint32_t layer_at(struct making *making, uint32_t place)
+{
+	const struct model *model = making->why->model;
+	const struct model_module *module = model_innermost_module(model, place);
+	uintptr_t label, class;
+	struct tally_entry *entry;
+
+	if (!module)
+		return NONE;
+	label = (uintptr_t)module->label;
+	class = (uintptr_t)module->class;
+	entry = tally_at(&making->layers, (struct tally_key){{(uint32_t)(label >> 32), (uint32_t)label,
+							      (uint32_t)(class >> 32), (uint32_t) class}});
+	if (!entry->more)
+		entry->more = (uint64_t)(module - model->modules) + 1;
+	return (uint32_t)entry->more - 1;
+}
+
+static void add_shares_of_stack(struct making *making, uint32_t sum, uint32_t stack, uint64_t ns)
+{
+	uint32_t layer = layer_at(making, stack);
+
+	add_share(making, sum, OF_STACK, stack, ns);
+	if (layer != NONE)
+		add_share(making, sum, OF_LAYER, layer, ns);
+}
+
 static void add_charge(struct making *making, const struct tally_entry *charge)
 {
 	struct culprit culprit = culprit_of(making, &charge->key);
@@ -125,7 +154,7 @@ static void add_charge(struct making *making, const struct tally_entry *charge)
 	if (culprit.caller != NONE)
 		add_share(making, sum, OF_CALLER, culprit.caller, charge->ns);
 	if (place < CALLER_NO_FRAME)
-		add_share(making, sum, OF_STACK, place, charge->ns);
+		add_shares_of_stack(making, sum, place, charge->ns);
 }
 
 /* For time of other threads that the launching thread waited for, it is enough to know what they did. */
@@ -237,6 +266,7 @@ static struct why_line line_of_key(struct making *making, const struct tally_key
 				 .part = culprit[1],
 				 .is_divided = line_callers_divide(&making->why->callers, culprit[0]),
 				 .stack = NONE,
+				 .layer = NONE,
 				 .from_line = from_line(part),
 				 .detail = part[2],
 				 .extra = part[3],
@@ -329,6 +359,8 @@ static void name_shares(struct making *making, struct why_line **rows)
 			row->caller = part[2];
 		else if (part[1] == OF_STACK && row->stack == NONE)
 			row->stack = part[2];
+		else if (part[1] == OF_LAYER && !row->layers++)
+			row->layer = part[2], row->layer_ns = sorted[i].ns;
 		else if (part[1] == OF_RAN_AFTER && !row->ran_ns)
 			row->ran_line = part[2], row->ran_ns = sorted[i].ns;
 	}
@@ -426,4 +458,5 @@ void why_finish(struct why *why, struct lines *lines)
 	tally_free(&making.calls);
 	tally_free(&making.reads);
 	tally_free(&making.copies);
+	tally_free(&making.layers);
 }

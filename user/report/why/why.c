@@ -42,6 +42,22 @@ static int by_time(const void *left, const void *right)
 	return by_text(left, right);
 }
 
+/* "train.py:42 forward, in Net.blocks.0", "train.py:42 forward, 1.2 ms of it in Net.blocks.0" */
+static char *place_text(const struct report *report, const struct why_loss *loss, const struct why_line *line)
+{
+	char *where = why_where(report->all, loss, line), *text;
+	AUTO_FREE char *layer = why_layer(report->all, line);
+
+	if (!layer)
+		return where;
+	if (line->layer_ns < line->ns)
+		text = xasprintf("%s, %s of it in %s", where, number_time(line->layer_ns).text, layer);
+	else
+		text = xasprintf("%s, in %s", where, layer);
+	free(where);
+	return text;
+}
+
 /* Returns the places, most time first; the caller frees them and their texts. */
 static struct place *places_of(const struct report *report, const struct why_loss *loss, size_t *count)
 {
@@ -49,7 +65,7 @@ static struct place *places_of(const struct report *report, const struct why_los
 	size_t kept = 0;
 
 	for (size_t i = 0; i < loss->line_count; i++)
-		places[i] = (struct place){why_where(report->all, loss, &loss->lines[i]), loss->lines[i].ns};
+		places[i] = (struct place){place_text(report, loss, &loss->lines[i]), loss->lines[i].ns};
 	qsort(places, loss->line_count, sizeof(*places), by_text);
 	for (size_t i = 0; i < loss->line_count; i++) {
 		if (!kept || strcmp(places[kept - 1].where, places[i].where)) {

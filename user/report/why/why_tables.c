@@ -91,7 +91,20 @@ static void add_line_or_unknown(struct report *report, struct table *table, uint
 #define CULPRIT_COLUMNS                                                                                                \
 	COLUMN_DATA("innermost", UNIT_TEXT), COLUMN_DATA("innermost_lines", UNIT_COUNT),                               \
 		COLUMN_DATA("called_from", UNIT_TEXT), COLUMN_DATA("callers", UNIT_COUNT),                             \
-		COLUMN_DATA("stack", UNIT_TEXT), COLUMN_DATA("process", UNIT_TEXT), COLUMN_DATA("pid", UNIT_ID)
+		COLUMN_DATA("stack", UNIT_TEXT), COLUMN_DATA("process", UNIT_TEXT), COLUMN_DATA("pid", UNIT_ID),       \
+		COLUMN_DATA("layer", UNIT_TEXT), COLUMN_DATA("layer_ns", UNIT_NS), COLUMN_DATA("layers", UNIT_COUNT)
+
+static void add_layer(struct report *report, struct table *table, const struct why_line *line)
+{
+	AUTO_FREE char *layer = why_layer(report->all, line);
+
+	if (layer)
+		table_add(table, layer);
+	else
+		table_add_unknown(table, "");
+	table_add_integer(table, number_time(line->layer_ns), line->layer_ns);
+	table_add_count(table, line->layers);
+}
 
 static void add_culprit(struct report *report, struct table *table, const struct why_line *line)
 {
@@ -107,6 +120,7 @@ static void add_culprit(struct report *report, struct table *table, const struct
 		table_add_unknown(table, "");
 	report_add_process(report, table, line->process);
 	table_add_id(table, report->model->processes[line->process].pid);
+	add_layer(report, table, line);
 }
 
 static void add_loss(struct report *report, struct table *table, const struct why_loss *loss, struct time_unit unit)

@@ -203,6 +203,16 @@ char *why_where(const struct analyses *all, const struct why_loss *loss, const s
 	return xjoin(text, " ", shown);
 }
 
+char *why_layer(const struct analyses *all, const struct why_line *line)
+{
+	const struct model_module *module = line->layer == NONE ? NULL : &all->model->modules[line->layer];
+
+	if (!module)
+		return NULL;
+	return xasprintf("%s%s%s", model_module_label(module), *module->label || !*module->class ? "" : " ",
+			 *module->label ? "" : module->class);
+}
+
 char *why_evidence(const struct analyses *all, const struct why_loss *loss)
 {
 	AUTO_FREE char *others = others_text(all, loss->cause);

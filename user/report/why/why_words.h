@@ -44,6 +44,9 @@ bool why_names_process(const struct analyses *all, uint32_t process);
 /* The place, with its process where that is named. */
 char *why_where(const struct analyses *all, const struct why_loss *loss, const struct why_line *line);
 
+/* The module of PyTorch for most of the line's time, "Net.blocks.0.up", "[no name] Replica"; NULL: none is known. */
+char *why_layer(const struct analyses *all, const struct why_line *line);
+
 /* The figures of the log that show the loss. */
 char *why_evidence(const struct analyses *all, const struct why_loss *loss);
 
