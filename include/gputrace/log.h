@@ -40,14 +40,19 @@ struct gpt_log_header {
 	__u32 flags;	       /* GPT_LOG_* */
 	__u32 schema_checksum; /* zlib's crc32 of the schema's text */
 	/*
-	 * Segments with lower numbers are also in the log before this one, which ends where this one starts: GPU work
-	 * in them that was launched before the start is that log's.  0: none.
+	 * Segments with lower numbers are also in a log before this one: of GPU work in them, this log has only that
+	 * of its own calls, and what belongs to no call and began after the start.  0: none.
 	 */
 	__u32 shared_below;
 	__u64 reserved[3]; /* 0 */
 };
 
 #define GPT_LOG_PART 1 /* flags: a part of a recording; segments before its first one are not there on purpose */
+/*
+ * flags: another log goes on where this one ends, and has what was launched after the end.  All work with the id of a
+ * call that is here was not.
+ */
+#define GPT_LOG_CONTINUED 2
 
 /*
  * Records that can be read without any other segment: all that they refer to is among them. Records at the front may

@@ -8,6 +8,7 @@
 #include <gputrace/log.h>
 
 #include "base/array.h"
+#include "log/later_work.h"
 #include "log/schema.h"
 #include "log/segment_decode.h"
 #include "log/segment_file.h"
@@ -20,6 +21,7 @@ struct part {
 	struct log_decoder decoder;
 	struct log_segment decoded;
 	struct log_bytes cut, room; /* records, and one of them */
+	struct later_work later;    /* that of the calls which were cut */
 };
 
 struct part *part_new(int fd, const struct part_begin *begin)
@@ -46,6 +48,7 @@ void part_free(struct part *part)
 	log_decoder_free(&part->decoder);
 	log_bytes_free(&part->cut);
 	log_bytes_free(&part->room);
+	later_work_free(&part->later);
 	schema_free(part->schema);
 	free(part);
 }
@@ -62,6 +65,14 @@ int part_set_shared(struct part *part, uint32_t below)
 	if (part->file.header.shared_below == below)
 		return 0;
 	part->file.header.shared_below = below;
+	return part->file.begun ? segment_file_write_header(&part->file) : 0;
+}
+
+int part_set_continued(struct part *part)
+{
+	if (part->file.header.flags & GPT_LOG_CONTINUED)
+		return 0;
+	part->file.header.flags |= GPT_LOG_CONTINUED;
 	return part->file.begun ? segment_file_write_header(&part->file) : 0;
 }
 
@@ -112,6 +123,19 @@ static int decode(struct part *part, const struct segment *segment)
 	return log_segment_decode(decoded, &part->decoder, part->schema);
 }
 
+/* A call may come after what is reported of it, if they come from two processors. */
+static void note_later_calls(struct part *part, uint64_t end_ns, cut_fn *cut)
+{
+	const struct log_segment *decoded = &part->decoded;
+	const struct gpt_record *record;
+
+	for (size_t at = decoded->own; at < decoded->header.record_bytes; at += record->size) {
+		record = (const struct gpt_record *)(decoded->records.data + at);
+		if (!cut(record, end_ns, (struct gpt_record *)part->room.data))
+			later_work_note(&part->later, record);
+	}
+}
+
 /* Copies the records that belong to the log; returns their bytes. */
 static size_t cut_records(struct part *part, uint64_t end_ns, cut_fn *cut)
 {
@@ -122,11 +146,14 @@ static size_t cut_records(struct part *part, uint64_t end_ns, cut_fn *cut)
 	log_bytes_reserve(&part->cut, decoded->header.record_bytes, 0);
 	log_bytes_reserve(&part->room, GPT_RECORD_MAX, 0);
 	memcpy(part->cut.data, decoded->records.data, bytes);
+	note_later_calls(part, end_ns, cut);
 	for (size_t at = decoded->own; at < decoded->header.record_bytes; at += size) {
 		const struct gpt_record *record = (const struct gpt_record *)(decoded->records.data + at);
 
 		size = record->size;
 		record = cut(record, end_ns, (struct gpt_record *)part->room.data);
+		if (record)
+			record = later_work_cut(&part->later, record, (struct gpt_record *)part->room.data);
 		if (!record || record->size > size)
 			continue;
 		memcpy(part->cut.data + bytes, record, record->size);

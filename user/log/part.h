@@ -40,13 +40,17 @@ int part_set_start(struct part *part, uint64_t start_ns, int64_t wall_offset_ns)
 /* Segments with lower numbers are also in the log before (gpt_log_header).  -errno: as part_append */
 int part_set_shared(struct part *part, uint32_t below);
 
+/* The next log of the recording has what was launched after the end of this one.  -errno: as part_append */
+int part_set_continued(struct part *part);
+
 /* Bytes of the file so far. */
 uint64_t part_bytes(const struct part *part);
 /* Records that part_finish took from its end to make room for GPT_END. */
 uint64_t part_dropped(const struct part *part);
 
 /*
- * Appends a segment as it is, or, if it has records of after end_ns, those that `cut` leaves of it; NULL: all.
+ * Appends a segment as it is, or, if it has records of after end_ns, those that `cut` leaves of it, without the GPU
+ * work of calls that it has cut; NULL: all.
  * -errno: the next call must be part_finish with that.
  */
 int part_append(struct part *part, const struct segment *segment, struct appended appended, uint64_t end_ns,

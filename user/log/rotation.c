@@ -34,8 +34,7 @@ struct rotation {
 	struct open_file now, before; /* before: has ended, and waits */
 	struct lasting lasting;	      /* of the segments so far */
 	uint64_t appended_ns;	      /* when the last segment ended */
-	uint64_t shared_ns;	      /* end of the file that was last `before` */
-	uint32_t shared_below;	      /* the number after that of its last segment */
+	uint32_t shared_below;	      /* the number after that of the last segment of `before` */
 	bool is_full;
 	struct rotation_gap gap; /* of now, or of the file that is being ended */
 };
@@ -189,23 +188,14 @@ static int append_to(struct rotation *rotation, struct open_file *file, const st
 static void add_to_file_before(struct rotation *rotation, const struct segment *segment, struct appended appended)
 {
 	struct open_file *before = &rotation->before;
-	int err = append_to(rotation, before, segment, appended);
+	int err = part_set_continued(before->part);
 
-	if (!err) {
-		rotation->shared_ns = before->end_ns;
+	if (!err)
+		err = append_to(rotation, before, segment, appended);
+	if (!err)
 		rotation->shared_below = ((const struct gpt_log_segment *)segment->bytes)->sequence + 1;
-	}
 	if (err || appended.last_ns - before->end_ns >= ROTATION_WAITS_NS)
 		end_by_itself(rotation, before, before->end_ns, err);
-}
-
-/* The file that begins where that one ended leaves GPU work to it.  If a full disk is in between, a third one has it.
- */
-static int share_with_before(struct rotation *rotation)
-{
-	bool follows = rotation->now.start_ns == rotation->shared_ns;
-
-	return follows ? part_set_shared(rotation->now.part, rotation->shared_below) : 0;
 }
 
 static void add_to_file(struct rotation *rotation, const struct segment *segment, struct appended appended)
@@ -213,7 +203,7 @@ static void add_to_file(struct rotation *rotation, const struct segment *segment
 	int err = rotation->now.part ? 0 : begin_file(rotation);
 
 	if (!err)
-		err = share_with_before(rotation);
+		err = part_set_shared(rotation->now.part, rotation->shared_below);
 	if (!err)
 		err = append_to(rotation, &rotation->now, segment, appended);
 	if (err && rotation->now.part)

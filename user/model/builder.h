@@ -70,6 +70,8 @@ void builder_discard(struct builder *builder);
 
 /* The log is a GPT_LOG_PART. */
 void builder_set_part(struct builder *builder);
+/* The log is a GPT_LOG_CONTINUED. */
+void builder_set_continued(struct builder *builder);
 /* Whether the events fed from now on are also in the log before this one (gpt_log_header.shared_below). */
 void builder_set_shared(struct builder *builder, bool shared);
 /* When the recording began, and how far CLOCK_REALTIME was ahead at that time. */

@@ -43,7 +43,7 @@ struct model_gpu {
 	uint32_t local_bytes;	       /* per thread of a kernel */
 	uint32_t channel;	       /* of the GPU's queues */
 	uint8_t kind : 5;	       /* enum model_gpu_kind */
-	uint8_t shared : 1;	       /* its record is also in the log before (gpt_log_header.shared_below) */
+	uint8_t shared : 1;	       /* its record is also in a log before (gpt_log_header.shared_below) */
 	uint8_t foreign : 1;	       /* from a buffer of another profiler */
 	uint8_t before : 1;	       /* its launch was not seen, as it precedes the trace */
 	uint8_t memcpy_kind, from, to; /* CUpti_ActivityMemcpyKind, CUpti_ActivityMemoryKind (memset: to) */

@@ -1,163 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A log in several files has each record in the file of its time, and counts what a full disk did not take. */
-#include <errno.h>
 #include <signal.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
-#include <time.h>
 
-#include "base/monotonic.h"
-#include "input/gpt/gpt.h"
 #include "log/lasting.h"
 #include "log/reader.h"
-#include "log/rotation.h"
-#include "log/writer.h"
-#include "log_builder.h"
+#include "rotation_files.h"
 #include "segments.h"
-
-#define SECOND_NS 1000000000ull
-#define PID 41230
-#define TID 41231
-
-static int64_t seconds_ahead; /* of every clock */
-
-int clock_gettime(clockid_t clock, struct timespec *time)
-{
-	int result = (int)syscall(SYS_clock_gettime, clock, time);
-
-	time->tv_sec += seconds_ahead;
-	return result;
-}
-
-/* ---- the files ----------------------------------------------------------------------------------------------------
- */
-
-#define FILES_MAX 256
-
-static struct {
-	int fd;
-	bool is_closed, has_segments;
-} files[FILES_MAX];
-
-static unsigned opened, said_full, said_room;
-static struct rotation_gap gap; /* the last one that was said */
-static int open_error;		/* of the next files, or 0 */
-static uint64_t subtracted_ns;	/* start of the last file, whose end was made of the recording's */
-
-static bool recording_begun;
-
-static bool on_whether_begun(void *context)
-{
-	return recording_begun;
-}
-
-static int on_open(void *context)
-{
-	char name[] = "/tmp/gputrace-test-XXXXXX";
-
-	if (open_error)
-		return open_error;
-	assert_true(opened < FILES_MAX);
-	files[opened].fd = mkstemp(name);
-	assert_true(files[opened].fd >= 0);
-	unlink(name);
-	return files[opened++].fd;
-}
-
-static void on_close(void *context, int fd, bool has_segments)
-{
-	for (unsigned i = 0; i < opened; i++)
-		if (files[i].fd == fd) {
-			assert_false(files[i].is_closed);
-			files[i].is_closed = true;
-			files[i].has_segments = has_segments;
-		}
-}
-
-static struct gpt_end *on_end(void *context, uint64_t start_ns, uint64_t end_ns)
-{
-	struct gpt_end *end = calloc(1, sizeof(*end));
-
-	end->hdr = (struct gpt_record){.size = sizeof(*end), .type = GPT_END};
-	return end;
-}
-
-static void on_subtract(void *context, uint64_t start_ns, struct gpt_end *end)
-{
-	subtracted_ns = start_ns;
-}
-
-static int64_t on_begin(void *context, uint64_t start_ns)
-{
-	return 7;
-}
-
-static void on_full(void *context, int error)
-{
-	said_full++;
-}
-
-static void on_room(void *context, const struct rotation_gap *over)
-{
-	said_room++;
-	gap = *over;
-}
-
-/* As cut_at. */
-static const struct gpt_record *cut_calls(const struct gpt_record *record, uint64_t end_ns, struct gpt_record *room)
-{
-	return record->type == GPT_CALL && ((const struct gpt_call *)record)->time_ns >= end_ns ? NULL : record;
-}
-
-/* ---- a recording --------------------------------------------------------------------------------------------------
- */
-
-static struct log_writer *begin(uint64_t bytes, uint64_t span_ns)
-{
-	const struct rotation_options options = {.bytes = bytes,
-						 .span_ns = span_ns,
-						 .has_begun = on_whether_begun,
-						 .open = on_open,
-						 .close = on_close,
-						 .make_end = on_end,
-						 .subtract = on_subtract,
-						 .begin = on_begin,
-						 .say_full = on_full,
-						 .say_room = on_room,
-						 .cut = cut_calls};
-	struct log_writer *writer = log_writer_open(-1);
-
-	for (unsigned i = 0; i < opened; i++)
-		close(files[i].fd);
-	memset(files, 0, sizeof(files));
-	opened = said_full = said_room = 0;
-	open_error = 0;
-	recording_begun = true;
-	log_writer_rotate(writer, &options);
-	assert_int_equal(log_writer_set_start(writer, monotonic_ns(), 7), 0);
-	return writer;
-}
-
-static void append_all(struct log_writer *writer, struct log_builder *records)
-{
-	for (size_t at = 0; at < records->size;) {
-		const struct gpt_record *record = (const struct gpt_record *)(records->data + at);
-
-		assert_int_equal(log_writer_append(writer, record), 0);
-		at += record->size;
-	}
-	log_free(records);
-}
-
-static void describe(struct log_writer *writer)
-{
-	struct gpt_thread thread = {.hdr = {.size = sizeof(thread), .type = GPT_THREAD}, .pid = PID, .tid = TID};
-	struct log_builder records = {0};
-
-	log_text(&records, GPT_NOTE, 0, "of the first second");
-	append_all(writer, &records);
-	assert_int_equal(log_writer_append(writer, &thread.hdr), 0);
-}
 
 /* A second with so many calls, of which the last one arrives in the next second. */
 static void pass_second(struct log_writer *writer, uint32_t first, uint32_t calls)
@@ -173,19 +22,6 @@ static void pass_second(struct log_writer *writer, uint32_t first, uint32_t call
 	append_all(writer, &records);
 	assert_int_equal(log_writer_settle(writer), 0);
 	seconds_ahead++;
-}
-
-static int finish(struct log_writer *writer)
-{
-	struct gpt_end *end = on_end(NULL, 0, 0);
-	int err;
-
-	end->time_ns = monotonic_ns();
-	end->reason = GPT_END_INTERRUPTED;
-	err = log_writer_finish(writer, end);
-	free(end);
-	log_writer_close(writer);
-	return err;
 }
 
 /* ---- what is in the files -----------------------------------------------------------------------------------------
@@ -269,73 +105,6 @@ static void each_record_is_in_the_file_of_its_time_and_in_no_other(void **state)
 	assert_int_equal(finish(writer), 0);
 	/* the last call of the last second has not arrived */
 	assert_files_follow(10, 949);
-}
-
-/* Seconds from a launch to its kernel, and to its kernel's record: one, or for each third launch two. */
-static uint32_t kernel_comes_after(uint32_t corr)
-{
-	return corr % 3 ? 1 : 2;
-}
-
-/* Launches 10 kernels, and runs those whose time has come. */
-static void launch_and_run(struct log_writer *writer, uint32_t second)
-{
-	struct log_builder records = {0};
-	size_t batch;
-
-	for (uint32_t i = 0; i < 10; i++)
-		log_launch(&records, PID, TID, monotonic_ns(), 0, second * 10 + 1 + i);
-	batch = records.size;
-	log_batch(&records, PID, TID, monotonic_ns());
-	for (uint32_t corr = 1; corr <= second * 10; corr++)
-		if ((corr - 1) / 10 + kernel_comes_after(corr) == second)
-			log_agent_kernel(&records, (struct gpt_agent_kernel){.start_wall_ns = monotonic_ns(),
-									     .end_wall_ns = monotonic_ns(),
-									     .corr = corr});
-	log_batch_end(&records);
-	((struct gpt_record *)(records.data + batch))->flags = GPT_BATCH_MONOTONIC;
-	append_all(writer, &records);
-	assert_int_equal(log_writer_settle(writer), 0);
-	seconds_ahead++;
-}
-
-#define KERNEL_SECONDS 32
-
-/* Counts the kernels of each file, by their launches. */
-static void count_kernels(unsigned *seen, unsigned *joined)
-{
-	for (unsigned i = 0; i < opened; i++) {
-		struct model *model;
-		const char *why;
-
-		lseek(files[i].fd, 0, SEEK_SET);
-		assert_int_equal(model_build(files[i].fd, &model, &why), 0);
-		for (size_t k = 0; k < model->gpu_count; k++) {
-			assert_in_range(model->gpu[k].corr, 1, KERNEL_SECONDS * 10);
-			seen[model->gpu[k].corr]++;
-			*joined += model->gpu[k].call != UINT32_MAX;
-		}
-		model_free(model);
-	}
-}
-
-/* Many run in the second after a file's end, with a record that comes in time for the file, or later. */
-static void a_kernel_is_in_the_file_of_its_launch_or_else_in_the_next_and_in_no_other(void **state)
-{
-	struct log_writer *writer = begin(0, 5 * SECOND_NS);
-	unsigned seen[KERNEL_SECONDS * 10 + 1] = {0}, joined = 0, late = 0;
-
-	describe(writer);
-	for (uint32_t second = 0; second < KERNEL_SECONDS; second++)
-		launch_and_run(writer, second);
-	assert_int_equal(finish(writer), 0);
-	assert_true(opened >= 4);
-	count_kernels(seen, &joined);
-	for (uint32_t corr = 1; corr <= (KERNEL_SECONDS - 2) * 10; corr++) {
-		assert_int_equal(seen[corr], 1);
-		late += kernel_comes_after(corr) > 1;
-	}
-	assert_true(joined >= (KERNEL_SECONDS - 2) * 10 - late);
 }
 
 static void a_file_ends_at_its_size(void **state)
@@ -521,7 +290,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_record_is_in_the_file_of_its_time_and_in_no_other),
-		cmocka_unit_test(a_kernel_is_in_the_file_of_its_launch_or_else_in_the_next_and_in_no_other),
 		cmocka_unit_test(a_file_ends_at_its_size),
 		cmocka_unit_test(a_file_waits_for_late_calls_however_soon_the_next_one_is_full),
 		cmocka_unit_test(a_recording_that_is_shorter_is_one_file_with_its_start),

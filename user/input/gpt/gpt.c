@@ -38,6 +38,8 @@ void gpt_feed_begin(struct builder *builder, const struct log_reader *reader)
 	builder_set_start(builder, reader->header.start_ns, reader->header.wall_offset_ns);
 	if (reader->header.flags & GPT_LOG_PART)
 		builder_set_part(builder);
+	if (reader->header.flags & GPT_LOG_CONTINUED)
+		builder_set_continued(builder);
 }
 
 void gpt_feed_end(struct builder *builder, const struct log_reader *reader)

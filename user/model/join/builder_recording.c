@@ -27,6 +27,11 @@ void builder_set_part(struct builder *builder)
 	model_source(builder->model)->is_part = true;
 }
 
+void builder_set_continued(struct builder *builder)
+{
+	builder->continued = true;
+}
+
 void builder_set_shared(struct builder *builder, bool shared)
 {
 	builder->shared = shared;

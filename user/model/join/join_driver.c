@@ -31,7 +31,11 @@ bool join_overhead(struct builder *builder, const struct pending_overhead *pendi
 
 	if (!span.end_ns)
 		return true;
-	place = place_event(builder, overhead.process, pending->clock, &span, NONE, 0, complete_ns);
+	place = place_event(
+		builder,
+		&(struct event_origin){
+			.process = overhead.process, .clock = pending->clock, .call = NONE, .shared = pending->shared},
+		&span, complete_ns);
 	overhead.start_ns = span.start_ns;
 	overhead.end_ns = span.end_ns;
 	if (place == EVENT_IN_TRACE)
@@ -50,8 +54,14 @@ bool join_jit(struct builder *builder, const struct pending_jit *pending, uint64
 				.operation = (uint8_t)from->operation,
 				.entry = from->entry <= GPT_AGENT_JIT_NVVM_TO_PTX ? (uint8_t)from->entry : 0};
 	struct clock_span span = {from->start_wall_ns, from->end_wall_ns};
-	enum event_place place =
-		place_event(builder, jit.process, pending->clock, &span, jit.call, jit.corr, complete_ns);
+	enum event_place place = place_event(builder,
+					     &(struct event_origin){.process = jit.process,
+								    .clock = pending->clock,
+								    .call = jit.call,
+								    .corr = jit.corr,
+								    .shared = pending->shared,
+								    .waits = jit.corr != 0},
+					     &span, complete_ns);
 
 	jit.start_ns = span.start_ns;
 	jit.end_ns = span.end_ns;

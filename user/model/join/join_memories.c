@@ -46,8 +46,14 @@ bool join_memory(struct builder *builder, const struct pending_memory *pending, 
 				      .kind = gpu_known_memory(from->kind),
 				      .released = from->operation == GPT_AGENT_MEMORY_RELEASED};
 	struct clock_span moment = {.start_ns = from->time_wall_ns, .end_ns = from->time_wall_ns};
-	enum event_place place =
-		place_event(builder, process, pending->clock, &moment, memory.call, memory.corr, complete_ns);
+	enum event_place place = place_event(builder,
+					     &(struct event_origin){.process = process,
+								    .clock = pending->clock,
+								    .call = memory.call,
+								    .corr = memory.corr,
+								    .shared = pending->shared,
+								    .waits = memory.corr != 0},
+					     &moment, complete_ns);
 
 	memory.time_ns = moment.start_ns;
 	if (place == EVENT_IN_TRACE)

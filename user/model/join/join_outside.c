@@ -73,16 +73,51 @@ bool lies_outside(const struct builder *builder, uint32_t call, struct clock_spa
 	       (span.end_ns < model->start_ns || (known_facts(builder)->ended && span.start_ns >= model->end_ns));
 }
 
-enum event_place place_event(struct builder *builder, uint32_t process, enum source_clock clock,
-			     struct clock_span *span, uint32_t call, uint32_t corr, uint64_t complete_ns)
+/* ---- records that two logs of a recording have ------------------------------------------------------------------- */
+
+/*
+ * The writer knows by the ids of calls which work is the next log's.  It does not know ids that came only with API
+ * activity records: times decide for such a process.
+ */
+static bool is_known_by_call(const struct builder *builder, uint32_t process, uint32_t corr)
 {
-	if (!convert_span(builder, process, clock, *span, calls_start(&builder->calls, call), span)) {
+	return corr && !api_activities_any(&known_facts(builder)->api_activities, process);
+}
+
+/* Without a call here, but launched before the end: the next log has all of what was launched later. */
+static bool is_left_here(const struct builder *builder, uint32_t process, uint32_t corr)
+{
+	return known_facts(builder)->continued && is_known_by_call(builder, process, corr);
+}
+
+/* An event without a call here, whose record a log before has, too. */
+static bool is_in_log_before(const struct builder *builder, uint32_t process, uint32_t corr, uint64_t start_ns)
+{
+	return is_known_by_call(builder, process, corr) || start_ns < known_facts(builder)->model->start_ns;
+}
+
+static bool event_is_outside(const struct builder *builder, const struct event_origin *origin, struct clock_span span)
+{
+	if (origin->call != NONE)
+		return false;
+	if (origin->shared && is_in_log_before(builder, origin->process, origin->corr, span.start_ns))
+		return true;
+	if (is_left_here(builder, origin->process, origin->corr))
+		return span.end_ns < known_facts(builder)->model->start_ns;
+	return lies_outside(builder, NONE, span);
+}
+
+enum event_place place_event(struct builder *builder, const struct event_origin *origin, struct clock_span *span,
+			     uint64_t complete_ns)
+{
+	if (!convert_span(builder, origin->process, origin->clock, *span, calls_start(&builder->calls, origin->call),
+			  span)) {
 		builder_count_bad(builder, BAD_TIME, 1);
 		return EVENT_OUTSIDE;
 	}
-	if (call == NONE && corr && span->start_ns >= complete_ns)
+	if (origin->call == NONE && origin->waits && span->start_ns >= complete_ns)
 		return EVENT_WAITS;
-	return lies_outside(builder, call, *span) ? EVENT_OUTSIDE : EVENT_IN_TRACE;
+	return event_is_outside(builder, origin, *span) ? EVENT_OUTSIDE : EVENT_IN_TRACE;
 }
 
 /* Launched after the trace ended, by its correlation id, even if on the GPU's clock it began just before the end. */
@@ -98,12 +133,17 @@ static bool is_launched_after(const struct builder *builder, const struct corr_r
  */
 static bool is_outside(const struct builder *builder, const struct corr_range *range, const struct model_gpu *op)
 {
+	bool is_left = is_left_here(builder, op->process, op->corr);
+
 	if (op->foreign || model_is_foreign(known_facts(builder)->model))
 		return false;
 	if (!op->end_ns)
-		return op->corr && corr_is_after(range, op->corr);
-	return op->end_ns <= builder->model->start_ns || is_launched_after(builder, range, op) ||
-	       lies_outside(builder, op->call, (struct clock_span){.start_ns = op->start_ns, .end_ns = op->end_ns});
+		return !is_left && op->corr && corr_is_after(range, op->corr);
+	if (op->end_ns <= builder->model->start_ns)
+		return true;
+	return !is_left &&
+	       (is_launched_after(builder, range, op) ||
+		lies_outside(builder, op->call, (struct clock_span){.start_ns = op->start_ns, .end_ns = op->end_ns}));
 }
 
 /* Whether it was launched before the trace.  No work is older than a process whose start was seen. */
@@ -120,13 +160,12 @@ static bool is_older(const struct builder *builder, const struct corr_range *ran
 	return op->corr && is_before && (!start_ns || start_ns < builder->model->start_ns);
 }
 
-/*
- * Whether the log before this one has it: with its call if it was launched before the start, and what no call launched
- * if it began before.
- */
-static bool is_in_log_before(const struct builder *builder, const struct model_gpu *op)
+/* Of work without times only its id says where it belongs. */
+static bool op_is_in_log_before(const struct builder *builder, const struct model_gpu *op)
 {
-	return op->shared && (op->before || (op->end_ns && op->start_ns < builder->model->start_ns));
+	uint64_t start_ns = op->end_ns ? op->start_ns : UINT64_MAX;
+
+	return op->shared && (op->before || is_in_log_before(builder, op->process, op->corr, start_ns));
 }
 
 size_t leave_out_outside(const struct builder *builder, struct model_gpu *ops, size_t count)
@@ -141,7 +180,7 @@ size_t leave_out_outside(const struct builder *builder, struct model_gpu *ops, s
 			if (is_outside(builder, range, &ops[i]))
 				continue;
 			ops[i].before = !gpu_is_migration(&ops[i]) && is_older(builder, range, &ops[i]);
-			if (is_in_log_before(builder, &ops[i]))
+			if (op_is_in_log_before(builder, &ops[i]))
 				continue;
 		}
 		if (kept++ < i)

@@ -108,8 +108,14 @@ bool join_sync(struct builder *builder, const struct pending_sync *pending, uint
 {
 	struct model_sync sync = sync_of(builder, pending);
 	struct clock_span span = {pending->record.start_wall_ns, pending->record.end_wall_ns};
-	/* waits for its call also where it has no id */
-	enum event_place place = place_event(builder, sync.process, pending->clock, &span, sync.call, 1, complete_ns);
+	enum event_place place = place_event(builder,
+					     &(struct event_origin){.process = sync.process,
+								    .clock = pending->clock,
+								    .call = sync.call,
+								    .corr = sync.corr,
+								    .shared = pending->shared,
+								    .waits = true},
+					     &span, complete_ns);
 
 	sync.start_ns = span.start_ns;
 	sync.end_ns = span.end_ns;

@@ -102,7 +102,8 @@ struct builder {
 	struct collected collected;
 	struct parts parts;
 	uint64_t reported_ns; /* when the current event was reported */
-	bool shared;	      /* the current event is in the log before, too */
+	bool shared;	      /* the current event is in a log before, too */
+	bool continued;	      /* the next log has the work that was launched after this one's end */
 	struct model *model;  /* its source and the user's options are written as they arrive */
 	struct string_pool strings;
 	struct process_table processes;
@@ -245,7 +246,10 @@ PENDING_EVENTS(RECEIVE)
 
 /* PENDING(sync, sender, record): struct pending_sync as it arrives. */
 #define PENDING(one, sender, event)                                                                                    \
-	(&(struct pending_##one){.program = (sender)->program, .clock = (sender)->clock, .record = *(event)})
+	(&(struct pending_##one){.program = (sender)->program,                                                         \
+				 .clock = (sender)->clock,                                                             \
+				 .shared = builder->shared,                                                            \
+				 .record = *(event)})
 
 /* The same for a call, which is never late. */
 void collect_call(struct builder *builder, const struct new_call *call);
@@ -278,9 +282,19 @@ enum event_place {
 	EVENT_WAITS,   /* for its call, which has not arrived yet */
 };
 
-/* Converts an event's span.  call: its place, NONE; corr: the call's id, 0: it has none. */
-enum event_place place_event(struct builder *builder, uint32_t process, enum source_clock clock,
-			     struct clock_span *span, uint32_t call, uint32_t corr, uint64_t complete_ns);
+/* What decides where an event is. */
+struct event_origin {
+	uint32_t process;
+	enum source_clock clock;
+	uint32_t call; /* its place, NONE */
+	uint32_t corr; /* the call's id, 0: it has none */
+	bool shared;   /* its record is in a log before, too */
+	bool waits;    /* for its call, if that has not arrived yet */
+};
+
+/* Converts an event's span. */
+enum event_place place_event(struct builder *builder, const struct event_origin *origin, struct clock_span *span,
+			     uint64_t complete_ns);
 
 /* join_sync and so on: joins one pending event; false: it waits for its call. */
 #define JOIN(one, ...)                                                                                                 \

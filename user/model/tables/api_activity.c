@@ -336,9 +336,15 @@ void api_activities_join(struct api_activities *table, const struct api_activity
 	keep_later(table, terms->part_ns);
 }
 
+bool api_activities_any(const struct api_activities *table, uint32_t process)
+{
+	return process < table->ranges.count && table->ranges.items[process].any;
+}
+
 bool api_activity_is_outside(const struct api_activities *table, uint32_t process, uint32_t corr)
 {
-	const struct api_activity_range *range = process < table->ranges.count ? &table->ranges.items[process] : NULL;
+	const struct api_activity_range *range =
+		api_activities_any(table, process) ? &table->ranges.items[process] : NULL;
 
-	return range && range->any && ((int32_t)(corr - range->first) < 0 || (int32_t)(corr - range->last) > 0);
+	return range && ((int32_t)(corr - range->first) < 0 || (int32_t)(corr - range->last) > 0);
 }

@@ -82,6 +82,9 @@ void api_activities_note_range(struct api_activities *table, uint32_t process, u
  */
 void api_activities_join(struct api_activities *table, const struct api_activity_terms *terms);
 
+/* Whether any record of the process is from that time; known once all of pass 1's or of the only pass are placed. */
+bool api_activities_any(const struct api_activities *table, uint32_t process);
+
 /*
  * Whether work whose correlation id belongs to no call was requested before or after the time in which calls of this
  * process could be seen.  False if nothing was recorded.

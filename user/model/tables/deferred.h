@@ -21,6 +21,7 @@ struct found_threads {
 	struct pending_##one {                                                                                         \
 		struct process_image program;                                                                          \
 		enum source_clock clock;                                                                               \
+		bool shared; /* it is in a log before, too (gpt_log_header.shared_below) */                            \
 		struct found_threads of;                                                                               \
 		struct gpt_##name record;                                                                              \
 	};
