@@ -21,7 +21,7 @@
 #include "target/halt.h"
 
 #define FIRST_PAUSE_NS 5000000ULL /* doubles up to LAST_PAUSE_NS */
-#define MAX_TRIES 24		  /* 12 s in total */
+#define MAX_TRIES 24		  /* with pauses of 12 s in total; how long one takes: limits.md */
 #define ANSWER_NS 5000000000ULL	  /* CUPTI starts in 0.2 s, and waits for the driver's locks */
 #define JOINED_NS 2000000000ULL	  /* without BPF: time until it is asked again */
 #define OLDER_ANSWER_NS 100000000ULL

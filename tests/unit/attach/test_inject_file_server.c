@@ -359,35 +359,6 @@ static void what_is_opened_read_only_cannot_be_opened_for_writing(void **state)
 	file_server_stop(&request->file_server);
 }
 
-/*
- * A parent that gets no processor, as beside programs of a higher priority: its target is the process that started it,
- * which no other test asks for.
- */
-static bool is_starved(const char *target)
-{
-	return strtol(target, NULL, 10) == getppid();
-}
-
-/* It may get one later: the process is not given up, but tried again. */
-static void a_parent_that_is_late_is_no_reason_to_give_up(void **state)
-{
-	char said[192] = "";
-	struct file_server file_server;
-	int status;
-	pid_t child;
-
-	AS_ROOT(request);
-	child = fork(); /* it hurries, and so waits for less long */
-	if (!child) {
-		inject_hurry();
-		_exit(-file_server_start(&file_server, getpid(), request->file, said, sizeof(said)));
-	}
-	assert_int_equal(waitpid(child, &status, 0), child);
-	assert_true(WIFEXITED(status));
-	assert_int_equal(WEXITSTATUS(status), EAGAIN);
-	file_server_stop(&request->file_server);
-}
-
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -404,12 +375,9 @@ int main(int argc, char **argv)
 		FILE_SERVER_TEST(a_file_that_the_target_could_write_to_is_not_served),
 		FILE_SERVER_TEST(a_target_of_no_user_or_without_proc_gets_none),
 		FILE_SERVER_TEST(what_is_opened_read_only_cannot_be_opened_for_writing),
-		FILE_SERVER_TEST(a_parent_that_is_late_is_no_reason_to_give_up),
 	};
 	int failed, file;
 
-	if (argc == 2 && !strcmp(argv[0], INJECT_FILE_SERVER) && is_starved(argv[1]))
-		pause();
 	if (argc && !strcmp(argv[0], INJECT_FILE_SERVER))
 		return inject_file_server_main(argc, argv);
 	file = mkstemp(served);

@@ -6,9 +6,11 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -18,11 +20,17 @@
 
 #include "attach/inject/stop.h"
 #include "attach/inject/read_only.h"
+#include "base/array.h"
 #include "target/process.h"
 
 #define PATIENCE_MS 5000 /* a look-up through the target's root may take as long as its user likes */
 #define HURRIED_MS 100	 /* when the tracer must end */
 #define SLICE_MS 20
+
+static int patience_ms(void)
+{
+	return stop_hurries() ? HURRIED_MS : PATIENCE_MS;
+}
 
 /* Uses system calls only, as there may be other threads. */
 static void __attribute__((noreturn)) become_parent(char *target, int fds[SERVE_DESCRIPTORS])
@@ -69,20 +77,72 @@ static int explain_answer(const struct file_server_answer *answer, char *why, si
 		snprintf(why, why_size, "%s", FILE_SERVER_KILLED);
 		return -EAGAIN;
 	}
-	/* It may be ready in time at the next try: it got no processor, or the target's root answers slowly. */
-	if (answer->error == -ETIMEDOUT)
-		return -EAGAIN;
 	return answer->error ? answer->error : -EPROTO;
 }
 
-static bool receive_answer(const struct file_server *file_server, struct file_server_answer *answer)
+/* Whether the parent, or the file server that it waits for, is only waiting for a processor. */
+static bool is_runnable(pid_t parent)
+{
+	char name[48], children[32] = "";
+
+	if (process_state(parent) == 'R')
+		return true;
+	snprintf(name, sizeof(name), "task/%d/children", (int)parent);
+	return process_read_file(parent, name, children, sizeof(children)) > 0 &&
+	       process_state((pid_t)strtol(children, NULL, 10)) == 'R';
+}
+
+/*
+ * 0; -EPIPE: the parent has ended; -EAGAIN: it mostly got no processor, and may be in time at the next try;
+ * -ETIMEDOUT: something else keeps it, as a root that does not answer, and would again.
+ */
+static int receive_answer(const struct file_server *file_server, struct file_server_answer *answer)
 {
 	struct pollfd socket = {.fd = file_server->socket, .events = POLLIN};
+	int waited, runnable = 0;
 
-	for (int waited = 0; waited < (stop_hurries() ? HURRIED_MS : PATIENCE_MS); waited += SLICE_MS)
+	for (waited = 0; waited < patience_ms(); waited += SLICE_MS) {
 		if (poll(&socket, 1, SLICE_MS) == 1)
-			return recv(file_server->socket, answer, sizeof(*answer), MSG_DONTWAIT) == sizeof(*answer);
-	return false;
+			return recv(file_server->socket, answer, sizeof(*answer), MSG_DONTWAIT) == sizeof(*answer)
+				       ? 0
+				       : -EPIPE;
+		runnable += is_runnable(file_server->pid) ? SLICE_MS : 0;
+	}
+	return runnable > waited / 2 ? -EAGAIN : -ETIMEDOUT;
+}
+
+/* ---- parents that do not end ------------------------------------------------------------------------------------- */
+
+static struct {
+	pthread_mutex_t lock;
+	ARRAY(pid_t) list;
+} left = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void reap_left(void)
+{
+	size_t kept = 0;
+
+	pthread_mutex_lock(&left.lock);
+	for (size_t i = 0; i < left.list.count; i++)
+		if (!waitpid(left.list.items[i], NULL, WNOHANG))
+			left.list.items[kept++] = left.list.items[i];
+	left.list.count = kept;
+	pthread_mutex_unlock(&left.lock);
+}
+
+/* Not even SIGKILL ends one that waits for a root which does not answer: such a one is left, and reaped later. */
+static void reap_parent(pid_t pid)
+{
+	struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN}; /* Linux 5.3 */
+
+	(void)poll(&end, 1, patience_ms());
+	if (end.fd >= 0)
+		close(end.fd);
+	if (waitpid(pid, NULL, WNOHANG))
+		return;
+	pthread_mutex_lock(&left.lock);
+	array_push(&left.list, pid);
+	pthread_mutex_unlock(&left.lock);
 }
 
 /* If it is not permitted, the parent decides. */
@@ -189,10 +249,28 @@ static int serve_by_own_descriptor(struct file_server *file_server, pid_t target
 	return -ENOTSUP;
 }
 
+/* A parent that did not answer: it gets no more time for its end.  error: of receive_answer. */
+static int end_silent(struct file_server *file_server, int error, char *why, size_t why_size)
+{
+	if (error == -EAGAIN)
+		snprintf(why, why_size, "the process that serves it the agent's file gets no processor");
+	else if (error == -ETIMEDOUT)
+		snprintf(why, why_size,
+			 "the process that serves it the agent's file does not answer: its root may be on a file "
+			 "system that hangs");
+	else
+		snprintf(why, why_size, "the process that serves it the agent's file ended before it answered");
+	kill(file_server->pid, SIGKILL);
+	close(file_server->socket);
+	file_server->socket = -1;
+	file_server_stop(file_server);
+	return error;
+}
+
 static int serve_by_process(struct file_server *file_server, pid_t target, int file_fd, char *why, size_t why_size)
 {
 	struct file_server_answer answer = {.step = SERVE_PROCESS};
-	int nowhere, file;
+	int nowhere, file, silent = 0;
 	char path[32];
 
 	nowhere = read_only_nowhere();
@@ -205,10 +283,12 @@ static int serve_by_process(struct file_server *file_server, pid_t target, int f
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", file_fd);
 	file = open(path, O_PATH | O_CLOEXEC);
 	answer.error = file < 0 ? -errno : start_parent(file_server, target, file, nowhere);
-	if (!answer.error && !receive_answer(file_server, &answer))
-		answer.error = -ETIMEDOUT;
+	if (!answer.error)
+		silent = receive_answer(file_server, &answer);
 	close(nowhere);
 	close(file);
+	if (silent)
+		return end_silent(file_server, silent, why, why_size);
 	snprintf(file_server->path, sizeof(file_server->path), "/proc/%d/fd/%d", answer.pid, answer.number);
 	if (!answer.error && answer.step == SERVE_OK)
 		return 0;
@@ -223,6 +303,7 @@ int file_server_start(struct file_server *file_server, pid_t target, int file_fd
 	int error = 0;
 
 	*file_server = (struct file_server){.socket = -1, .own_file = -1};
+	reap_left();
 	if (capable)
 		error = serve_by_process(file_server, target, file_fd, why, why_size);
 	if (!capable || ((error == -EPERM || error == -EACCES) && may_follow(target)))
@@ -248,12 +329,12 @@ int file_server_stop(struct file_server *file_server)
 	if (file_server->socket >= 0) {
 		send_word(file_server, SERVE_END);
 		/* Its end also kills the file server: PTRACE_O_EXITKILL. */
-		if (file_server->pid > 0 && !receive_answer(file_server, &end))
+		if (file_server->pid > 0 && receive_answer(file_server, &end))
 			kill(file_server->pid, SIGKILL);
 		close(file_server->socket);
 	}
 	if (file_server->pid > 0)
-		waitpid(file_server->pid, NULL, 0);
+		reap_parent(file_server->pid);
 	if (file_server->own_file >= 0)
 		close(file_server->own_file);
 	*file_server = (struct file_server){.socket = -1, .own_file = -1};
