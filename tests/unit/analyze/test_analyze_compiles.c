@@ -5,7 +5,7 @@
 
 #define PACKAGES "/x/site-packages/"
 
-enum { TRITON = 20, TRITON_DEEPER, INDUCTOR, DYNAMO, NAMESAKE }; /* stacks */
+enum { TRITON = 20, TRITON_DEEPER, INDUCTOR, DYNAMO, NAMESAKE, IN_WORKER }; /* stacks */
 
 #define LOAD_API GPT_API(GPT_DOMAIN_DRIVER, 19)
 
@@ -109,20 +109,25 @@ static void a_function_that_is_named_as_a_compiler_s_in_another_folder_is_none(v
 	free_gap(&gap, LAUNCHED - FROM + begun(&gap));
 }
 
-/* The thread is woken by another one, which waits for Inductor's worker process. */
+/* The thread is woken by another one, which waits for Inductor's worker process, in which Triton compiles. */
 static void what_a_compiler_waits_for_in_another_process_is_its_line_s(void **state)
 {
 	struct gap gap;
 
 	begin_compiling(&gap);
-	runs(&gap.log, WORKER, WORKER, WORKS, FROM, 80 * MS);
+	log_function(&gap.log, WORKER, 0xc1, "compile", PACKAGES "triton/compiler/compiler.py", 226);
+	log_stack(&gap.log, WORKER, IN_WORKER, 2,
+		  (struct gpt_pyframe[]){{.code = 0xc1, .lasti = 2}, {.code = 0xc0de, .lasti = 2}});
+	runs(&gap.log, WORKER, WORKER, IN_WORKER, FROM, 80 * MS);
 	log_wait(&gap.log,
-		 woken_by(of(waits(GPT_WAIT_PIPE, HOLDS, 5 * MS, 80 * MS), PID, HELPER), WORKER, WORKER, WORKS));
+		 woken_by(of(waits(GPT_WAIT_PIPE, HOLDS, 5 * MS, 80 * MS), PID, HELPER), WORKER, WORKER, IN_WORKER));
 	runs(&gap.log, PID, HELPER, HOLDS, 80 * MS, 100 * MS);
 	log_wait(&gap.log, woken_by(waits(GPT_WAIT_FUTEX, INDUCTOR, FROM, LAUNCHED), PID, HELPER, HOLDS));
 	end_gap(&gap);
 	assert_int_equal(row_of_frames(&gap, COMPILER_INDUCTOR)->ns, LAUNCHED - FROM);
 	assert_int_equal(row_of_frames(&gap, COMPILER_INDUCTOR)->idle_ns, LAUNCHED - FROM);
+	assert_int_equal(row_of(&gap, WHY_COMPILE_FRAMES, COMPILER_TRITON)->idle_ns, 0); /* the worker's own row */
+	assert_line(&gap.all, row_of(&gap, WHY_COMPILE_FRAMES, COMPILER_TRITON)->line, LINE_WORKS);
 	free_gap(&gap, own(&gap, LINE_LOAD, WHY_COMPILE) + begun(&gap));
 }
 

@@ -142,19 +142,19 @@ static enum compiler find_compiler(const struct blame *blame, uint32_t place)
 
 /*
  * Charges time of a thread in a compiler's frames, or for which the launching thread waited in such frames: the line is
- * the one that called the compiler.  Collections, page faults, the lack of a CPU and so on are causes of their own
- * there, too.  Returns false if it is no such time.
+ * the one that called the compiler, also where a worker process does its work.  Collections, page faults, the lack of a
+ * CPU and so on are causes of their own there, too.  Returns false if it is no such time.
  */
 static bool put_compiling(struct blame *blame, const struct tally_key *key, struct idle_spans *spans, uint64_t ns)
 {
 	struct idle_charging *charging = blame->charging;
 	enum why_cause inner = key->part[1];
-	bool is_waited_for = inner == WHY_UNSAMPLED || find_compiler(blame, key->part[0]) == COMPILER_NONE;
+	bool is_waited_for =
+		blame->steps && blame->first != WHY_GIL && find_compiler(blame, blame->via) != COMPILER_NONE;
 	uint32_t place = is_waited_for ? blame->via : key->part[0];
-	enum compiler compiler = find_compiler(blame, place);
+	enum compiler compiler = is_waited_for || inner != WHY_UNSAMPLED ? find_compiler(blame, place) : COMPILER_NONE;
 
-	if (compiler == COMPILER_NONE || blame->own || is_everyones(inner) ||
-	    (is_waited_for && blame->first == WHY_GIL))
+	if (compiler == COMPILER_NONE || blame->own || is_everyones(inner))
 		return false;
 	charging->culprit = is_waited_for ? NONE : blame->thread;
 	charging->once = true;
