@@ -202,6 +202,7 @@ static void code_that_is_loaded_has_its_call_and_the_new_kernel_that_is_launched
 	assert_int_equal(row->idle_ns, 30 * MS);
 	assert_int_equal(row->count, 1);
 	assert_string_equal(gap.model->strings[row->kernel], "fresh()");
+	SAYS(&gap, report_write_why, "30.0 ms in cuModuleLoadData (once; fresh was new and launched next)");
 	end_words(&gap);
 }
 
@@ -278,7 +279,7 @@ static void the_report_and_why_say_which_compiler_on_which_line(void **state)
 	end_gap(&gap);
 	SAYS(&gap, report_write, "Compiling and loading code by Python line", "Triton", "sampled", LINE_LOAD,
 	     "compiling: Triton");
-	SAYS(&gap, report_write_why, "the GPU waits while code is compiled or loaded", "in the frames of Triton",
+	SAYS(&gap, report_write_why, "the GPU waits while code is compiled or loaded", "in the frames of Triton (once)",
 	     "where    " LINE_LOAD, "TRITON_CACHE_DIR");
 	end_words(&gap);
 }

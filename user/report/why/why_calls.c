@@ -173,14 +173,47 @@ static char *compiled_what(const struct analyses *all, const struct why_line *li
 	}
 }
 
+/* What the table `compiles` has of it, in the whole trace; NULL: nothing. */
+static const struct compile_row *compile_row_of(const struct analyses *all, const struct why_line *line)
+{
+	const struct compiles *compiles = &all->idle.compiles;
+
+	for (size_t i = 0; i < compiles->rows.count; i++) {
+		const struct compile_row *row = &compiles->rows.items[i];
+
+		if (row->count && row->line == line->line && row->kind == (enum why_compile)line->detail &&
+		    row->what == line->extra && row->process == line->process)
+			return row;
+	}
+	return NULL;
+}
+
+/* " (2 times; saxpy was new and launched next)" */
+static char *compiled_how_often(const struct analyses *all, const struct why_line *line)
+{
+	const struct compile_row *row = compile_row_of(all, line);
+	AUTO_FREE char *label = NULL;
+	char *text;
+
+	if (!row)
+		return xstrdup("");
+	text = row->count == 1 ? xstrdup(" (once") : xasprintf(" (%s times", number_count(row->count).text);
+	if (row->kernel != NONE && row->kind != WHY_COMPILE_LAUNCH) {
+		label = kernel_label(why_name(all->model, row->kernel));
+		text = xjoin(text, "; ", xasprintf("%s was new and launched next", label));
+	}
+	return xjoin(text, "", xstrdup(")"));
+}
+
 static char *compile_evidence(const struct analyses *all, const struct why_loss *loss, const char *others)
 {
 	char *text = xstrdup("");
 
 	for (size_t i = 0; i < loss->line_count && i < 3; i++) {
 		AUTO_FREE char *what = compiled_what(all, &loss->lines[i]);
+		AUTO_FREE char *often = compiled_how_often(all, &loss->lines[i]);
 
-		text = xjoin(text, ", ", xasprintf("%s %s", number_time(loss->lines[i].ns).text, what));
+		text = xjoin(text, ", ", xasprintf("%s %s%s", number_time(loss->lines[i].ns).text, what, often));
 	}
 	return xjoin(text, "", xstrdup(" while the GPU had nothing to do."));
 }
