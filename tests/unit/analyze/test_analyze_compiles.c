@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What compiled in a gap of 90 ms, by the frames of a compiler, by calls that load code and by the driver. */
 #include "gap_log.h"
+#include "model/slice/sliced_trace.h"
 #include "report/why/why.h"
 
 #define PACKAGES "/x/site-packages/"
@@ -10,13 +11,11 @@ enum { TRITON = 20, TRITON_DEEPER, INDUCTOR, DYNAMO, NAMESAKE, IN_WORKER }; /* s
 #define LOAD_API GPT_API(GPT_DOMAIN_DRIVER, 19)
 
 /* train.py:32 calls Dynamo, which calls Inductor, which calls Triton. */
-static void begin_compiling(struct gap *gap)
+static void define_compilers(struct log_builder *log)
 {
-	struct log_builder *log = &gap->log;
 	const struct gpt_pyframe triton = {.code = 0xc1, .lasti = 2}, inductor = {.code = 0xc2, .lasti = 2},
 				 dynamo = {.code = 0xc3, .lasti = 2}, train = {.code = 0xc0de, .lasti = 4};
 
-	begin_gap(gap);
 	log_function(log, PID, 0xc1, "compile", PACKAGES "triton/compiler/compiler.py", 226);
 	log_function(log, PID, 0xc2, "compile_fx_inner", PACKAGES "torch/_inductor/compile_fx.py", 1032);
 	log_function(log, PID, 0xc3, "_compile", PACKAGES "torch/_dynamo/convert_frame.py", 1690);
@@ -28,6 +27,12 @@ static void begin_compiling(struct gap *gap)
 	log_stack(log, PID, INDUCTOR, 3, (struct gpt_pyframe[]){inductor, dynamo, train});
 	log_stack(log, PID, DYNAMO, 2, (struct gpt_pyframe[]){dynamo, train});
 	log_stack(log, PID, NAMESAKE, 2, (struct gpt_pyframe[]){{.code = 0xc5, .lasti = 2}, train});
+}
+
+static void begin_compiling(struct gap *gap)
+{
+	begin_gap(gap);
+	define_compilers(&gap->log);
 }
 
 /* A call with its return. */
@@ -238,6 +243,62 @@ static void what_the_driver_compiles_in_a_call_that_loads_code_is_that_call_s(vo
 	end_words(&gap);
 }
 
+/* The first launch of a kernel, from 60 to 99 ms, with what the driver compiles in it. */
+static void end_with_fresh_kernel(struct gap *gap, uint64_t compiled_ns)
+{
+	log_batch(&gap->log, PID, TID, 50 * MS);
+	log_agent_name(&gap->log, 2, "_Z5freshv");
+	add_call_with(
+		gap,
+		(struct gpt_agent_api){
+			.start_ns = 60 * MS, .end_ns = 99 * MS, .corr = 2, .api = GPT_API(GPT_DOMAIN_RUNTIME, 211)},
+		WAITS);
+	if (compiled_ns)
+		log_agent_jit(&gap->log, (struct gpt_agent_jit){.start_wall_ns = 70 * MS,
+								.end_wall_ns = 70 * MS + compiled_ns,
+								.corr = 2,
+								.tid = TID,
+								.operation = GPT_AGENT_JIT_COMPILE});
+	log_agent_kernel(&gap->log,
+			 (struct gpt_agent_kernel){.start_wall_ns = TO, .end_wall_ns = TO + MS, .corr = 2, .name = 2});
+	log_end(&gap->log, 10000 * MS);
+	gap->model = model_of(&gap->log);
+	analyze_model(&gap->all, gap->model, ANALYSES(ANALYZE_IDLE));
+}
+
+static void a_long_first_launch_for_which_the_gpu_waits_has_its_kernel(void **state)
+{
+	struct gap gap;
+	const struct compile_row *row;
+
+	begin_compiling(&gap);
+	end_with_fresh_kernel(&gap, 0);
+	assert_int_equal(gap.all.idle.compiles.rows.count, 1);
+	row = &gap.all.idle.compiles.rows.items[0];
+	assert_int_equal(row->kind, WHY_COMPILE_LAUNCH);
+	assert_string_equal(gap.model->strings[row->kernel], "fresh()");
+	assert_line(&gap.all, row->line, LINE_WAITS);
+	assert_int_equal(row->ns, 39 * MS);
+	assert_int_equal(row->idle_ns, 39 * MS);
+	end_words(&gap);
+}
+
+/* It may have waited for room in its stream, except for what the driver says that it compiled. */
+static void a_long_first_launch_while_the_gpu_works_is_none_but_for_what_the_driver_compiled(void **state)
+{
+	for (uint64_t compiled_ns = 0; compiled_ns <= 20 * MS; compiled_ns += 20 * MS) {
+		struct gap gap;
+
+		begin(&gap.log);
+		define_compilers(&gap.log);
+		kernel(&gap.log, 1, FROM - 20 * US, FROM - 10 * US, TO - US); /* no gap that counts */
+		end_with_fresh_kernel(&gap, compiled_ns);
+		assert_int_equal(gap.all.idle.compiles.rows.count, compiled_ns ? 1 : 0);
+		assert_int_equal(gap.all.idle.compiles.ns, compiled_ns);
+		end_words(&gap);
+	}
+}
+
 /* A launch that became a node of a graph. */
 static void add_captured(struct gap *gap, uint64_t stack, uint32_t corr, uint64_t start_ns)
 {
@@ -284,6 +345,49 @@ static void the_report_and_why_say_which_compiler_on_which_line(void **state)
 	end_words(&gap);
 }
 
+/* A compiler that is in two slices counts in both, each with its own time. */
+static void a_compilation_counts_in_each_slice_that_has_some_of_its_time(void **state)
+{
+	const struct slice halves[2] = {{.to_ns = 50 * MS, .device = NONE},
+					{.from_ns = 50 * MS, .to_ns = UINT64_MAX, .device = NONE}};
+	struct gap gap;
+
+	begin_compiling(&gap);
+	runs(&gap.log, PID, TID, TRITON, 10 * MS, 100 * MS);
+	end_gap(&gap);
+	for (size_t i = 0; i < 2; i++) {
+		struct sliced_trace sliced;
+		struct analyses all;
+
+		assert_int_equal(sliced_trace_open(&sliced, WHOLE_TRACE(gap.model), &halves[i], ""), 0);
+		assert_int_equal(analyze(&all, &sliced.trace, ANALYSES(ANALYZE_IDLE), NULL), 0);
+		assert_int_equal(all.idle.compiles.rows.count, 1);
+		assert_int_equal(all.idle.compiles.rows.items[0].count, 1);
+		assert_int_equal(all.idle.compiles.ns, i ? 55 * MS : 35 * MS); /* a sample stands for what follows */
+		analyses_free(&all);
+		sliced_trace_close(&sliced);
+	}
+	end_words(&gap);
+}
+
+static void what_compiles_before_any_gpu_work_has_its_row(void **state)
+{
+	struct gap gap;
+	const struct compile_row *row;
+
+	begin(&gap.log);
+	define_compilers(&gap.log);
+	runs(&gap.log, PID, TID, TRITON, 10 * MS, 50 * MS);
+	log_end(&gap.log, 10000 * MS);
+	gap.model = model_of(&gap.log);
+	analyze_model(&gap.all, gap.model, analyses_of_report);
+	row = row_of_frames(&gap, COMPILER_TRITON);
+	assert_int_equal(row->ns, 40 * MS);
+	assert_int_equal(row->idle_ns, 0);
+	SAYS(&gap, report_write, "Compiling and loading code by Python line", "40.0         -      1  Triton");
+	end_words(&gap);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -296,7 +400,11 @@ int main(void)
 		cmocka_unit_test(code_that_is_loaded_has_its_call_and_the_new_kernel_that_is_launched_next),
 		cmocka_unit_test(a_kernel_that_ran_before_is_not_what_was_loaded),
 		cmocka_unit_test(what_the_driver_compiles_in_a_call_that_loads_code_is_that_call_s),
+		cmocka_unit_test(a_long_first_launch_for_which_the_gpu_waits_has_its_kernel),
+		cmocka_unit_test(a_long_first_launch_while_the_gpu_works_is_none_but_for_what_the_driver_compiled),
 		cmocka_unit_test(a_capture_lasts_from_its_first_call_to_its_last),
+		cmocka_unit_test(a_compilation_counts_in_each_slice_that_has_some_of_its_time),
+		cmocka_unit_test(what_compiles_before_any_gpu_work_has_its_row),
 		cmocka_unit_test(the_report_and_why_say_which_compiler_on_which_line),
 	};
 

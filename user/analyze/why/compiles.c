@@ -16,7 +16,7 @@ void compiles_init(struct compiles *compiles, const struct model *model)
 	*compiles = (struct compiles){.thread_count = model->thread_count};
 	compiles->threads = xcalloc(model->thread_count, sizeof(*compiles->threads));
 	for (uint32_t i = 0; i < model->thread_count; i++) {
-		compiles->threads[i].kernel = NONE;
+		compiles->threads[i].kernel = compiles->threads[i].first_launch = NONE;
 		compiles->threads[i].process = model->threads[i].process;
 	}
 }
@@ -59,7 +59,8 @@ static struct tally_key sum_key(const struct compile_thread *thread, const struc
 	return (struct tally_key){{key->part[0], key->part[2], key->part[3], thread->process}};
 }
 
-static void add_time(struct idle *idle, const struct compile_span *span, uint64_t from_ns, bool counts)
+/* Returns the index of the sum; NONE: none of the time counts. */
+static uint32_t add_time(struct idle *idle, const struct compile_span *span, uint64_t from_ns, bool counts)
 {
 	struct compiles *compiles = &idle->compiles;
 	struct compile_thread *thread = &compiles->threads[span->thread];
@@ -68,7 +69,7 @@ static void add_time(struct idle *idle, const struct compile_span *span, uint64_
 	uint32_t index;
 
 	if (!ns)
-		return;
+		return NONE;
 	sum = tally_at(&compiles->sums, sum_key(thread, &span->key));
 	index = (uint32_t)(sum - compiles->sums.entries);
 	sum->ns += ns;
@@ -78,22 +79,36 @@ static void add_time(struct idle *idle, const struct compile_span *span, uint64_
 		await_launch(thread, index);
 	else
 		tally_at(&compiles->next, (struct tally_key){{index, span->kernel, span->key.part[0]}})->count++;
+	return index;
+}
+
+/* The part of a compilation that is in a long first launch shows what that launch did. */
+static void prove_launch(struct idle *idle, const struct compile_thread *thread, const struct compile_span *span)
+{
+	uint64_t to_ns = earlier_time(span->end_ns, thread->known_until_ns);
+
+	if (thread->first_launch != NONE && span->key.part[2] == WHY_COMPILE_JIT && span->start_ns < to_ns)
+		idle->compiles.sums.entries[thread->first_launch].more += idle_ns_inside(idle, span->start_ns, to_ns);
 }
 
 void compiles_add(struct idle *idle, const struct compile_span *span)
 {
 	struct compile_thread *thread = &idle->compiles.threads[span->thread];
 	uint64_t from_ns = later_time(span->start_ns, thread->known_until_ns);
+	uint32_t sum;
 
+	prove_launch(idle, thread, span);
 	if (span->end_ns <= from_ns)
 		return;
 	if (span->key.part[2] == WHY_COMPILE_FRAMES) {
 		compiles_add_frames(idle, span->thread, span->key.part[0], from_ns, span->end_ns);
 		thread->known_until_ns = span->end_ns;
+		thread->first_launch = NONE;
 		return;
 	}
 	thread->known_until_ns = span->end_ns;
-	add_time(idle, span, from_ns, true);
+	sum = add_time(idle, span, from_ns, true);
+	thread->first_launch = span->key.part[2] == WHY_COMPILE_LAUNCH ? sum : NONE;
 }
 
 void compiles_add_around(struct idle *idle, const struct compile_span *span)
@@ -111,6 +126,7 @@ void compiles_add_around(struct idle *idle, const struct compile_span *span)
 	}
 	thread->known_until_ns = later_time(thread->known_until_ns, span->end_ns);
 	thread->awaiting.count = 0;
+	thread->first_launch = NONE;
 	thread->in_frames = false;
 	add_time(idle, span, span->start_ns, true);
 }
@@ -136,6 +152,8 @@ void compiles_add_frames(struct idle *idle, uint32_t number, uint32_t place, uin
 	if (!thread->in_frames)
 		thread->episode = ++compiles->episodes;
 	thread->in_frames = true;
+	if (!idle_ns_inside(idle, span.start_ns, span.end_ns))
+		return;
 	/* of one episode each compiler counts once, at whatever lines of its own it was seen */
 	sum = tally_at(&compiles->episodes_of, (struct tally_key){{number, compiler}});
 	add_time(idle, &span, span.start_ns, sum->more != thread->episode);
@@ -186,6 +204,7 @@ struct making_rows {
 	struct lines *lines;
 	struct tally rows;    /* line, enum why_compile, what, process; more: idle time */
 	struct tally kernels; /* index in rows, kernel: launches */
+	struct tally proven;  /* index in rows: what the driver compiled in its first launches */
 	uint32_t *next_place; /* by sums: of most launches that came next, CALLER_UNSEEN */
 };
 
@@ -235,6 +254,7 @@ static void add_sums(struct making_rows *making)
 		row->ns += sum->ns;
 		row->count += sum->count;
 		row_of[i] = (uint32_t)(row - making->rows.entries);
+		tally_at(&making->proven, (struct tally_key){{row_of[i]}})->ns += sum->more;
 	}
 	for (size_t i = 0; i < compiles->next.count; i++) {
 		const struct tally_entry *next = &compiles->next.entries[i];
@@ -307,6 +327,34 @@ static void name_kernels(struct making_rows *making)
 	free(most);
 }
 
+static uint64_t ns_of_row(struct making_rows *making, size_t index)
+{
+	const struct tally_entry *row = &making->rows.entries[index];
+	uint64_t proven_ns;
+
+	if (row->key.part[1] != WHY_COMPILE_LAUNCH)
+		return row->ns;
+	proven_ns = tally_at(&making->proven, (struct tally_key){{(uint32_t)index}})->ns;
+	return earlier_time(row->ns, later_time(row->more, proven_ns));
+}
+
+/* First launches for which no GPU waited and in which nothing compiled, and what turned out to be part of another. */
+static void drop_empty_rows(struct compiles *compiles)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < compiles->rows.count; i++) {
+		const struct compile_row *row = &compiles->rows.items[i];
+
+		if (!row->ns && !row->idle_ns)
+			continue;
+		compiles->ns += row->ns;
+		compiles->idle_ns += row->idle_ns;
+		compiles->rows.items[count++] = *row;
+	}
+	compiles->rows.count = count;
+}
+
 void compiles_finish(struct idle *idle, struct lines *lines)
 {
 	struct making_rows making = {.idle = idle, .lines = lines};
@@ -318,20 +366,20 @@ void compiles_finish(struct idle *idle, struct lines *lines)
 	for (size_t i = 0; i < making.rows.count; i++) {
 		const struct tally_entry *row = &making.rows.entries[i];
 
-		compiles->ns += row->ns;
-		compiles->idle_ns += row->more;
 		array_push(&compiles->rows, ((struct compile_row){.line = row->key.part[0],
 								  .kind = row->key.part[1],
 								  .what = row->key.part[2],
 								  .process = row->key.part[3],
 								  .kernel = NONE,
-								  .ns = row->ns,
+								  .ns = ns_of_row(&making, i),
 								  .count = row->count,
 								  .idle_ns = row->more}));
 	}
 	name_kernels(&making);
+	drop_empty_rows(compiles);
 	array_sort(&compiles->rows, by_idle);
 	tally_free(&making.rows);
 	tally_free(&making.kernels);
+	tally_free(&making.proven);
 	free(making.next_place);
 }

@@ -5,7 +5,8 @@
  * by the frames of samples and waits (compilers.h).
  *
  * Of two at the same time on a thread the outer one counts, as in the account of idle time: a first launch has the time
- * for which the driver compiled in it.  So times of a thread's compilations do not overlap.
+ * for which the driver compiled in it.  So times of a thread's compilations do not overlap.  A long first launch may
+ * also have waited for room in its stream: it counts as far as GPUs waited for it, or the driver compiled in it.
  */
 #pragma once
 
@@ -25,6 +26,7 @@ struct compile_thread {
 	uint64_t known_until_ns; /* end of its latest compilation whose times are known, not sampled */
 	uint64_t launch;	 /* model_call.number of its latest launch */
 	uint32_t kernel;	 /* of that launch: model.strings, NONE */
+	uint32_t first_launch;	 /* index in sums: until known_until_ns it is in a long first launch; NONE */
 	uint32_t process;
 	uint64_t episode; /* of time in frames of compilers; 0: none so far */
 	bool in_frames;	  /* it goes on */
@@ -47,7 +49,9 @@ struct compile_row {
 struct compiles {
 	struct compile_thread *threads; /* by model.threads */
 	uint32_t thread_count;
-	struct tally sums;	  /* caller_place or WHY_PLACE_NEXT, enum why_compile, what, process */
+	/* caller_place or WHY_PLACE_NEXT, enum why_compile, what, process; more: of first launches what the driver
+	   compiled in them */
+	struct tally sums;
 	struct tally next;	  /* index in sums, kernel or NONE, caller_place: launches that came next */
 	struct tally episodes_of; /* model.threads, enum compiler; more: its latest episode */
 	uint64_t episodes;

@@ -43,6 +43,21 @@ static char *known_text(const struct report *report, const void *item)
 	return xstrdup(((const struct compile_row *)item)->kind == WHY_COMPILE_FRAMES ? "sampled" : "exact");
 }
 
+static uint64_t most_ns(const struct compiles *compiles)
+{
+	return compiles->ns > compiles->idle_ns ? compiles->ns : compiles->idle_ns;
+}
+
+static void add_idle(struct report *report, struct table *table, const void *item)
+{
+	const struct compile_row *row = item;
+
+	if (analyses_know_gpus(report->all))
+		table_add_ns(table, row->idle_ns, time_unit_for(most_ns(&report->all->idle.compiles)));
+	else
+		table_add_unknown(table, "-");
+}
+
 static const struct row_table table = {
 	.id = "compiles",
 	.title = "Compiling and loading code by Python line",
@@ -52,7 +67,7 @@ static const struct row_table table = {
 	.columns =
 		(const struct row_column[]){
 			ROW_NS("%s", "ns", struct compile_row, ns),
-			ROW_NS("GPU idle", "gpu_idle_ns", struct compile_row, idle_ns),
+			ROW_ADD(COLUMN_NUMBER("GPU idle", "gpu_idle_ns", UNIT_NS), add_idle),
 			ROW_COUNT("count", "count", struct compile_row, count),
 			ROW_TEXT("what", "what", TEXT_TRUNCATE_END, what_text),
 			ROW_TEXT("time", "known", TEXT_TRUNCATE_END, known_text),
@@ -75,10 +90,10 @@ static bool has_several_processes(const struct compiles *compiles)
 void report_compiles(struct report *report)
 {
 	const struct compiles *compiles = &report->all->idle.compiles;
-	uint64_t most_ns = compiles->ns > compiles->idle_ns ? compiles->ns : compiles->idle_ns;
 
 	report_rows(report, &table,
-		    &(struct row_list){
-			    ROWS(compiles->rows.items, compiles->rows.count), .sum = compiles->ns, .unit_ns = most_ns,
-			    .process = has_several_processes(compiles) ? ROW_PROCESS_SHOWN : ROW_PROCESS_NOT_SHOWN});
+		    &(struct row_list){ROWS(compiles->rows.items, compiles->rows.count), .sum = compiles->ns,
+				       .unit_ns = most_ns(compiles),
+				       .process = has_several_processes(compiles) ? ROW_PROCESS_SHOWN
+										  : ROW_PROCESS_NOT_SHOWN});
 }
