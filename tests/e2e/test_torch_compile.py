@@ -22,10 +22,10 @@ def line_with(comment):
 
 
 class Run:
-    def __init__(self, folder):
-        command = tracing.on_simgpu(folder / "gpu.json", machine.tool("get-torch"), PROGRAM)
+    def __init__(self, folder, *words, compile_threads=1):
+        command = tracing.on_simgpu(folder / "gpu.json", machine.tool("get-torch"), PROGRAM, *words)
         cache = {"TORCHINDUCTOR_CACHE_DIR": folder / "cache", "TRITON_CACHE_DIR": folder / "triton",
-                 "TRITON_LIBCUDA_PATH": machine.BUILD / "simgpu", "TORCHINDUCTOR_COMPILE_THREADS": 1}
+                 "TRITON_LIBCUDA_PATH": machine.BUILD / "simgpu", "TORCHINDUCTOR_COMPILE_THREADS": compile_threads}
         done = tracing.trace(folder, command, env=cache, names=("trace.gpt", "trace.folded"))
         self.report = done.stdout
         self.sources = {path.name: path.read_text().splitlines() for path in (folder / "cache").glob("*/c*.py")}
@@ -106,3 +106,17 @@ def test_each_compilation_counts_once_and_names_the_new_kernel_that_was_launched
 
 def test_gpus_are_idle_for_no_longer_than_what_compiles(run):
     assert 0 < sum(int(row["gpu_idle_ns"]) for row in run.compiles) <= 1.1 * ns_of(run.compiles)
+
+
+@pytest.fixture(scope="module")
+def with_workers(tmp_path_factory):
+    return Run(tmp_path_factory.mktemp("workers"), "workers", compile_threads=2)
+
+
+def test_what_inductors_workers_compile_is_the_line_s_that_waits_for_them(with_workers):
+    at_call = [row for row in with_workers.compiles if row["line"] == f"{PROGRAM.name}:{line_with('calls')} main"]
+    programs = max(at_call, key=lambda row: int(row["ns"]))["process"]
+    assert ns_of(at_call) == pytest.approx(sum(end - start for start, end in with_workers.times["torch"]), rel=0.2)
+    assert [name for name, _ in with_workers.times["triton"]] == ["own_kernel"]
+    assert any(row["what"] == "Triton" and row["process"] != programs for row in with_workers.compiles)
+    assert {row["process"] for row in with_workers.compiles if int(row["gpu_idle_ns"])} == {programs}

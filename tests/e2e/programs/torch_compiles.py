@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Compiled code on the GPU: usage: torch_compiles.py.  A function that Inductor compiles to Triton, and a Triton kernel
-of the program's own.  Lines for which the test looks have a comment.  Prints, as JSON, when PyTorch and Triton said that
-they began to compile and had compiled (CLOCK_MONOTONIC)."""
+"""Compiled code on the GPU: usage: torch_compiles.py [workers].  A function that Inductor compiles to Triton, and a Triton
+kernel of the program's own.  Lines for which the test looks have a comment.  Prints, as JSON, when PyTorch and Triton
+said that they began to compile and had compiled (CLOCK_MONOTONIC).  With `workers` it waits for Inductor's worker
+processes first, so that these compile its kernels."""
 
 import json
+import sys
 import time
 
 import torch
 import torch._dynamo.callback
+import torch._inductor.async_compile
 import triton
 import triton.language as tl
 
@@ -44,6 +47,8 @@ def note_compiling():
 
 
 def main():
+    if "workers" in sys.argv[1:]:
+        torch._inductor.async_compile.AsyncCompile.wait_pool_ready()
     times = note_compiling()
     for size in (64, 64, 64, 64, 64, 128):  # the last one is compiled again
         x, y = torch.ones(size, device="cuda"), torch.zeros(size, device="cuda")
