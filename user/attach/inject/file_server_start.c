@@ -21,13 +21,14 @@
 #include "attach/inject/stop.h"
 #include "attach/inject/read_only.h"
 #include "base/array.h"
+#include "base/monotonic.h"
 #include "target/process.h"
 
 #define PATIENCE_MS 5000 /* a look-up through the target's root may take as long as its user likes */
 #define HURRIED_MS 100	 /* when the tracer must end */
 #define SLICE_MS 20
 
-static int patience_ms(void)
+static unsigned patience_ms(void)
 {
 	return stop_hurries() ? HURRIED_MS : PATIENCE_MS;
 }
@@ -99,16 +100,17 @@ static bool is_runnable(pid_t parent)
 static int receive_answer(const struct file_server *file_server, struct file_server_answer *answer)
 {
 	struct pollfd socket = {.fd = file_server->socket, .events = POLLIN};
-	int waited, runnable = 0;
+	uint64_t start_ns = monotonic_ns();
+	unsigned looks, runnable = 0;
 
-	for (waited = 0; waited < patience_ms(); waited += SLICE_MS) {
+	for (looks = 0; monotonic_ns() - start_ns < patience_ms() * 1000000ULL; looks++) {
 		if (poll(&socket, 1, SLICE_MS) == 1)
 			return recv(file_server->socket, answer, sizeof(*answer), MSG_DONTWAIT) == sizeof(*answer)
 				       ? 0
 				       : -EPIPE;
-		runnable += is_runnable(file_server->pid) ? SLICE_MS : 0;
+		runnable += is_runnable(file_server->pid);
 	}
-	return runnable > waited / 2 ? -EAGAIN : -ETIMEDOUT;
+	return runnable > looks / 2 ? -EAGAIN : -ETIMEDOUT;
 }
 
 /* ---- parents that do not end ------------------------------------------------------------------------------------- */
@@ -135,7 +137,7 @@ static void reap_parent(pid_t pid)
 {
 	struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN}; /* Linux 5.3 */
 
-	(void)poll(&end, 1, patience_ms());
+	(void)poll(&end, 1, (int)patience_ms());
 	if (end.fd >= 0)
 		close(end.fd);
 	if (waitpid(pid, NULL, WNOHANG))
