@@ -3,6 +3,7 @@
 (programs/torch_modules.py)."""
 
 import collections
+import json
 import re
 
 import chrome_invariants as chrome
@@ -11,6 +12,7 @@ import pytest
 import test_modules
 import timelines
 import tracing
+from reading import simulated
 from test_modules import WAYS, is_early, late, of_modules, paths_of
 from test_running_without_root import no_ptrace
 
@@ -88,6 +90,61 @@ def test_backward_passes_and_the_optimizer_are_no_module_s_and_rows_add_up(run):
 
 def test_shared_modules_have_one_row(run):
     assert run.rows["Tied.again", "Sequential"]["other_names"] == "blocks.1"
+
+
+class Passes:
+    """{pass: {(layer, class): ns}} of the program's truth; pass: "<backward>", "<recomputed>", None."""
+
+    def __init__(self, folder):
+        chains = json.loads((folder / "chains.json").read_text())
+        self.by_pass = collections.defaultdict(collections.Counter)
+        for op in simulated.work(simulated.load(folder / "gpu.json")):
+            chain = [tuple(link) for link in chains[int(op["label"])]] if op["label"] else []
+            kind = chain.pop(0)[0] if chain and chain[0][0].startswith("<") else None
+            self.by_pass[kind][chain[-1] if chain else None] += op["end"] - op["start"]
+
+    def of(self, *kinds):
+        found = sum((self.by_pass[kind] for kind in kinds), collections.Counter())
+        return {name: ns for name, ns in found.items() if name and not is_early(name)}
+
+
+@pytest.fixture(scope="module", params=WAYS)
+def trained(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp(f"torch-backward-layers-{request.param}")
+    run = test_modules.Run(folder, machine.tool("get-torch"), request.param, options=("--ops", "--forward-lines"),
+                           program=machine.PROGRAMS / "torch_backward_layers.py")
+    with run.tracer:
+        run.go("go", "WarmUp")
+        run.go("end", "Last")
+        run.end()
+    return run, Passes(folder)
+
+
+def test_backward_work_is_under_the_layer_of_its_forward_op(trained):
+    run, passes = trained
+    found = {name: row["backward_self_ns"] for name, row in run.rows.items() if row["backward_self_ns"]}
+    expected = passes.of("<backward>")
+    assert len(expected) > 10 and {("Net.blocks.1.0", "Linear"), ("Net.blocks.2.up", "Linear")} <= expected.keys()
+    assert with_name(found) == expected
+
+
+def test_what_checkpointing_computes_again_is_told_apart(trained):
+    run, passes = trained
+    found = {name: row["recomputed_self_ns"] for name, row in run.rows.items() if row["recomputed_self_ns"]}
+    assert found == passes.of("<recomputed>")
+    assert {name.split(".")[2] for name, _ in found} == {"1", "2"}
+
+
+def test_forward_backward_and_the_rest_add_up(trained):
+    run, passes = trained
+    assert with_name(of_modules(run.rows, "self_ns")) == passes.of(None, "<backward>", "<recomputed>")
+    whole = sum(sum(names.values()) for names in passes.by_pass.values())
+    assert sum(row["self_ns"] for row in run.rows.values()) == whole
+    for table, options in (("layer_tree", ("--layers", "--min-percent", "0")), ("layer_classes", ("--layers",))):
+        rows = run.table(table, *options)
+        assert sum(row["self_ns"] for row in rows) == whole
+        for key in ("backward_self_ns", "recomputed_self_ns"):
+            assert sum(row[key] for row in rows) == sum(row[key] for row in run.rows.values())
 
 
 def test_where_its_memory_may_not_be_read_a_note_says_that_layers_are_missing(tmp_path):

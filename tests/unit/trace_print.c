@@ -98,7 +98,7 @@ static void print_calls(const struct model *model)
 			fprintf(out, " args %" PRIx64 " %" PRIx64 " %" PRIu64, model->args[call->args].function,
 				model->args[call->args].stream, model->args[call->args].bytes);
 		print_collective(out, model, model_collective_of_call(model, call));
-		fprintf(out, " gpu %u", call->gpu_count);
+		fprintf(out, " in node %u gpu %u", call->in_node, call->gpu_count);
 		for (uint32_t op = call->first_gpu; op != NONE; op = model->gpu[op].next)
 			fprintf(out, " %" PRIu64 "..%" PRIu64, model->gpu[op].start_ns, model->gpu[op].end_ns);
 		fputc('\n', out);

@@ -307,6 +307,7 @@ struct model_call {
 	uint8_t stack_state;   /* enum gpt_stack_state; GPT_STACK_OK only with a stack */
 	bool captured;	       /* became a node of a graph and executed nothing itself */
 	bool after_loss;       /* calls of its thread just before it were lost */
+	bool in_node;	       /* made by Python code that a backward node runs, with its own stack */
 };
 
 /* CUDA's name of a call ("cudaLaunchKernel"), "cuda call" if unknown. */

@@ -29,8 +29,15 @@ static char *rows_of(const struct analyses *all)
 			fprintf(out, " %s#%u.%s", module->root_class, module->number_in_label, module->name);
 		if (module)
 			fprintf(out, " (%s)", module->class);
-		fprintf(out, " %llu/%llu x%llu\n", (unsigned long long)row->self.ns / 1000,
+		fprintf(out, " %llu/%llu x%llu", (unsigned long long)row->self.ns / 1000,
 			(unsigned long long)row->total.ns / 1000, (unsigned long long)row->self.launches);
+		if (row->total.backward_ns)
+			fprintf(out, " backward %llu/%llu", (unsigned long long)row->self.backward_ns / 1000,
+				(unsigned long long)row->total.backward_ns / 1000);
+		if (row->total.recomputed_ns)
+			fprintf(out, " recomputed %llu/%llu", (unsigned long long)row->self.recomputed_ns / 1000,
+				(unsigned long long)row->total.recomputed_ns / 1000);
+		fputc('\n', out);
 		sum += row->self.ns;
 	}
 	fclose(out);
@@ -43,6 +50,8 @@ static void assert_same(const struct layer_amount *a, const struct layer_amount 
 	assert_int_equal(a->ns, b->ns);
 	assert_int_equal(a->launches, b->launches);
 	assert_int_equal(a->idle_ns, b->idle_ns);
+	assert_int_equal(a->backward_ns, b->backward_ns);
+	assert_int_equal(a->recomputed_ns, b->recomputed_ns);
 }
 
 /* What is under a node, and what of a row is in its nodes; the outermost of a path have the row's total. */
@@ -90,7 +99,7 @@ static void assert_parts_are_the_whole(const struct analyses *all)
 		assert_same(&rows, &classes);
 		assert_int_equal(rows.ns, all->gpu_lines.sum);
 		assert_int_equal(rows.idle_ns, all->idle.sum);
-		assert_int_equal(rows.idle_ns, layers->idle_ns);
+		assert_int_equal(rows.idle_ns, layers->all.idle_ns);
 	}
 	free(self);
 	free(total);
@@ -204,11 +213,71 @@ static void a_backward_pass_is_no_layer_s_unless_its_forward_op_is_known(void **
 		forward_log_launch(&made, 225, 40);
 		forward_log_node(&made, "MmBackward0", 220, 230, 7, FORWARD_THREAD);
 		assert_rows(forward_log_end(&made), on_forward ? &forward : NULL,
-			    "backward 40/40 x1\n"
+			    "backward 40/40 x1 backward 40/40\n"
 			    "module Net#0.blocks.0.up (Linear) 3/3 x1\n"
 			    "module Net#0. (Net) 0/3 x0\n"
 			    "none 0/0 x0\n"); /* the GPU was idle for it */
 	}
+}
+
+/* A forward op, of which the stack was taken, inside these modules. */
+static void forward_op_in(struct forward_log *made, uint64_t start_us, int64_t sequence, const uint64_t modules[4])
+{
+	log_stack_at(&made->log, (struct gpt_stack_at){.time_ns = start_us * 1000 - 1,
+						       .stack_id = stack_in(made, modules),
+						       .number = ++made->taken,
+						       .pid = PID,
+						       .tid = TID,
+						       .what = GPT_STACK_OF_OP});
+	forward_log_op(made, "aten::mm",
+		       (struct gpt_agent_op){.start_ns = start_us,
+					     .end_ns = start_us + 10,
+					     .sequence = sequence,
+					     .thread = FORWARD_THREAD,
+					     .stack = made->taken},
+		       0);
+}
+
+static void backward_work_is_of_the_module_of_its_forward_op_whatever_line_gets_it(void **state)
+{
+	struct attribution forward = {.forward = true};
+
+	(void)state;
+	for (int on_forward = 0; on_forward <= 1; on_forward++) {
+		struct forward_log made = forward_log_begin();
+
+		describe_net(&made);
+		forward_op_in(&made, 100, 7, IN(LEAF, NET));
+		launch_in(&made, 105, 3, IN(LEAF, NET));
+		forward_op_in(&made, 120, 8, IN(0));
+		forward_log_launch(&made, 225, 40);
+		forward_log_node(&made, "MmBackward0", 220, 230, 7, FORWARD_THREAD);
+		forward_log_launch(&made, 325, 20);
+		forward_log_node(&made, "MmBackward0", 320, 330, 8, FORWARD_THREAD);
+		assert_rows(forward_log_end(&made), on_forward ? &forward : NULL,
+			    "module Net#0.blocks.0.up (Linear) 43/43 x2 backward 40/40\n"
+			    "none 20/20 x1 backward 20/20\n"
+			    "module Net#0. (Net) 0/43 x0 backward 0/40\n");
+	}
+}
+
+/* As activation checkpointing does, and custom functions do. */
+static void what_python_launches_in_a_node_is_recomputed_in_a_module_and_else_backward(void **state)
+{
+	struct forward_log made = forward_log_begin();
+
+	(void)state;
+	describe_net(&made);
+	launch_in(&made, 105, 3, IN(LEAF, BLOCK, NET));
+	forward_log_call(&made, ENGINE, 205, 9, stack_in(&made, IN(LEAF, BLOCK)), GPT_STACK_OK);
+	forward_log_call(&made, ENGINE, 220, 2, stack_in(&made, IN(0)), GPT_STACK_OK);
+	forward_log_node(&made, "CheckpointFunctionBackward", 200, 230, 7, FORWARD_THREAD);
+	assert_rows(forward_log_end(&made), NULL,
+		    "module Net#0.blocks.0.up (Linear) 12/12 x2 recomputed 9/9\n"
+		    "backward 2/2 x1 backward 2/2\n"
+		    "module Net#0.blocks.0 (Block) 0/12 x0 recomputed 0/9\n"
+		    "module Net#0. (Net) 0/3 x0\n"
+		    "none 0/0 x0\n");
 }
 
 static void what_was_launched_where_no_python_is_known_has_its_own_row(void **state)
@@ -390,6 +459,42 @@ static char *tree_with(const struct model *model, struct layers_options options,
 	return text;
 }
 
+static void the_tree_has_columns_for_the_passes_that_there_were(void **state)
+{
+	struct forward_log made = forward_log_begin();
+	struct model *model;
+	char *text;
+
+	(void)state;
+	describe_net(&made);
+	forward_op_in(&made, 100, 7, IN(LEAF, NET));
+	launch_in(&made, 105, 3, IN(LEAF, NET));
+	forward_log_launch(&made, 225, 40);
+	forward_log_node(&made, "MmBackward0", 220, 230, 7, FORWARD_THREAD);
+	model = forward_log_end(&made);
+	text = tree_with(model, (struct layers_options){0}, NULL);
+	assert_has(text, "backward us");
+	assert_null(strstr(text, "recomputed"));
+	assert_null(strstr(text, "--forward-lines"));
+	free(text);
+	text = tree_with(model, (struct layers_options){0}, "json");
+	assert_has(text, "\"backward_ns\": 40000, \"recomputed_ns\": 0");
+	free(text);
+	model_free(model);
+	made = forward_log_begin();
+	describe_net(&made);
+	launch_in(&made, 105, 3, IN(LEAF, NET));
+	forward_log_launch(&made, 225, 40);
+	forward_log_node(&made, "MmBackward0", 220, 230, 7, FORWARD_THREAD);
+	model = forward_log_end(&made);
+	text = tree_with(model, (struct layers_options){0}, NULL);
+	assert_has(
+		text,
+		"[backward]: the layer of a backward pass is known where --forward-lines recorded the forward ops\n");
+	free(text);
+	model_free(model);
+}
+
 static struct model *two_blocks(void)
 {
 	struct forward_log made = forward_log_begin();
@@ -420,13 +525,14 @@ static void a_layer_stands_under_the_one_that_called_it(void **state)
 
 	(void)state;
 	assert_tree(model, (struct layers_options){0}, "csv",
-		    LINES("total_ns,self_ns,percent,launches,idle_ns,idle_self_ns,depth,layer,class,process\n"
-			  "96000,1000,96,1,211000,96000,0,Net,Net,python3 41230\n"
-			  "60000,0,60,0,0,0,1,Net.blocks.0,Block,python3 41230\n"
-			  "60000,60000,60,1,0,0,2,Net.blocks.0.up,Linear,python3 41230\n"
-			  "35000,10000,35,1,115000,75000,1,Net.blocks.1,Block,python3 41230\n"
-			  "25000,25000,25,1,40000,40000,2,Net.blocks.0.up,Linear,python3 41230\n"
-			  "4000,4000,4,1,90000,90000,0,[no module],,python3 41230\n"));
+		    LINES("total_ns,self_ns,percent,launches,backward_ns,recomputed_ns,idle_ns,"
+			  "backward_self_ns,recomputed_self_ns,idle_self_ns,depth,layer,class,process\n"
+			  "96000,1000,96,1,0,0,211000,0,0,96000,0,Net,Net,python3 41230\n"
+			  "60000,0,60,0,0,0,0,0,0,0,1,Net.blocks.0,Block,python3 41230\n"
+			  "60000,60000,60,1,0,0,0,0,0,0,2,Net.blocks.0.up,Linear,python3 41230\n"
+			  "35000,10000,35,1,0,0,115000,0,0,75000,1,Net.blocks.1,Block,python3 41230\n"
+			  "25000,25000,25,1,0,0,40000,0,0,40000,2,Net.blocks.0.up,Linear,python3 41230\n"
+			  "4000,4000,4,1,0,0,90000,0,0,90000,0,[no module],,python3 41230\n"));
 	assert_tree(
 		model, (struct layers_options){0}, NULL,
 		LINES("  total us  self us     %  calls  idle us  layer                class\n"
@@ -463,7 +569,7 @@ static void work_of_a_graph_stands_under_the_modules_that_launched_it_and_were_c
 		strtok(text, "\n");
 		for (char *line = strtok(NULL, "\n"); line; line = strtok(NULL, "\n")) {
 			assert_int_equal(strncmp(line, "30000,", 6), 0);
-			for (int comma = 0; comma < 6; comma++)
+			for (int comma = 0; comma < 10; comma++)
 				line = strchr(line, ',') + 1;
 			*strrchr(line, ',') = '\0';
 			end += sprintf(end, "%s%s", end == rows ? "" : "|", line);
@@ -496,10 +602,10 @@ static void what_is_deeper_than_the_levels_that_are_shown_is_part_of_the_last(vo
 	(void)state;
 	assert_tree(model, (struct layers_options){.depth = 2}, "csv",
 		    LINES("process\n"
-			  "96000,1000,96,1,211000,96000,0,Net,Net,python3 41230\n"
-			  "60000,60000,60,1,0,0,1,Net.blocks.0,Block,python3 41230\n"
-			  "35000,35000,35,2,115000,115000,1,Net.blocks.1,Block,python3 41230\n"
-			  "4000,4000,4,1,90000,90000,0,[no module],,python3 41230\n"));
+			  "96000,1000,96,1,0,0,211000,0,0,96000,0,Net,Net,python3 41230\n"
+			  "60000,60000,60,1,0,0,0,0,0,0,1,Net.blocks.0,Block,python3 41230\n"
+			  "35000,35000,35,2,0,0,115000,0,0,115000,1,Net.blocks.1,Block,python3 41230\n"
+			  "4000,4000,4,1,0,0,90000,0,0,90000,0,[no module],,python3 41230\n"));
 	model_free(model);
 }
 
@@ -648,6 +754,9 @@ int main(void)
 		cmocka_unit_test(modules_without_a_name_are_a_row_for_each_class),
 		cmocka_unit_test(roots_of_one_class_are_told_apart_unless_there_are_many),
 		cmocka_unit_test(a_backward_pass_is_no_layer_s_unless_its_forward_op_is_known),
+		cmocka_unit_test(backward_work_is_of_the_module_of_its_forward_op_whatever_line_gets_it),
+		cmocka_unit_test(what_python_launches_in_a_node_is_recomputed_in_a_module_and_else_backward),
+		cmocka_unit_test(the_tree_has_columns_for_the_passes_that_there_were),
 		cmocka_unit_test(what_was_launched_where_no_python_is_known_has_its_own_row),
 		cmocka_unit_test(the_innermost_module_is_not_guessed_where_frames_are_left_out),
 		cmocka_unit_test(idle_time_for_which_no_line_is_to_blame_has_its_own_row),

@@ -42,6 +42,24 @@ static inline enum backward_place backward_place(const struct model_call *call)
 	return call->node != NONE || call->stack_state == GPT_STACK_BACKWARD ? BACKWARD_ON_CALLER : BACKWARD_NOT;
 }
 
+/* In which pass a call was made, for the layer to which its work belongs; a number in keys of sums. */
+enum call_pass {
+	PASS_FORWARD,	    /* or in none */
+	PASS_BACKWARD,	    /* of a node whose forward op's stack is not known */
+	PASS_IN_NODE,	    /* by Python code that a node runs: a forward that is computed again, a custom function */
+	PASS_OF_FORWARD_OP, /* of a node; and more than this: plus the forward op's stack (model.stacks) */
+};
+
+/* call: NULL if it was not seen. */
+static inline uint32_t call_pass(const struct model_call *call)
+{
+	if (call && call->forward != NONE)
+		return PASS_OF_FORWARD_OP + call->forward;
+	if (backward_place(call) == BACKWARD_ON_CALLER)
+		return PASS_BACKWARD;
+	return call && call->in_node ? PASS_IN_NODE : PASS_FORWARD;
+}
+
 /* The stack that a call counts for; model.stacks, NONE. */
 static inline uint32_t attributed_stack(const struct attribution *attribution, const struct model_call *call)
 {

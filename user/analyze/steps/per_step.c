@@ -49,16 +49,11 @@ static enum per_step_work work_of(struct per_step *all, const struct gpu_event *
 										   : PER_STEP_COMPUTATION;
 }
 
-static bool is_backward(const struct model_call *call)
-{
-	return backward_place(call) == BACKWARD_ON_CALLER;
-}
-
 static void add_to_layer(struct per_step *all, const struct gpu_event *event, uint32_t block, uint64_t ns)
 {
 	uint32_t place = place_of(all, event->stack, event->caller);
 	struct tally_key key = {
-		{place, place < CALLER_NO_FRAME ? event->replay : NONE, block, is_backward(event->attributed)}};
+		{place, place < CALLER_NO_FRAME ? event->replay : NONE, block, call_pass(event->attributed)}};
 
 	gpu_tally_at(&all->layers, event->op, key)->ns += ns;
 }
@@ -95,7 +90,7 @@ void per_step_add_call(struct per_step *all, const struct call_event *event)
 	if (block == STEP_BLOCK_NONE)
 		return;
 	if (work) {
-		sum = tally_at(&all->calls, (struct tally_key){{place, is_backward(call), block}});
+		sum = tally_at(&all->calls, (struct tally_key){{place, call_pass(call), block}});
 		sum->count++;
 		sum->more += call->class == GPT_CLASS_LAUNCH || call->class == GPT_CLASS_GRAPH;
 	}

@@ -20,9 +20,9 @@ struct per_step {
 	struct step_blocks *blocks;
 	struct comm_names comm_names;
 	struct gpu_tally gpu; /* stack, or the caller of a call without one; operation_pack.h; block; per_step_work */
-	struct gpu_tally layers; /* stack or caller, stack of the graph's launch, block, 1: BACKWARD_ON_CALLER */
+	struct gpu_tally layers; /* stack or caller, stack of the graph's launch, block, call_pass */
 	/*
-	 * stack or caller, 1: BACKWARD_ON_CALLER, block: calls that put work on a GPU; count: all, more: kernels and
+	 * stack or caller, call_pass, block: calls that put work on a GPU; count: all, more: kernels and
 	 * graphs
 	 */
 	struct tally calls;

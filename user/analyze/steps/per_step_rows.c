@@ -227,10 +227,11 @@ static char *layer_text(const struct model *model, const struct layer_owner *own
 			 module ? module->class : "");
 }
 
-static struct draft *layer_draft(struct drafts *drafts, uint32_t place, uint32_t replay, bool is_backward)
+static struct draft *layer_draft(struct drafts *drafts, uint32_t place, uint32_t replay, uint32_t pass)
 {
 	const struct model *model = drafts->all->model;
-	struct layer_owner owner = layer_owner_of(model, place, replay, layer_rest(place, is_backward));
+	struct layer_work work = layer_work_of(place, pass);
+	struct layer_owner owner = layer_owner_of(model, work.place, replay, work.rest);
 	bool is_new;
 	struct draft *draft = draft_at(drafts, (struct tally_key){{owner.kind, owner.module}}, &is_new);
 

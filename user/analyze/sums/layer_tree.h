@@ -6,8 +6,10 @@
 #include "base/tally.h"
 
 struct layer_amount {
-	uint64_t ns, launches; /* GPU time, and what put it on the GPU */
-	uint64_t idle_ns;      /* idle time of GPUs, by the line to blame */
+	uint64_t ns, launches;	/* GPU time, and what put it on the GPU */
+	uint64_t backward_ns;	/* of ns: of backward nodes, under the layers of their forward ops */
+	uint64_t recomputed_ns; /* of ns: of modules that a backward pass called: activation checkpointing */
+	uint64_t idle_ns;	/* idle time of GPUs, by the line to blame */
 };
 
 struct layer_node {
@@ -39,5 +41,7 @@ static inline void layer_amount_add(struct layer_amount *sum, const struct layer
 {
 	sum->ns += amount->ns;
 	sum->launches += amount->launches;
+	sum->backward_ns += amount->backward_ns;
+	sum->recomputed_ns += amount->recomputed_ns;
 	sum->idle_ns += amount->idle_ns;
 }

@@ -199,9 +199,14 @@ static uint32_t row_of_module(const struct maker *maker, const struct model_stac
 	return maker->row_of[maker->model->stack_modules[stack->first_module + number]] - 1;
 }
 
+static struct layer_owner owner_of(const struct maker *maker, const struct source *source)
+{
+	return layer_owner_of(maker->model, source->place, source->replay, source->rest);
+}
+
 static struct layer_row *own_row(struct maker *maker, const struct source *source)
 {
-	struct layer_owner owner = layer_owner_of(maker->model, source->place, source->replay, source->rest);
+	struct layer_owner owner = owner_of(maker, source);
 
 	return owner.module == NONE ? row_of_kind(maker, owner.kind, source->process)
 				    : &maker->layers->rows[maker->row_of[owner.module] - 1];
@@ -269,6 +274,7 @@ static void add_amount(struct maker *maker, const struct source *source, const s
 {
 	struct layer_row *own = own_row(maker, source);
 
+	layer_amount_add(&maker->layers->all, amount);
 	layer_amount_add(&own->self, amount);
 	layer_amount_add(&maker->layers->classes[own->class].self, amount);
 	make_path(maker, source, own);
@@ -279,24 +285,27 @@ static void add_amount(struct maker *maker, const struct source *source, const s
 static void add_gpu_time(struct maker *maker, const struct tally_entry *entry)
 {
 	const uint32_t *part = entry->key.part;
+	struct layer_work work = layer_work_of(part[0], part[3]);
+	struct source source = {.place = work.place, .replay = part[2], .process = part[1], .rest = work.rest};
+	bool is_recomputed = work.is_in_node && owner_of(maker, &source).module != NONE;
 
-	add_amount(
-		maker,
-		&(struct source){
-			.place = part[0], .replay = part[2], .process = part[1], .rest = layer_rest(part[0], part[3])},
-		&(struct layer_amount){.ns = entry->ns, .launches = entry->count});
+	add_amount(maker, &source,
+		   &(struct layer_amount){
+			   .ns = entry->ns,
+			   .launches = entry->count,
+			   .backward_ns = work.is_backward || (work.is_in_node && !is_recomputed) ? entry->ns : 0,
+			   .recomputed_ns = is_recomputed ? entry->ns : 0});
 }
 
 static void add_idle(struct maker *maker, const struct idle *idle, const struct idle_charge *charge)
 {
 	uint32_t place = charge->what.part[0];
 
-	maker->layers->idle_ns += charge->ns;
 	add_amount(maker,
 		   &(struct source){.place = place,
 				    .replay = NONE,
 				    .process = idle_charge_process(idle, charge),
-				    .rest = place == NONE ? LAYER_NO_LINE : layer_rest(place, false)},
+				    .rest = place == NONE ? LAYER_NO_LINE : layer_rest(place)},
 		   &(struct layer_amount){.idle_ns = charge->ns});
 }
 
@@ -378,9 +387,12 @@ void layers_finish(struct layers *layers, const struct model *model, struct line
 
 	*layers = (struct layers){.model = model, .sum = sums->sum};
 	maker.row_of = xcalloc(model->module_count + 1, sizeof(*maker.row_of));
-	for (size_t i = 0; i < stacks->count; i++)
-		for (unsigned part = 0; part <= 2; part += 2)
-			note_modules(&maker, stacks->entries[i].key.part[part]);
+	for (size_t i = 0; i < stacks->count; i++) {
+		const uint32_t *part = stacks->entries[i].key.part;
+
+		note_modules(&maker, layer_work_of(part[0], part[3]).place);
+		note_modules(&maker, part[2]);
+	}
 	for (size_t i = 0; i < idle_charge_count(idle); i++)
 		note_modules(&maker, idle_charge_at(idle, i).what.part[0]);
 	if (maker.referenced.count)

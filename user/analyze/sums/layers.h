@@ -3,7 +3,7 @@
  * GPU time by module of PyTorch, made of the sums by stack (line_sums.h), and idle time of GPUs by the stack to blame
  * (idle.h).  A layer's own part is what was launched while it was the innermost module that was called.  Its total is
  * all that was launched while it was called.  The own parts of all rows add up to the GPU time, and to the idle time
- * between operations.
+ * between operations.  Work of a backward node belongs to the module in which its forward op ran, where that is known.
  */
 #pragma once
 
@@ -14,7 +14,7 @@
 enum layer_kind {
 	LAYER_MODULE,
 	LAYER_UNNAMED,	/* modules of a class that have no name */
-	LAYER_BACKWARD, /* a backward pass, the forward op of which is not known, and no module around its caller */
+	LAYER_BACKWARD, /* a backward pass: the forward op's stack is not known, and no module is around its caller */
 	LAYER_NONE,	/* Python called no module */
 	LAYER_MISSING,	/* the innermost module may be among frames that were left out */
 	LAYER_NO_STACK, /* no Python frame is known, or the stack was first seen after the slice */
@@ -34,10 +34,24 @@ struct layer_owner {
  */
 struct layer_owner layer_owner_of(const struct model *model, uint32_t place, uint32_t replay, enum layer_kind rest);
 
-/* The kind of what has no module: launched at that place, in a backward pass whose forward op is not known or not. */
-static inline enum layer_kind layer_rest(uint32_t place, bool is_backward)
+/* Where the work of a call at that place (caller_place) belongs, by its pass (call_pass). */
+struct layer_work {
+	uint32_t place;
+	enum layer_kind rest;
+	bool is_backward, is_in_node;
+};
+
+static inline enum layer_kind layer_rest(uint32_t place)
 {
-	return is_backward ? LAYER_BACKWARD : place < CALLER_NO_FRAME ? LAYER_NONE : LAYER_NO_STACK;
+	return place < CALLER_NO_FRAME ? LAYER_NONE : LAYER_NO_STACK;
+}
+
+static inline struct layer_work layer_work_of(uint32_t place, uint32_t pass)
+{
+	if (pass >= PASS_OF_FORWARD_OP)
+		return (struct layer_work){pass - PASS_OF_FORWARD_OP, LAYER_NONE, true, false};
+	return (struct layer_work){place, pass == PASS_FORWARD ? layer_rest(place) : LAYER_BACKWARD,
+				   pass == PASS_BACKWARD, pass == PASS_IN_NODE};
 }
 
 struct layer_row {
@@ -62,7 +76,8 @@ struct layer_class {
 
 struct layers {
 	const struct model *model;
-	uint64_t sum, idle_ns;	/* as line_sums.sum; idle time between operations */
+	uint64_t sum; /* as line_sums.sum */
+	struct layer_amount all;
 	struct layer_row *rows; /* largest own part first; none if no stack has a module */
 	size_t count;
 	struct layer_class *classes; /* largest total first */

@@ -31,16 +31,15 @@ static struct tally_key key_of(const struct line_sums *sums, uint32_t stack, uin
 void line_sums_add_gpu(struct line_sums *sums, const struct gpu_event *event)
 {
 	uint64_t ns = gpu_ns(event->op);
-	enum backward_place backward = backward_place(event->attributed);
 	struct tally_key key = key_of(sums, event->stack, event->caller, event->op->process, event->replay);
 	struct tally_entry *sum;
 
-	key.part[3] = backward == BACKWARD_ON_CALLER;
+	key.part[3] = call_pass(event->attributed);
 	sum = gpu_tally_at(&sums->stacks, event->op, key);
 	sum->ns += ns;
 	sum->count += event->attributed != event->launch || event->first;
 	sums->sum += ns;
-	sums->backward[backward] += ns;
+	sums->backward[backward_place(event->attributed)] += ns;
 }
 
 void line_sums_add_call(struct line_sums *sums, const struct call_event *event)

@@ -25,7 +25,7 @@ struct line_sums {
 	const struct model *model;
 	/*
 	 * key: stack, or the caller of a call without one; process; stack of the graph's launch, NONE; of GPU time
-	 * whether it is BACKWARD_ON_CALLER
+	 * call_pass
 	 */
 	struct gpu_tally stacks;
 	uint64_t sum;

@@ -346,7 +346,10 @@ static void set_op(const struct ops *ops, const struct op_nesting *nesting, stru
 		return;
 	call->op = op_of_call(ops, nesting);
 	node = innermost_node(ops, nesting);
-	if (!node || is_of_python(call, node))
+	if (!node)
+		return;
+	call->in_node = is_of_python(call, node);
+	if (call->in_node)
 		return;
 	call->node = node->node;
 	call->forward = node->forward;

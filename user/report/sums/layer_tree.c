@@ -50,7 +50,7 @@ static bool is_shown(const struct layer_view *view, uint32_t node)
 	const struct layer_amount *total = &node_at(view, node)->total;
 
 	return !view->options->min_percent || is_part(view, total->ns, view->layers->sum) ||
-	       is_part(view, total->idle_ns, view->layers->idle_ns);
+	       is_part(view, total->idle_ns, view->layers->all.idle_ns);
 }
 
 /* "layers.17" under "LlamaModel", "mlp" under that: what the name has after the caller's. */
@@ -172,7 +172,11 @@ static const struct row_table tree_table = {
 			ROW_NS("self %s", "self_ns", struct shown_layer, self.ns),
 			ROW_PERCENT(struct shown_layer, total.ns),
 			ROW_COUNT("calls", "launches", struct shown_layer, self.launches),
+			ROW_NS("backward %s", "backward_ns", struct shown_layer, total.backward_ns),
+			ROW_NS("recomputed %s", "recomputed_ns", struct shown_layer, total.recomputed_ns),
 			ROW_NS("idle %s", "idle_ns", struct shown_layer, total.idle_ns),
+			ROW_NS(COLUMN_NOT_SHOWN, "backward_self_ns", struct shown_layer, self.backward_ns),
+			ROW_NS(COLUMN_NOT_SHOWN, "recomputed_self_ns", struct shown_layer, self.recomputed_ns),
 			ROW_NS(COLUMN_NOT_SHOWN, "idle_self_ns", struct shown_layer, self.idle_ns),
 			ROW_ADD(COLUMN_DATA("depth", UNIT_ID), add_depth),
 			ROW_ADD(COLUMN_NAME("layer", "layer", TEXT_TRUNCATE_MIDDLE), add_layer),
@@ -187,9 +191,11 @@ static void put_tree(struct report *report, const struct layers *layers, const s
 	struct layer_view view = {.report = report, .options = options, .layers = layers};
 
 	choose_nodes(&view);
-	report_rows(report, &tree_table,
-		    &(struct row_list){ROWS(view.shown.items, view.shown.count), .sum = layers->sum,
-				       .remark = "total, idle: with the modules that it calls; % of GPU time"});
+	layers_put_rows(
+		report, &tree_table,
+		&(struct row_list){ROWS(view.shown.items, view.shown.count), .sum = layers->sum,
+				   .remark = "all but self and calls: with the modules that it calls; % of GPU time"});
+	layers_put_backward(report);
 	for (size_t i = 0; i < view.shown.count; i++)
 		free(view.shown.items[i].label);
 	array_free(&view.shown);
@@ -231,7 +237,11 @@ static const struct row_table class_table = {
 			ROW_NS("self %s", "self_ns", struct layer_class, self.ns),
 			ROW_PERCENT(struct layer_class, total.ns),
 			ROW_COUNT("calls", "launches", struct layer_class, self.launches),
+			ROW_NS("backward %s", "backward_ns", struct layer_class, total.backward_ns),
+			ROW_NS("recomputed %s", "recomputed_ns", struct layer_class, total.recomputed_ns),
 			ROW_NS("idle %s", "idle_ns", struct layer_class, total.idle_ns),
+			ROW_NS(COLUMN_NOT_SHOWN, "backward_self_ns", struct layer_class, self.backward_ns),
+			ROW_NS(COLUMN_NOT_SHOWN, "recomputed_self_ns", struct layer_class, self.recomputed_ns),
 			ROW_NS(COLUMN_NOT_SHOWN, "idle_self_ns", struct layer_class, self.idle_ns),
 			ROW_ADD(COLUMN_NAME("class", "class", TEXT_TRUNCATE_MIDDLE), add_class),
 			ROW_ADD(COLUMN_DATA("layers", UNIT_COUNT), add_layers),
@@ -248,8 +258,8 @@ static void put_layers(struct report *report, const struct layers_options *optio
 		table_writer_want_all_rows(report->writer);
 	if (layers->count) {
 		put_tree(report, layers, options);
-		report_rows(report, &class_table,
-			    &(struct row_list){ROWS(layers->classes, layers->class_count), .sum = layers->sum});
+		layers_put_rows(report, &class_table,
+				&(struct row_list){ROWS(layers->classes, layers->class_count), .sum = layers->sum});
 		return;
 	}
 	report_title(report, tree_table.id, tree_table.title, NULL);

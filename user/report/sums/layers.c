@@ -2,6 +2,8 @@
 /* GPU time by module of PyTorch. */
 #include "report/sums/layers.h"
 
+#include <string.h>
+
 #include "report/page/parts.h"
 #include "report/page/row_table.h"
 
@@ -101,6 +103,8 @@ static const struct row_table layers_table = {
 			ROW_NS("total %s", "total_ns", struct layer_row, total.ns),
 			ROW_PERCENT(struct layer_row, self.ns),
 			ROW_COUNT("calls", "launches", struct layer_row, self.launches),
+			ROW_NS("backward %s", "backward_self_ns", struct layer_row, self.backward_ns),
+			ROW_NS("recomputed %s", "recomputed_self_ns", struct layer_row, self.recomputed_ns),
 			ROW_NS("idle %s", "idle_self_ns", struct layer_row, self.idle_ns),
 			ROW_NS(COLUMN_NOT_SHOWN, "idle_ns", struct layer_row, total.idle_ns),
 			ROW_TEXT("layer", "layer", TEXT_TRUNCATE_START, layer_text),
@@ -116,9 +120,49 @@ static const struct row_table layers_table = {
 		},
 };
 
+void layers_put_rows(struct report *report, const struct row_table *declared, const struct row_list *list)
+{
+	const struct layer_amount *all = &report->all->layers.all;
+	struct row_column columns[TABLE_COLUMNS_MAX + 1];
+	struct row_table table = *declared;
+	struct row_list rows = *list;
+	size_t count = 0;
+
+	for (; declared->columns[count].column.title; count++) {
+		const char *key = declared->columns[count].column.key;
+
+		columns[count] = declared->columns[count];
+		if (!key)
+			continue;
+		if ((!all->backward_ns && !strncmp(key, "backward_", strlen("backward_"))) ||
+		    (!all->recomputed_ns && !strncmp(key, "recomputed_", strlen("recomputed_"))))
+			columns[count].column.title = COLUMN_NOT_SHOWN;
+	}
+	columns[count] = declared->columns[count];
+	table.columns = columns;
+	rows.unit_ns = rows.sum ? 0 : all->idle_ns;
+	report_rows(report, &table, &rows);
+}
+
+void layers_put_backward(struct report *report)
+{
+	const struct layers *layers = &report->all->layers;
+
+	if (report->all->gpu_lines.backward[BACKWARD_ON_FORWARD])
+		return;
+	for (size_t i = 0; i < layers->count; i++)
+		if (layers->rows[i].kind == LAYER_BACKWARD && layers->rows[i].self.ns) {
+			report_line(report, "  [backward]: the layer of a backward pass is known where "
+					    "--forward-lines recorded the forward ops");
+			return;
+		}
+}
+
 void report_gpu_by_layer(struct report *report)
 {
 	const struct layers *layers = &report->all->layers;
 
-	report_rows(report, &layers_table, &(struct row_list){ROWS(layers->rows, layers->count), .sum = layers->sum});
+	layers_put_rows(report, &layers_table,
+			&(struct row_list){ROWS(layers->rows, layers->count), .sum = layers->sum});
+	layers_put_backward(report);
 }

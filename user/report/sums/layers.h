@@ -4,7 +4,7 @@
 
 #include "analyze/sums/layers.h"
 #include "model/trace.h"
-#include "report/page/page.h"
+#include "report/page/row_table.h"
 
 struct layers_options {
 	uint32_t min_percent; /* layers below this are left out; thousandths of a percent */
@@ -13,6 +13,11 @@ struct layers_options {
 
 /* NULL: it has none, or it is not known.  The caller frees it. */
 char *layer_class_name(const struct report *report, const struct layer_row *row);
+
+/* Rows of layers; without the columns of passes that the trace does not have. */
+void layers_put_rows(struct report *report, const struct row_table *declared, const struct row_list *list);
+/* If no backward work is known to be of a layer: what records where it belongs. */
+void layers_put_backward(struct report *report);
 
 /* Returns 0 or -errno when the trace could not be read, or out not written. */
 int report_write_layers(FILE *out, struct trace *trace, const struct report_options *page,
