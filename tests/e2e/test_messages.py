@@ -258,7 +258,7 @@ def test_a_report_on_a_terminal_is_short_and_names_the_tables_that_are_left_out(
     assert len(short.splitlines()) <= 50 < len(whole.splitlines()), short
     verdict = zip(short.split("\n\n")[1].splitlines(), whole.split("\n\n")[1].splitlines(), strict=True)
     assert all(is_cut_from(shown, line) for shown, line in verdict), short
-    left = re.search(r"\nLeft out: ((?:under\s+1\s+%:\s+|[a-z_]+[,;]\s+)*[a-z_]+)\.", short)[1]
+    left = re.search(r"\nLeft out:\s+((?:under\s+1\s+%:\s+|[a-z_]+[,;]\s+)*[a-z_]+)\.", short)[1]
     for name in re.findall(r"[a-z_]+(?=[,;]|$)", left):
         table = tracing.gputrace(tmp_path, "report", "t.gpt", "--table", name).must_be(0).stdout
         assert table.splitlines()[0] in whole and table.splitlines()[0] not in short, name

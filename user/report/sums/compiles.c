@@ -61,7 +61,7 @@ static void add_idle(struct report *report, struct table *table, const void *ite
 static const struct row_table table = {
 	.id = "compiles",
 	.title = "Compiling and loading code by Python line",
-	.remark = "GPU idle: GPUs waited for it; kernel: new, launched next",
+	.remark = "kernel: launched next, if it was new",
 	.carries = ROW_CARRIES_OF_RECORDING,
 	.more = "rows",
 	.columns =
