@@ -2,7 +2,8 @@
 /*
  * Waits of threads: which thread leaves a CPU, the reason, which thread wakes it, and when it runs again. Both programs
  * run for every switch and every wake-up of the machine; for a thread that is not followed they make one or two
- * look-ups. They are of the type that reads tasks without a helper (tp_btf).
+ * look-ups. They are of the type that reads tasks without a helper (tp_btf). A kernel may leave out reports of
+ * switches: a thread that leaves its CPU without having entered it has its wait ended then.
  */
 #include "common.bpf.h"
 #include "here.bpf.h"
@@ -260,6 +261,79 @@ static __always_inline bool read_waiting(struct gpt_process_state *process, stru
 	return here_read(process, thread, here);
 }
 
+static __always_inline void clear_waker(struct gpt_wait *wait)
+{
+	wait->waker_stack_id = 0;
+	wait->waker_pid = wait->waker_tid = 0;
+	wait->waker = GPT_WAKER_NONE;
+	wait->waker_stack_state = GPT_STACK_OK;
+	__builtin_memset(wait->waker_comm, 0, sizeof(wait->waker_comm));
+}
+
+/*
+ * Where the end of a wait was not reported, a waker may find it open when the thread has run and is about to wait
+ * again. A waker writes at any time: this is for a copy.
+ */
+static __always_inline void drop_stray_waking(struct gpt_wait *copy)
+{
+	if (copy->woken_ns >= copy->time_ns && copy->woken_ns <= copy->end_ns)
+		return;
+	copy->woken_ns = 0;
+	clear_waker(copy);
+}
+
+/* Whether a wait that ends then is one to record. */
+static __always_inline bool is_recorded(const struct gpt_wait *wait, const struct task_struct *task, __u64 end_ns)
+{
+	return end_ns - wait->time_ns >= activity.off_cpu_min_ns && wait->time_ns >= activity.resumed_ns &&
+	       wait->pid == (__u32)task->tgid;
+}
+
+static __always_inline void end_wait(struct gpt_off_cpu *off, struct task_struct *task, __u64 end_ns)
+{
+	struct gpt_wait *wait = &off->wait, *record;
+
+	note_brief(off, end_ns - wait->time_ns < activity.off_cpu_min_ns);
+	if (is_recorded(wait, task, end_ns)) {
+		wait->end_ns = end_ns;
+		record = RING_RESERVE(sizeof(*record));
+		if (record) {
+			__builtin_memcpy(record, wait, sizeof(*record));
+			drop_stray_waking(record);
+			bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+		} else {
+			count_one(GPT_COUNTER_WAITS_LOST);
+		}
+	}
+	wait->time_ns = 0;
+}
+
+/*
+ * Since when a thread that leaves its CPU has had it; 0: unknown. The scheduler keeps that by the clock of the CPU's
+ * run queue, which it has read some microseconds before it reports the switch: the result is as much too late.
+ */
+static __always_inline __u64 on_cpu_since(struct task_struct *task, __u64 now)
+{
+	if (!bpf_core_field_exists(task->sched_info.last_arrival) || !bpf_core_field_exists(task->se.cfs_rq))
+		return 0;
+	return now - (task->se.cfs_rq->rq->clock - task->sched_info.last_arrival);
+}
+
+/* Ends the wait of a thread that has run since then: the kernel has not reported the switch to it. */
+static __always_inline void end_unreported(struct gpt_off_cpu *off, struct task_struct *task, __u64 now)
+{
+	struct gpt_wait *wait = &off->wait;
+	__u64 end_ns = on_cpu_since(task, now);
+
+	if (end_ns < wait->time_ns || end_ns > now) {
+		if (is_recorded(wait, task, now))
+			count_one(GPT_COUNTER_WAITS_LOST);
+		wait->time_ns = 0;
+		return;
+	}
+	end_wait(off, task, end_ns);
+}
+
 static __always_inline void leave_cpu(struct task_struct *task, bool preempted, __u64 now)
 {
 	__u32 pid, tid;
@@ -280,6 +354,8 @@ static __always_inline void leave_cpu(struct task_struct *task, bool preempted, 
 	if (thread && thread->of_agent)
 		return;
 	off = thread ? off_cpu_of(tid, thread) : 0;
+	if (off && off->wait.time_ns)
+		end_unreported(off, task, now);
 	if (!off || !read_waiting(process, thread, off, &here)) {
 		count_one(GPT_COUNTER_WAITS_LOST);
 		return;
@@ -289,21 +365,17 @@ static __always_inline void leave_cpu(struct task_struct *task, bool preempted, 
 	wait->stack_id = here.stack_id;
 	wait->native_id = here.native_id;
 	wait->stack_state = here.stack_state;
-	wait->waker_stack_id = 0;
 	wait->pid = pid;
 	wait->tid = tid;
-	wait->waker_pid = wait->waker_tid = wait->holder_tid = 0;
-	wait->waker = GPT_WAKER_NONE;
-	wait->waker_stack_state = GPT_STACK_OK;
+	wait->holder_tid = 0;
 	wait->pad = 0;
-	__builtin_memset(wait->waker_comm, 0, sizeof(wait->waker_comm));
+	clear_waker(wait);
 	explain_wait(wait, process, task, preempted, now);
 	here_charge(thread, now, GPT_PART_SWITCHES, GPT_COST_SWITCH_NS);
 }
 
 static __always_inline void enter_cpu(struct task_struct *task, __u64 now)
 {
-	struct gpt_wait *record, *wait;
 	struct gpt_off_cpu *off;
 	__u32 tid;
 
@@ -311,22 +383,8 @@ static __always_inline void enter_cpu(struct task_struct *task, __u64 now)
 		return;
 	tid = task->pid;
 	off = bpf_map_lookup_elem(&off_cpu, &tid);
-	if (!off || !off->wait.time_ns)
-		return;
-	wait = &off->wait;
-	note_brief(off, now - wait->time_ns < activity.off_cpu_min_ns);
-	if (now - wait->time_ns >= activity.off_cpu_min_ns && wait->time_ns >= activity.resumed_ns &&
-	    wait->pid == (__u32)task->tgid) {
-		wait->end_ns = now;
-		record = RING_RESERVE(sizeof(*record));
-		if (record) {
-			__builtin_memcpy(record, wait, sizeof(*record));
-			bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
-		} else {
-			count_one(GPT_COUNTER_WAITS_LOST);
-		}
-	}
-	wait->time_ns = 0;
+	if (off && off->wait.time_ns)
+		end_wait(off, task, now);
 }
 
 /* (preempt, previous, next): the current task is still the previous one, with its memory. */

@@ -135,7 +135,9 @@ struct pid {
 };
 
 /* kernel/sched/sched.h; with CONFIG_CFS_BANDWIDTH */
-struct rq;
+struct rq {
+	__u64 clock;
+};
 
 struct cfs_rq {
 	int throttle_count;
@@ -146,10 +148,15 @@ struct sched_entity {
 	struct cfs_rq *cfs_rq; /* with CONFIG_FAIR_GROUP_SCHED */
 };
 
+struct sched_info {
+	unsigned long long last_arrival; /* with CONFIG_SCHED_INFO */
+};
+
 struct task_struct {
 	unsigned int __state; /* Linux 5.14 */
 	void *stack;
 	struct sched_entity se;
+	struct sched_info sched_info;
 	int pid;
 	int tgid;
 	char comm[16];

@@ -38,7 +38,8 @@ enum gpt_loss_kind {
 	X(OP_STACKS_LOST, op_stacks_lost, EXTRA,                                                                       \
 	  "Python stacks of ops and of memory events lost: the ring buffer was full")                                  \
 	X(SAMPLES_LOST, samples_lost, EXTRA, "samples of threads lost: the ring buffer was full")                      \
-	X(WAITS_LOST, waits_lost, EXTRA, "waits of threads lost: the ring buffer or the table of threads was full")    \
+	X(WAITS_LOST, waits_lost, EXTRA,                                                                               \
+	  "waits of threads lost: the ring buffer or a table was full, or their end is not known")                     \
 	X(MALFORMED, malformed, EXTRA, "records of processes that were none, or only in part")
 
 /* Of struct gpt_agent_stats, which come with an agent's batches: X(member, name in the Chrome trace, kind, words) */

@@ -260,7 +260,7 @@ enum gpt_counter {
 	GPT_COUNTER_OP_STACKS_LOST,   /* no room for a GPT_STACK_AT, in the ring buffer or in the thread table */
 	GPT_COUNTER_PROCESSES_SILENT, /* processes whose memory or files did not answer (by the collector) */
 	GPT_COUNTER_SAMPLES_LOST,     /* ... or no working memory, for a GPT_SAMPLE */
-	GPT_COUNTER_WAITS_LOST,	      /* ... for a GPT_WAIT, or in the table of threads that wait */
+	GPT_COUNTER_WAITS_LOST,	      /* ... for a GPT_WAIT, or in the table of threads that wait, or of unknown end */
 	GPT_COUNTER_PROCESSES_UNSEEN, /* processes whose calls were unseen for a while (counted by the collector) */
 	GPT_COUNTER_MALFORMED,	      /* records that are none, or in parts (counted by the collector) */
 	GPT_COUNTER_STACKS_FILTERED,  /* stacks not read, as GPT_STACK_FILTERED */

@@ -4,6 +4,7 @@
 import json
 
 import chrome_invariants as chrome
+import logfile
 import machine
 import pytest
 import reading
@@ -112,6 +113,25 @@ def test_threads_that_compete_for_the_interpreter_wait_for_its_lock(kind_of_pyth
     known, other = ("lock (futex)", "GIL") if "3.6" in str(kind_of_python) else ("GIL", "lock (futex)")
     reasons = {row["reason"] for row in off_cpu_table(tmp_path) if "competes_for_gil" in row["line"]}
     assert known in reasons and other not in reasons, off_cpu_table(tmp_path)
+
+
+def test_each_time_that_a_thread_had_no_cpu_is_a_wait(tmp_path):
+    """By the kernel's own counts.  Some kernels do not report each switch to a thread (docs/design/limits.md)."""
+    with tracing.Running([machine.any_python(), machine.PROGRAMS / "activity.py", tmp_path / "truth.json"], tmp_path) as program:
+        program.wait_line("ready")
+        with tracing.Tracer(tmp_path, "-p", program.pid, "--agent", "off", "--off-cpu=1us", names=()) as tracer:
+            program.ask("spins")
+            tracer.interrupt().must_be(0)
+        program.end()
+    waits = [record.values for record in logfile.records(tmp_path / "trace.gpt", logfile.WAIT)]
+    spins = reading.program(tmp_path / "truth.json")["spins"]
+    assert spins
+    for spin in spins:
+        inner, outer = ([wait for wait in waits if wait["tid"] == spin["tid"] and low <= wait["time_ns"] <= high]
+                        for low, high in (spin["inner"], spin["outer"]))
+        assert len(inner) <= spin["switches"] <= len(outer), spin
+        late_ns = sum(wait["end_ns"] - wait["time_ns"] for wait in outer)
+        assert abs(late_ns - spin["late_ns"]) <= 0.05 * spin["late_ns"] + 1e6, (late_ns, spin)
 
 
 def test_waits_shorter_than_the_least_are_left_out(tmp_path):

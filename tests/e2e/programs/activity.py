@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Spends its time in known functions and writes how much: CPU time by its threads' clocks, waits by its own timing.
 
-    activity.py TRUTH      reads "busy", "waits", "competes", "crowd" from standard input; answers each with "done"
+    activity.py TRUTH      reads "busy", "waits", "spins", "competes", "crowd" from standard input; answers each with "done"
 
 busy: functions that use the CPU in the main thread, in another thread, and in a forked child.  CPython 3.6 and later.
 waits: one function for each kind of wait of a thread.
+spins: a child on each CPU that would run all the time; how often and for how long the kernel says that it did not.
 competes: two threads that compete for the GIL.  crowd: thousands that wait for one event.
 """
 
@@ -20,6 +21,7 @@ import time
 CPU_S = 0.6
 WAIT_S = 0.05
 WAITS = 6
+SPIN_S = 3
 COMPETE_S = 0.25
 CROWD = 3000
 truth = {"cpu": {}, "waits": {}}
@@ -186,6 +188,45 @@ def waits():
     note_waits("waits_for_child", wait_for_children())
 
 
+def off_cpu_by_kernel():
+    usage = resource.getrusage(resource.RUSAGE_THREAD)
+    return usage.ru_nvcsw + usage.ru_nivcsw, without_cpu_ns()
+
+
+def clock_ns():
+    return int(time.monotonic() * 1e9)
+
+
+def spins_on(cpu, pipe):
+    os.sched_setaffinity(0, {cpu})
+    outer = [clock_ns()]
+    before = off_cpu_by_kernel()
+    inner = [clock_ns()]
+    while clock_ns() < inner[0] + SPIN_S * 1e9:
+        pass
+    inner.append(clock_ns())
+    after = off_cpu_by_kernel()
+    outer.append(clock_ns())
+    own = {"tid": os.getpid(), "outer": outer, "inner": inner, "switches": after[0] - before[0], "late_ns": after[1] - before[1]}
+    os.write(pipe, json.dumps(own).encode() + b"\n")
+    time.sleep(0.01)  # it leaves its CPU once more: all waits before that have ended
+
+
+def spins():
+    read, write = os.pipe()
+    children = []
+    for cpu in os.sched_getaffinity(0):
+        children.append(os.fork())
+        if not children[-1]:
+            spins_on(cpu, write)
+            os._exit(0)
+    os.close(write)
+    with open(read) as file:
+        truth["spins"] = [json.loads(line) for line in file]
+    for child in children:
+        os.waitpid(child, 0)
+
+
 def competes_for_gil():
     x = 0
     while thread_time() < COMPETE_S:
@@ -218,7 +259,7 @@ def crowd():
 truth["pid"] = os.getpid()
 print("ready", flush=True)
 for line in sys.stdin:
-    {"busy": busy, "waits": waits, "competes": competes, "crowd": crowd}[line.strip()]()
+    {"busy": busy, "waits": waits, "spins": spins, "competes": competes, "crowd": crowd}[line.strip()]()
     with open(sys.argv[1], "w") as file:
         json.dump(truth, file)
     print("done", flush=True)
