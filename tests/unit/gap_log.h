@@ -50,6 +50,24 @@ GAP_FN void kernel(struct log_builder *log, uint32_t corr, uint64_t launch_ns, u
 				      .start_wall_ns = start_ns, .end_wall_ns = end_ns, .corr = corr, .name = 1});
 }
 
+GAP_FN void call_that_waits(struct log_builder *log, uint64_t from_ns, uint64_t to_ns)
+{
+	log_call(log, (struct gpt_call){.time_ns = from_ns,
+					.pid = PID,
+					.tid = TID,
+					.stack_id = WAITS,
+					.corr = 9,
+					.api = GPT_API(GPT_DOMAIN_RUNTIME, 131),
+					.origin = GPT_ORIGIN_AGENT,
+					.stack_state = GPT_STACK_OK});
+	log_batch(log, PID, TID, to_ns);
+	log_agent_api(log, (struct gpt_agent_api){.start_ns = from_ns,
+						  .end_ns = to_ns,
+						  .corr = 9,
+						  .tid = TID,
+						  .api = GPT_API(GPT_DOMAIN_RUNTIME, 131)});
+}
+
 GAP_FN void sample(struct log_builder *log, uint32_t pid, uint32_t tid, uint64_t time_ns, uint64_t stack)
 {
 	log_sample(log, (struct gpt_sample){.time_ns = time_ns,

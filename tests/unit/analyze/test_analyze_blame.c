@@ -327,10 +327,10 @@ static void log_gaps_with_holes(struct log_builder *log, uint32_t gaps)
 		uint64_t from_ns = at + 10 * MS, hole_ns = from_ns + (i % 3 + 3) * PERIOD;
 
 		log_wait(log, of(waits(GPT_WAIT_SLEEP, HOLDS, at, at + MS), PID, HELPER)); /* waits are recorded */
-		runs(log, PID, TID, i % 2 ? LOAD : TRAIN, from_ns, hole_ns - 2 * PERIOD);
+		runs(log, PID, TID, i % 2 ? LOAD : TRAIN, from_ns, hole_ns - PERIOD);
 		if (i % 2 == 0)
-			runs(log, PID, TID, TRAIN, hole_ns - 2 * PERIOD, hole_ns + 2 * PERIOD);
-		runs(log, PID, TID, i % 2 ? LOAD : TRAIN, hole_ns + 2 * PERIOD, from_ns + 9 * PERIOD);
+			runs(log, PID, TID, TRAIN, hole_ns - PERIOD, hole_ns + PERIOD);
+		runs(log, PID, TID, i % 2 ? LOAD : TRAIN, hole_ns + PERIOD, from_ns + 9 * PERIOD);
 		at += 100 * MS;
 		kernel(log, 2 + i, at - 10 * US, at, at + 10 * MS);
 	}
@@ -433,24 +433,6 @@ static void wake_ups_are_followed_eight_steps_far(void **state)
 	log_wait(&gap.log, woken_by(waits(GPT_WAIT_FUTEX, WAITS, FROM, LAUNCHED), PID, HELPER, HOLDS));
 	end_gap(&gap);
 	free_gap(&gap, own(&gap, LINE_HOLDS, WHY_LOCK) + begun(&gap));
-}
-
-static void call_that_waits(struct log_builder *log, uint64_t from_ns, uint64_t to_ns)
-{
-	log_call(log, (struct gpt_call){.time_ns = from_ns,
-					.pid = PID,
-					.tid = TID,
-					.stack_id = WAITS,
-					.corr = 9,
-					.api = GPT_API(GPT_DOMAIN_RUNTIME, 131),
-					.origin = GPT_ORIGIN_AGENT,
-					.stack_state = GPT_STACK_OK});
-	log_batch(log, PID, TID, to_ns);
-	log_agent_api(log, (struct gpt_agent_api){.start_ns = from_ns,
-						  .end_ns = to_ns,
-						  .corr = 9,
-						  .tid = TID,
-						  .api = GPT_API(GPT_DOMAIN_RUNTIME, 131)});
 }
 
 /* The GPU is idle: the thread would return from the call, if it had a CPU. */

@@ -29,12 +29,12 @@ static void time_that_gaps_like_it_divide_says_so(void **state)
 	(void)state;
 	begin(&log);
 	for (uint64_t i = 0; i <= GAPS; i++) {
-		uint64_t at = (i + 1) * 100 * MS;
+		uint64_t at = (i + 1) * PERIOD;
 
 		if (i && i <= SAMPLED)
-			sample(&log, PID, TID, at - 50 * MS, TRAIN);
+			sample(&log, PID, TID, at - 5 * MS, TRAIN);
 		if (i == 1) /* waits are known */
-			log_wait(&log, waits(GPT_WAIT_SLEEP, WAITS, at - 30 * MS, at - 20 * MS));
+			log_wait(&log, waits(GPT_WAIT_SLEEP, WAITS, at - 3 * MS, at - 2 * MS));
 		kernel(&log, (uint32_t)i + 1, at - 20 * US, at, at + MS);
 	}
 	log_end(&log, 10000 * MS);

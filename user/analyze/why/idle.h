@@ -88,6 +88,7 @@ struct idle_piece {
 	enum why_cause inner; /* as in idle_charging, like the next three */
 	uint32_t culprit, via;
 	bool once;
+	uint32_t period_ns;   /* of the sample; 0: none */
 	uint64_t ns, from_ns; /* from_ns: of time that no sample owns */
 };
 

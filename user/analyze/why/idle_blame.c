@@ -309,6 +309,7 @@ static void take_piece(void *context, const struct ran_piece *piece)
 	const struct model *model = blame->charging->idle->model;
 	uint64_t from_ns = piece->from_ns, to_ns = piece->to_ns;
 
+	blame->charging->period_ns = piece->sample ? piece->sample->period_ns : 0;
 	if (piece->sample)
 		put_cause(blame,
 			  why_key(piece->sample->place, cause_of_sample(model, piece->sample),

@@ -11,6 +11,8 @@
 #define LOOKED_AT 0x100u
 #define OUTSIDE 0x200u
 #define NO_BLOCK 0xffu
+/* The like of a key of charges: the samples of no gap say what this time was. */
+#define LIKE_NONE NONE
 
 void idle_begin_around(struct idle *idle, struct window reach, uint64_t to_ns)
 {
@@ -112,6 +114,7 @@ static struct idle_piece piece_of(const struct idle_charging *charging, struct t
 				   .culprit = charging->culprit,
 				   .via = charging->via,
 				   .once = charging->once,
+				   .period_ns = charging->period_ns,
 				   .ns = ns};
 }
 
@@ -245,6 +248,39 @@ void idle_charge(void *context, struct tally_key key, uint64_t from_ns, uint64_t
 	idle_charge_spans(context, key, &(struct idle_spans){.next = &all, .count = 1}, to_ns - from_ns);
 }
 
+/* The distance of samples: of the gap's own of that thread, else the longest so far; 0: there are none. */
+static uint64_t period_of(const struct idle *idle, const struct idle_piece *unknown)
+{
+	uint32_t period_ns = 0;
+
+	for (size_t i = 0; i < idle->sampled.count; i++)
+		if (is_same_time(&idle->sampled.items[i], unknown) && idle->sampled.items[i].period_ns > period_ns)
+			period_ns = idle->sampled.items[i].period_ns;
+	return period_ns ? period_ns : idle->ran.period_ns;
+}
+
+/* The time of this piece and of those that follow it without a sample or a wait between them; *end: the next one. */
+static uint64_t ns_without_sample(const struct idle *idle, size_t first, size_t *end)
+{
+	const struct idle_piece *pieces = idle->unknown.items;
+	uint64_t ns = pieces[first].ns;
+	size_t i = first + 1;
+
+	while (i < idle->unknown.count && is_same_time(&pieces[i], &pieces[first]) &&
+	       pieces[i].from_ns == pieces[first].from_ns + ns)
+		ns += pieces[i++].ns;
+	*end = i;
+	return ns;
+}
+
+static void settle_as_unknown(struct idle_charging *charging, const struct idle_piece *unknown)
+{
+	struct why_rest all = {unknown->from_ns, unknown->from_ns + unknown->ns};
+	struct idle_spans spans = {.next = &all, .count = 1};
+
+	charge_piece(charging, unknown, &spans, unknown->ns);
+}
+
 /* Without waits it is not known that the thread had a CPU. */
 static void settle_piece(struct idle_charging *charging, const struct idle_piece *unknown)
 {
@@ -267,7 +303,31 @@ static void settle_piece(struct idle_charging *charging, const struct idle_piece
 			     (uint64_t)((__uint128_t)unknown->ns * seen_ns / sampled_ns) - done_ns);
 	}
 	if (!sampled_ns)
-		charge_piece(charging, unknown, &spans, unknown->ns);
+		settle_as_unknown(charging, unknown);
+}
+
+/*
+ * A thread that has a CPU is sampled in each period.  Where that was not so for longer, a sample or the record of a
+ * wait is missing: it is not known that the thread ran, and samples of other times do not say so.
+ */
+static size_t settle_from(struct idle_charging *charging, size_t first)
+{
+	const struct idle *idle = charging->idle;
+	const struct idle_piece *pieces = idle->unknown.items;
+	uint32_t like = charging->like;
+	uint64_t period_ns = period_of(idle, &pieces[first]);
+	size_t end = first + 1;
+	bool ran = !period_ns || ns_without_sample(idle, first, &end) <= period_ns;
+
+	if (ran) {
+		settle_piece(charging, &pieces[first]);
+		return first + 1;
+	}
+	charging->like = LIKE_NONE;
+	for (size_t i = first; i < end; i++)
+		settle_as_unknown(charging, &pieces[i]);
+	charging->like = like;
+	return end;
 }
 
 void idle_settle_gap(struct idle_charging *charging)
@@ -275,8 +335,8 @@ void idle_settle_gap(struct idle_charging *charging)
 	struct idle *idle = charging->idle;
 
 	charging->settling = true;
-	for (size_t i = 0; i < idle->unknown.count; i++)
-		settle_piece(charging, &idle->unknown.items[i]);
+	for (size_t i = 0; i < idle->unknown.count;)
+		i = settle_from(charging, i);
 	idle->unknown.count = idle->sampled.count = 0;
 	hand_parts_over(charging);
 }

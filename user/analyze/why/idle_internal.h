@@ -22,6 +22,7 @@ struct idle_charging {
 	uint32_t culprit;	      /* idle_charge.culprit */
 	uint32_t via;		      /* idle_charge.via */
 	bool once;		      /* counts once, with its causes, however often it is charged to one key */
+	uint32_t period_ns;	      /* of the sample that owns the part, 0 */
 	uint32_t like;		      /* in likes: the gaps that this one is like */
 	const struct why_gap *hidden; /* earlier waits explain all own time in it (idle_own_ns); NULL: not */
 	bool is_sampled;	      /* by a sample, whatever the cause is */
@@ -46,8 +47,8 @@ static inline struct idle_spans idle_spans_of(const struct why_rests *rests)
 void idle_charge_spans(struct idle_charging *charging, struct tally_key key, struct idle_spans *spans, uint64_t ns);
 
 /*
- * Ends a gap: divides its time that no sample owns by its own samples of the same thread, if it has some, and hands its
- * parts over.
+ * Ends a gap: divides its time that no sample owns by its own samples of the same thread, if it has some and none is
+ * missing, and hands its parts over.
  */
 void idle_settle_gap(struct idle_charging *charging);
 

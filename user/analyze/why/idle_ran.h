@@ -6,6 +6,7 @@
  *    sample, at most one period to either side, not beyond the waits and not beyond the gap; for the launching thread
  *    also not beyond calls, collections and whatever else is known without samples.
  *  - Time that no sample owns goes to the samples of its gap (idle_settle_gap), or of gaps like it (idle_resolve.c).
+ *  - Where that time is longer than a period it remains unknown: a thread that has a CPU is sampled.
  *  - A wait that another thread ended (a lock, a pipe, a child's end, ...) is divided by what that thread did
  *    meanwhile, in the same way, through at most RAN_STEPS threads; a wait for the GIL by what the thread did that held
  *    it.  Other waits are the thread's own.  From when it was woken until it ran, it had no CPU.
