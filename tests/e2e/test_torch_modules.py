@@ -3,6 +3,7 @@
 (programs/torch_modules.py)."""
 
 import collections
+import gzip
 import json
 import re
 
@@ -70,6 +71,53 @@ def test_a_kernel_on_a_timeline_names_its_module(run):
     native = timelines.pftrace(run.folder / "layers.pftrace")["slices"]
     assert collections.Counter(s["args"].get("layer") for s in native if s["cat"][0] in WORK) == collections.Counter(
         event["args"].get("layer") for event in work)
+
+
+def fields(data):
+    """[(number, value)] of a message of Protocol Buffers."""
+    found, at = [], 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            value |= (data[at] & 0x7f) << shift
+            at, shift = at + 1, shift + 7
+            if data[at - 1] < 0x80:
+                return value
+    while at < len(data):
+        tag = varint()
+        value = varint()
+        if tag & 7 == 2:
+            at, value = at + value, data[at:at + value]
+        found.append((tag >> 3, value))
+    return found
+
+
+def test_samples_of_pprof_have_the_layer_as_a_label(run):
+    tracing.gputrace(run.folder, "export", run.log, "--graphs", "capture", "-o", "layers.pb.gz").must_be(0)
+    profile = fields(gzip.decompress((run.folder / "layers.pb.gz").read_bytes()))
+    strings = [value.decode() for number, value in profile if number == 6]
+    types = [strings[dict(fields(value))[1]] for number, value in profile if number == 1]
+    by_layer = collections.Counter()
+    for sample in (fields(value) for number, value in profile if number == 2):
+        (values,) = (value for number, value in sample if number == 2)
+        labels = {strings[dict(fields(value))[1]]: strings[dict(fields(value))[2]] for number, value in sample if number == 3}
+        amounts = dict(zip(types, (value for _, value in fields(b"".join(b"\x08" + part for part in varints(values))))))
+        by_layer[labels.get("layer")] += amounts["gpu_time"]
+    expected = collections.Counter()
+    for (name, _), ns in with_name(run.truth.own).items():
+        expected[name] += ns
+    assert {name: ns for name, ns in by_layer.items() if ns and name not in (None, "WarmUp")} == expected
+    assert sum(by_layer.values()) == sum(run.truth.own.values())
+
+
+def varints(data):
+    start = 0
+    for at, byte in enumerate(data):
+        if byte < 0x80:
+            yield data[start:at + 1]
+            start = at + 1
 
 
 def test_folded_stacks_of_layers_are_those_of_the_tree(run):

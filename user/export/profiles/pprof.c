@@ -17,6 +17,9 @@ enum {
 	PROFILE_DEFAULT_SAMPLE_TYPE = 14,
 	SAMPLE_LOCATION_ID = 1,
 	SAMPLE_VALUE = 2,
+	SAMPLE_LABEL = 3,
+	LABEL_KEY = 1,
+	LABEL_STR = 2,
 	MAPPING_ID = 1,
 	MAPPING_FILENAME = 5,
 	MAPPING_HAS_FUNCTIONS = 7,
@@ -36,7 +39,7 @@ enum {
 	VALUE_TYPE_UNIT = 2,
 };
 
-/* The string table: "", the strings below, the target, then the texts of the profile. */
+/* The string table: "", the strings below, the target, the label's key, then the texts of the profile. */
 static const struct {
 	const char *type, *unit;
 } values[PROFILE_OPERATIONS] = {
@@ -47,7 +50,8 @@ static const struct {
 
 #define STRING_OF_VALUE(value) (1 + 2 * (uint64_t)(value)) /* its unit follows */
 #define STRING_TARGET STRING_OF_VALUE(PROFILE_OPERATIONS)
-#define STRING_OF_TEXT(text) (STRING_TARGET + 1 + (text))
+#define STRING_LAYER (STRING_TARGET + 1)
+#define STRING_OF_TEXT(text) (STRING_LAYER + 1 + (text))
 
 struct pprof {
 	struct sink *out;
@@ -79,6 +83,7 @@ static void put_sample(struct pprof *pprof, uint32_t node)
 {
 	const struct profile *profile = pprof->profile;
 	const uint64_t *amounts = profile->nodes.items[node].values;
+	uint32_t layer = profile->nodes.items[node].layer;
 	struct sink *memory = &pprof->memory;
 	size_t begin, list;
 	bool any = false;
@@ -97,6 +102,12 @@ static void put_sample(struct pprof *pprof, uint32_t node)
 		if (is_in_file(profile, i))
 			proto_varint(memory, amounts[i]);
 	proto_end(memory, list);
+	if (layer != PROFILE_NO_LAYER) {
+		list = proto_begin(memory, SAMPLE_LABEL);
+		proto_number(memory, LABEL_KEY, STRING_LAYER);
+		proto_number(memory, LABEL_STR, STRING_OF_TEXT(layer));
+		proto_end(memory, list);
+	}
 	proto_end(memory, begin);
 	proto_move(pprof->out, memory);
 }
@@ -158,6 +169,7 @@ static void put_strings(struct pprof *pprof)
 		put_string(pprof, values[i].unit);
 	}
 	put_string(pprof, pprof->profile->target);
+	put_string(pprof, "layer");
 	for (uint32_t i = 0; i < pprof->profile->texts.at.count; i++)
 		put_string(pprof, profile_text(pprof->profile, i));
 }
@@ -179,7 +191,7 @@ int pprof_write(struct sink *sink, struct trace *trace, const struct export_opti
 {
 	struct profile profile;
 	struct pprof pprof = {.out = sink, .profile = &profile};
-	int error = profile_make(&profile, trace, options);
+	int error = profile_make_with_layers(&profile, trace, options);
 
 	if (!error) {
 		sink_open_memory(&pprof.memory);

@@ -22,13 +22,13 @@ static uint32_t frame_id(struct profile *profile, const struct profile_frame *fr
 	return id;
 }
 
-static uint32_t node_below(struct profile *profile, uint32_t parent, uint32_t frame)
+static uint32_t node_below(struct profile *profile, uint32_t parent, uint32_t frame, uint32_t layer)
 {
-	struct tally_key key = {{parent, frame}};
+	struct tally_key key = {{parent, frame, layer}};
 	uint32_t id = tally_number(&profile->node_ids, key);
 
 	if (id == profile->nodes.count)
-		array_push(&profile->nodes, ((struct profile_node){.parent = parent, .frame = frame}));
+		array_push(&profile->nodes, ((struct profile_node){.parent = parent, .frame = frame, .layer = layer}));
 	return id;
 }
 
@@ -48,7 +48,7 @@ static void enter_frame(void *context, const struct stack_frame *frame)
 		.line = frame->line,
 		.first_line = frame->first_line};
 
-	descent->node = node_below(profile, descent->node, frame_id(profile, &found));
+	descent->node = node_below(profile, descent->node, frame_id(profile, &found), PROFILE_NO_LAYER);
 }
 
 static void add_value(struct descent *descent, enum profile_value value, uint64_t amount)
@@ -57,6 +57,21 @@ static void add_value(struct descent *descent, enum profile_value value, uint64_
 
 	profile->nodes.items[descent->node].values[value] += amount;
 	profile->has[value] |= amount != 0;
+}
+
+/* From a node to that of its layer, which has the values.  place: caller_place. */
+static void enter_layer(struct descent *descent, const struct model *model, uint32_t place)
+{
+	struct profile *profile = descent->profile;
+	const struct model_module *module =
+		profile->has_layers && place < CALLER_NO_FRAME ? model_innermost_module(model, place) : NULL;
+	const struct profile_node *node;
+
+	if (!module || descent->node == PROFILE_ROOT)
+		return;
+	node = &profile->nodes.items[descent->node];
+	descent->node = node_below(profile, node->parent, node->frame,
+				   texts_id(&profile->texts, "", model_module_label(module)));
 }
 
 /* ---- what is summed up ----------------------------------------------------------------------------------------------
@@ -77,6 +92,7 @@ static void add_stacks(struct profile *profile, const struct model *model, const
 		if (!is_wanted(options, row.process))
 			continue;
 		stack_row_frames(model, &row, enter_frame, &descent);
+		enter_layer(&descent, model, row.stack);
 		add_value(&descent, of_gpu ? PROFILE_GPU_NS : PROFILE_LAUNCHES, row.value);
 		if (of_gpu)
 			add_value(&descent, PROFILE_OPERATIONS, row.count);
@@ -105,6 +121,7 @@ static void add_samples(struct profile *profile, const struct analyses *all, con
 		if (!is_wanted(options, row.process))
 			continue;
 		stack_row_frames(all->model, &row, enter_frame, &descent);
+		enter_layer(&descent, all->model, row.stack);
 		add_value(&descent, PROFILE_SAMPLED_NS, row.value);
 		add_value(&descent, PROFILE_SAMPLES, row.count);
 	}
@@ -139,6 +156,7 @@ static void add_idle(struct profile *profile, struct analyses *all)
 			note = idle_note(&all->idle, &charge);
 		}
 		descend_to(&descent, STACK_FRAME_NOTE, note ? note : "[gaps under 5 us]");
+		enter_layer(&descent, all->model, charge.what.part[0]);
 		add_value(&descent, PROFILE_IDLE_NS, charge.ns);
 		free(note);
 	}
@@ -158,11 +176,13 @@ static void add_ops(struct profile *profile, const struct analyses *all, const s
 		process.name = all->model->processes[sum->key.part[1]].name;
 		enter_frame(&descent, &process);
 		stack_python_frames(all->model, sum->key.part[0], enter_frame, &descent);
+		enter_layer(&descent, all->model, sum->key.part[0]);
 		add_value(&descent, PROFILE_CPU_NS, sum->ns * 1000);
 	}
 }
 
-int profile_make(struct profile *profile, struct trace *trace, const struct export_options *options)
+static int make_profile(struct profile *profile, struct trace *trace, const struct export_options *options,
+			bool has_layers)
 {
 	struct analyses all;
 	int error = analyze(
@@ -170,7 +190,7 @@ int profile_make(struct profile *profile, struct trace *trace, const struct expo
 		ANALYSES(ANALYZE_GPU_STACKS, ANALYZE_CALL_STACKS, ANALYZE_IDLE, ANALYZE_OP_STACKS, ANALYZE_CPU_STACKS),
 		&options->attribution);
 
-	*profile = (struct profile){.target = ""};
+	*profile = (struct profile){.target = "", .has_layers = has_layers};
 	texts_begin(&profile->texts);
 	if (!error) {
 		const struct model_source *source = model_source(all.model);
@@ -189,6 +209,16 @@ int profile_make(struct profile *profile, struct trace *trace, const struct expo
 	}
 	analyses_free(&all);
 	return error;
+}
+
+int profile_make(struct profile *profile, struct trace *trace, const struct export_options *options)
+{
+	return make_profile(profile, trace, options, false);
+}
+
+int profile_make_with_layers(struct profile *profile, struct trace *trace, const struct export_options *options)
+{
+	return make_profile(profile, trace, options, true);
 }
 
 void profile_free(struct profile *profile)

@@ -33,17 +33,20 @@ struct profile_frame {
 struct profile_node {
 	uint32_t parent; /* has a smaller index; PROFILE_ROOT: none */
 	uint32_t frame;
+	uint32_t layer; /* number in profile.texts: the module of PyTorch that was called; PROFILE_NO_LAYER */
 	uint64_t values[PROFILE_VALUES]; /* of this stack itself, without those below it */
 };
 
 #define PROFILE_ROOT UINT32_MAX
+#define PROFILE_NO_LAYER UINT32_MAX
 
 struct profile {
 	ARRAY(struct profile_frame) frames;
 	ARRAY(struct profile_node) nodes;
 	struct texts texts;
 	struct tally frame_ids; /* key: kind and line, name, file, first line */
-	struct tally node_ids;	/* key: parent, frame */
+	struct tally node_ids;	/* key: parent, frame, layer */
+	bool has_layers;	/* stacks that differ in their layers are apart, in a last node each */
 	bool has[PROFILE_VALUES];
 	uint64_t start_ns, end_ns; /* the recording, or the slice of it */
 	int64_t wall_offset_ns;
@@ -56,6 +59,8 @@ struct profile {
  * profile.
  */
 int profile_make(struct profile *profile, struct trace *trace, const struct export_options *options);
+/* The same, where stacks that differ in the innermost module of PyTorch are apart. */
+int profile_make_with_layers(struct profile *profile, struct trace *trace, const struct export_options *options);
 void profile_free(struct profile *profile);
 
 /* Valid UTF-8, as in the model. */
