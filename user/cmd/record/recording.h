@@ -49,6 +49,13 @@ void recording_emit(void *context, const struct gpt_record *record);
 
 enum attach_scope recording_scope(const struct options *options);
 
+/* The first .gpt output, which is the log: its index among the outputs, SIZE_MAX; its path, NULL: there is none. */
+size_t recording_log_output(const struct options *options);
+const char *recording_log_path(const struct options *options);
+
+/* Checks all that can be checked before anything is started.  0, or -errno and a message. */
+int recording_check(struct recording *recording);
+
 /* Has the log written into several files (--rotate). */
 void recording_rotate(struct recording *recording);
 
@@ -82,6 +89,9 @@ void recording_say_target(const struct recording *recording);
 
 /* Prints why the recording is over, and how the command ended if it has. */
 void recording_say_end(struct recording *recording);
+
+/* Prints why a command could not be executed. */
+void recording_say_not_executed(const char *name, int err);
 
 /* Prints how a command that has ended failed. */
 void recording_say_command_end(const struct recording *recording);
