@@ -26,6 +26,9 @@ int option_refuse(struct parse *parse, const char *option, const char *value, co
  */
 int option_rules_check(struct parse *parse);
 
+/* A part of that: the options that choose when to record, and into how many files. */
+int schedule_rules_check(struct parse *parse);
+
 /* What is recorded, of which processes, and for how long. */
 int parse_pid(struct parse *parse, const char *value);
 int parse_label(struct parse *parse, const char *value);
