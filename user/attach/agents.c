@@ -280,10 +280,7 @@ static bool is_watched(const struct followed *process, const struct probed_file 
 {
 	if (process->cupti_client.state != CUPTI_CLIENT_SUSPECTED)
 		return false;
-	for (size_t i = 0; i < process->files.count; i++)
-		if (process->files.items[i] == file)
-			return true;
-	return false;
+	return any_of(process->files.count, i, process->files.items[i] == file);
 }
 
 /* The probe is hot while a session lasts: it is detached once no suspected session is left. */

@@ -253,10 +253,7 @@ static uint64_t image_of(const struct followed *process)
 
 static struct loops_process *find_listed(const struct awaits *awaits, uint32_t pid)
 {
-	for (size_t i = 0; i < LOOPS_PROCESSES; i++)
-		if (awaits->shared->processes[i].pid == pid)
-			return &awaits->shared->processes[i];
-	return NULL;
+	return find_item(awaits->shared->processes, LOOPS_PROCESSES, item, item->pid == pid);
 }
 
 static void list_processes(const struct awaits *awaits, struct processes *processes)

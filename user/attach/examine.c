@@ -75,10 +75,7 @@ void processes_use_file(struct processes *processes, struct followed *process, s
 
 static bool is_among(const struct probed_file *file, struct probed_file *const *list, size_t count)
 {
-	for (size_t i = 0; i < count; i++)
-		if (list[i] == file)
-			return true;
-	return false;
+	return any_of(count, i, list[i] == file);
 }
 
 static bool is_looked_into(const struct mappings *mappings, size_t index)

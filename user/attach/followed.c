@@ -11,8 +11,5 @@ struct followed *processes_find(struct processes *processes, pid_t pid)
 
 bool followed_maps(const struct followed *process, enum library_kind kind)
 {
-	for (size_t i = 0; i < process->files.count; i++)
-		if (process->files.items[i]->kind == kind)
-			return true;
-	return false;
+	return any_of(process->files.count, i, process->files.items[i]->kind == kind);
 }

@@ -54,11 +54,8 @@ void fork_note_older(struct followed *child, pid_t parent)
 
 static const struct mapping *find_mapping(const struct mappings *mappings, const struct probed_file *file)
 {
-	for (size_t i = 0; i < mappings->list.count; i++)
-		if (mappings->list.items[i].executable && mappings->list.items[i].inode == file->inode &&
-		    mappings->list.items[i].device == file->device)
-			return &mappings->list.items[i];
-	return NULL;
+	return array_find(&mappings->list, item,
+			  item->executable && item->inode == file->inode && item->device == file->device);
 }
 
 /* Where the process has the agent's status; -errno if that agent has none. */

@@ -10,6 +10,7 @@
 #include "attach/emit.h"
 #include "attach/processes.h"
 #include "base/monotonic.h"
+#include "base/order.h"
 #include "target/reader.h"
 
 #define EARLY_LOOKS 64		   /* at once; a program with PyTorch maps 40 files of interest at its start */
@@ -75,12 +76,7 @@ void processes_look_soon(struct processes *processes, struct followed *process)
 	process->looks = 0; /* this does not use up the looks of a starting Python */
 }
 
-static int by_use(const void *left, const void *right)
-{
-	const struct due *a = left, *b = right;
-
-	return a->used_ns < b->used_ns ? -1 : a->used_ns > b->used_ns;
-}
+DEFINE_ORDER(by_use, struct due, least_first(a->used_ns, b->used_ns))
 
 uint64_t processes_look_due(struct processes *processes, processes_look look, void *context)
 {
@@ -94,8 +90,7 @@ uint64_t processes_look_due(struct processes *processes, processes_look look, vo
 			array_push(&due,
 				   ((struct due){user_budget_used(&processes->time, process->uid, now_ns), process}));
 	}
-	if (due.count > 1)
-		qsort(due.items, due.count, sizeof(*due.items), by_use);
+	array_sort(&due, by_use);
 	for (size_t i = 0; i < due.count && monotonic_ns() - now_ns < LOOKS_NS; i++) {
 		due.items[i].process->look_again_ns = 0;
 		look(context, due.items[i].process);

@@ -109,10 +109,7 @@ void module_names_note(struct module_names *names, const struct gpt_pystack *sta
 
 static struct tree *find_tree(struct module_names *names, uint64_t root)
 {
-	for (size_t i = 0; i < names->trees.count; i++)
-		if (names->trees.items[i].root == root)
-			return &names->trees.items[i];
-	return NULL;
+	return array_find(&names->trees, item, item->root == root);
 }
 
 static uint32_t number_root(struct module_names *names, uint64_t root)

@@ -33,10 +33,7 @@ static bool fits(const struct attach *attach, pid_t pid)
 
 static struct passed_process *find_passed(struct attach *attach, pid_t pid)
 {
-	for (size_t i = 0; i < attach->passed.count; i++)
-		if (attach->passed.items[i].pid == pid)
-			return &attach->passed.items[i];
-	return NULL;
+	return array_find(&attach->passed, item, item->pid == pid);
 }
 
 /* Keeps a process that has CUDA and does not fit, also in place of an earlier one with its pid. */

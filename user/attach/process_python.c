@@ -23,10 +23,7 @@
 /* Whether the functions that create subinterpreters in this process could not be probed. */
 static bool makes_unseen(const struct followed *process)
 {
-	for (size_t i = 0; i < process->files.count; i++)
-		if (process->files.items[i]->refused >> FILE_SUBINTERPRETERS & 1)
-			return true;
-	return false;
+	return any_of(process->files.count, i, process->files.items[i]->refused >> FILE_SUBINTERPRETERS & 1);
 }
 
 /*

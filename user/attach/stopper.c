@@ -165,10 +165,8 @@ int stopper_start(int requests_map, struct stopper **out)
 
 static struct stopped_thread *find_stopped(struct stopper *stopper, const struct stop *stop)
 {
-	for (size_t i = 0; i < stopper->stopped_count; i++)
-		if (stopper->list[i].tid == stop->tid && stopper->list[i].time_ns == stop->time_ns)
-			return &stopper->list[i];
-	return NULL;
+	return find_item(stopper->list, stopper->stopped_count, item,
+			 item->tid == stop->tid && item->time_ns == stop->time_ns);
 }
 
 enum stop_state stopper_check(struct stopper *stopper, struct stop *stop, uint64_t patience_ns)

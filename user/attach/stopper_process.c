@@ -278,11 +278,8 @@ static void report_life(struct stopper *stopper, int error)
 
 static bool is_needed(const struct stopper *stopper, int requests_map, int fd)
 {
-	bool needed = fd == requests_map || fd < STANDARD_STREAMS;
-
-	for (size_t i = 0; i < stopper->cpu_count; i++)
-		needed |= stopper->cpus[i].wake == fd;
-	return needed;
+	return fd == requests_map || fd < STANDARD_STREAMS ||
+	       any_of(stopper->cpu_count, i, stopper->cpus[i].wake == fd);
 }
 
 /* Descriptors of others would stay open with this process: links, sockets at whose other end someone waits. */

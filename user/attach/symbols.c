@@ -122,11 +122,7 @@ static struct symbol_file *file_of(struct symbols *symbols, pid_t pid, const str
 
 static const struct mapping *mapping_at(const struct mappings *mappings, uint64_t address)
 {
-	for (size_t i = 0; i < mappings->list.count; i++)
-		if (address - mappings->list.items[i].start <
-		    mappings->list.items[i].end - mappings->list.items[i].start)
-			return &mappings->list.items[i];
-	return NULL;
+	return array_find(&mappings->list, item, address - item->start < item->end - item->start);
 }
 
 static void report_symbol(struct symbols *symbols, uint32_t pid, uint64_t ip)

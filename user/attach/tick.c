@@ -29,11 +29,9 @@
 /* Notes a session that began before gputrace attached. */
 static void report_cupti_client(struct attach *attach, const struct followed *process)
 {
-	bool foreign = false;
+	bool foreign = any_of(process->files.count, i, links_are_attached(&process->files.items[i]->profiler_links));
 	char note[192];
 
-	for (size_t i = 0; i < process->files.count; i++)
-		foreign |= links_are_attached(&process->files.items[i]->profiler_links);
 	snprintf(note, sizeof(note),
 		 "pid %d: another profiler (torch.profiler) was recording; %s until it has finished", process->pid,
 		 foreign ? "GPU times come from its buffers" : "no GPU times");

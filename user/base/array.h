@@ -6,6 +6,7 @@
 #pragma once
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,6 +58,33 @@ static inline void sort_items(void *items, size_t count, size_t size, int (*comp
 }
 
 #define array_sort(array, compare) sort_items((array)->items, (array)->count, sizeof(*(array)->items), compare)
+
+/* Whether the condition, which names the index `i`, is true for any (all) of the first `count` ones. */
+#define any_of(count, i, condition)                                                                                    \
+	({                                                                                                             \
+		bool any_ = false;                                                                                     \
+                                                                                                                       \
+		for (size_t i = 0; !any_ && i < (size_t)(count); i++)                                                  \
+			any_ = (condition);                                                                            \
+		any_;                                                                                                  \
+	})
+#define every_of(count, i, condition) (!any_of(count, i, !(condition)))
+
+/* The first item for which the condition is true, which names the pointer `item`; NULL: none. */
+#define find_item(items, count, item, condition)                                                                       \
+	({                                                                                                             \
+		size_t at_ = 0, end_ = (size_t)(count);                                                                \
+                                                                                                                       \
+		for (; at_ < end_; at_++) {                                                                            \
+			typeof(&(items)[0]) item = &(items)[at_];                                                      \
+                                                                                                                       \
+			if (condition)                                                                                 \
+				break;                                                                                 \
+		}                                                                                                      \
+		at_ < end_ ? &(items)[at_] : NULL;                                                                     \
+	})
+#define array_find(array, item, condition) find_item((array)->items, (array)->count, item, condition)
+#define table_find(table, item, condition) find_item(table, sizeof(table) / sizeof((table)[0]), item, condition)
 
 /*
  * In front of the declaration of pointers, each with a value: what they point to is freed where they go out of scope,

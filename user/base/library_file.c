@@ -4,6 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/array.h"
+
 /* Length of a path's first component, without ".py"; Windows paths have either slash. */
 static size_t first_part(const char *path)
 {
@@ -14,10 +16,7 @@ static size_t first_part(const char *path)
 
 static bool is_in(const char *const *names, size_t count, const char *name, size_t length)
 {
-	for (size_t i = 0; i < count; i++)
-		if (strlen(names[i]) == length && !memcmp(names[i], name, length))
-			return true;
-	return false;
+	return any_of(count, i, strlen(names[i]) == length && !memcmp(names[i], name, length));
 }
 
 /*

@@ -2,7 +2,7 @@
 /*
  * Orders for qsort(3), put together with ?: from the most important on:
  *
- *	return most_first(a->ns, b->ns) ?: most_first(a->count, b->count) ?: least_first(a->line, b->line);
+ *	most_first(a->ns, b->ns) ?: most_first(a->count, b->count) ?: least_first(a->line, b->line)
  */
 #pragma once
 
@@ -18,6 +18,24 @@ static inline int most_first(uint64_t a, uint64_t b)
 {
 	return least_first(b, a);
 }
+
+/* The same for what may be negative or has a fraction, and for pointers. */
+#define lower_first(a, b) (((a) > (b)) - ((a) < (b)))
+#define higher_first(a, b) lower_first(b, a)
+
+/*
+ * Defines the function `name` for qsort(3): the order of two items of that type, to which `a` and `b` point.
+ *
+ *	DEFINE_ORDER(by_time, struct row, most_first(a->ns, b->ns) ?: least_first(a->line, b->line))
+ */
+#define DEFINE_ORDER(name, type, order)                                                                                \
+	static int name(const void *left_, const void *right_)                                                         \
+	{                                                                                                              \
+		const type *a = left_;                                                                                 \
+		const type *b = right_;                                                                                \
+                                                                                                                       \
+		return order;                                                                                          \
+	}
 
 /*
  * Binary search: the number of elements, from the first on, for which the condition is true, of `count` elements in an

@@ -5,12 +5,7 @@
 
 #include "base/order.h"
 
-static int compare_spans(const void *left, const void *right)
-{
-	const struct owned_span *a = left, *b = right;
-
-	return least_first(a->owner, b->owner) ?: least_first(a->start_ns, b->start_ns);
-}
+DEFINE_ORDER(compare_spans, struct owned_span, least_first(a->owner, b->owner) ?: least_first(a->start_ns, b->start_ns))
 
 void owned_spans_merge(struct owned_spans *spans)
 {

@@ -70,19 +70,9 @@ static int by_key(const void *left, const void *right)
 	return order;
 }
 
-static int by_ns(const void *left, const void *right)
-{
-	const struct tally_entry *a = left, *b = right;
+DEFINE_ORDER(by_ns, struct tally_entry, most_first(a->ns, b->ns) ?: most_first(a->count, b->count) ?: by_key(a, b))
 
-	return most_first(a->ns, b->ns) ?: most_first(a->count, b->count) ?: by_key(left, right);
-}
-
-static int by_count_first(const void *left, const void *right)
-{
-	const struct tally_entry *a = left, *b = right;
-
-	return most_first(a->count, b->count) ?: by_ns(left, right);
-}
+DEFINE_ORDER(by_count_first, struct tally_entry, most_first(a->count, b->count) ?: by_ns(a, b))
 
 struct tally_entry *tally_sorted(const struct tally *tally, bool by_count)
 {

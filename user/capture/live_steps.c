@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
+
 static bool begins_with(const struct gpt_agent_name *name, size_t room, const char *with)
 {
 	size_t length = strlen(with);
@@ -69,12 +71,7 @@ static struct live_thread *find_thread(struct live_steps *steps, uint32_t pid, u
 	return thread;
 }
 
-static int by_length(const void *a, const void *b)
-{
-	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
-
-	return left < right ? -1 : left > right;
-}
+DEFINE_ORDER(by_length, uint64_t, least_first(*a, *b))
 
 static uint64_t median_of(const struct live_thread *thread)
 {

@@ -108,10 +108,7 @@ static uint32_t user_of(const struct gpt_record *record)
 
 static struct user_bytes *find_user(struct notices *notices, uint32_t uid)
 {
-	for (size_t i = 0; i < notices->users.count; i++)
-		if (notices->users.items[i].uid == uid)
-			return &notices->users.items[i];
-	return NULL;
+	return array_find(&notices->users, item, item->uid == uid);
 }
 
 static bool has_room(struct notices *notices, enum room room, size_t bytes)

@@ -54,10 +54,7 @@ static bool is_crash(uint32_t number)
 	static const int crashes[] = {SIGQUIT, SIGILL,	SIGTRAP, SIGABRT, SIGBUS, SIGFPE,
 				      SIGKILL, SIGSEGV, SIGXCPU, SIGXFSZ, SIGSYS};
 
-	for (size_t i = 0; i < sizeof(crashes) / sizeof(crashes[0]); i++)
-		if ((uint32_t)crashes[i] == number)
-			return true;
-	return false;
+	return any_of(sizeof(crashes) / sizeof(crashes[0]), i, (uint32_t)crashes[i] == number);
 }
 
 static void note_crash(struct run *run, const struct gpt_record *record)

@@ -91,10 +91,7 @@ static void find_pending(collective_list *list, const struct dump_process *proce
 
 static const struct dump_group *find_group(const struct dump_process *process, const struct dump_group *wanted)
 {
-	for (unsigned i = 0; i < process->group_count; i++)
-		if (are_one_group(&process->groups[i], wanted))
-			return &process->groups[i];
-	return NULL;
+	return find_item(process->groups, process->group_count, item, are_one_group(item, wanted));
 }
 
 /*
@@ -150,10 +147,7 @@ static bool is_member(const struct dump_group *group, int64_t rank)
 {
 	if (!group->rank_count)
 		return !strcmp(group->description, "default_pg");
-	for (unsigned i = 0; i < group->rank_count; i++)
-		if ((int64_t)group->ranks[i] == rank)
-			return true;
-	return false;
+	return any_of(group->rank_count, i, (int64_t)group->ranks[i] == rank);
 }
 
 static void add_rank(struct collective *collective, const struct dump_process *process, int64_t number)

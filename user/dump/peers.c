@@ -67,18 +67,12 @@ static int add_relative(pid_t pid, void *context)
 
 static const struct relative *relative_of(const relative_list *all, pid_t pid)
 {
-	for (size_t i = 0; i < all->count; i++)
-		if (all->items[i].pid == pid)
-			return &all->items[i];
-	return NULL;
+	return array_find(all, item, item->pid == pid);
 }
 
 static bool is_known(const look_list *looks, pid_t pid)
 {
-	for (size_t i = 0; i < looks->count; i++)
-		if (looks->items[i].process->pid == pid)
-			return true;
-	return false;
+	return any_of(looks->count, i, looks->items[i].process->pid == pid);
 }
 
 void peers_add_family(look_list *looks, pid_t pid, enum look_depth depth)
@@ -247,10 +241,7 @@ static uint64_t socket_peer(pid_t pid, uint64_t inode)
 
 static bool is_wanted(const struct ends *ends, uint64_t inode)
 {
-	for (size_t i = 0; i < ends->wanted.count; i++)
-		if (ends->wanted.items[i] == inode)
-			return true;
-	return false;
+	return any_of(ends->wanted.count, i, ends->wanted.items[i] == inode);
 }
 
 static int add_ends(pid_t pid, void *context)
@@ -315,13 +306,10 @@ static void find_others(struct look *look, struct dump_file *file, const struct 
 	file->others = others;
 	for (size_t i = 0; others && i < ends->list.count && file->other_count < OTHERS_MAX; i++) {
 		const struct end *end = &ends->list.items[i];
-		bool known = false;
 
 		if (end->inode != file->peer || (is_pipe && !(file->writes ? end->reads : end->writes)))
 			continue;
-		for (unsigned k = 0; k < file->other_count; k++)
-			known |= others[k] == end->pid;
-		if (!known)
+		if (!any_of(file->other_count, k, others[k] == end->pid))
 			others[file->other_count++] = end->pid;
 	}
 }

@@ -29,10 +29,7 @@ static const struct dump_frame *find_collective(const struct dump_thread *thread
 
 const struct dump_frame *rank_line(const struct dump_frame *frames, unsigned count)
 {
-	for (unsigned i = 0; i < count; i++)
-		if (frames[i].function && frames[i].file && !file_is_library(frames[i].file))
-			return &frames[i];
-	return NULL;
+	return find_item(frames, count, item, item->function && item->file && !file_is_library(item->file));
 }
 
 static void find_thread(struct dump_rank *rank)

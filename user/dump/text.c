@@ -33,11 +33,9 @@ static bool is_same_wait(const struct dump_wait *a, const struct dump_wait *b)
 
 static bool are_same_frames(const struct dump_frame *a, const struct dump_frame *b, unsigned count)
 {
-	for (unsigned i = 0; i < count; i++)
-		if (a[i].line != b[i].line || !is_same_text(a[i].function, b[i].function) ||
-		    !is_same_text(a[i].file, b[i].file) || a[i].local_count)
-			return false;
-	return true;
+	return !any_of(count, i,
+		       a[i].line != b[i].line || !is_same_text(a[i].function, b[i].function) ||
+			       !is_same_text(a[i].file, b[i].file) || a[i].local_count);
 }
 
 /* Whether all that is printed of them is equal, except numbers and names. */
@@ -459,18 +457,14 @@ void dump_print_text(FILE *out, const struct dump_findings *found)
 {
 	const look_list *looks = found->looks;
 	const struct graph *graph = found->graph;
-	bool any = graph->cycles != 0;
 
 	for (size_t i = 0; i < looks->count; i++) {
 		if (i)
 			fputc('\n', out);
 		print_process(out, looks->items[i].process, graph);
 	}
-	for (size_t i = 0; i < graph->nodes.count; i++)
-		any |= graph_is_root(&graph->nodes.items[i]);
-	for (size_t i = 0; i < looks->count; i++)
-		any |= looks->items[i].process->task_cycles != 0;
-	if (any)
+	if (graph->cycles || array_find(&graph->nodes, item, graph_is_root(item)) ||
+	    array_find(looks, item, item->process->task_cycles))
 		fputs("\nwho waits for whom\n", out);
 	for (unsigned i = 1; i <= graph->cycles; i++)
 		print_cycle(out, graph, i);

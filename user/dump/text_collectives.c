@@ -110,14 +110,8 @@ static void print_collective(FILE *out, const struct collective *collective)
 /* Whether ranks of a job use PyTorch, and no process has any records. */
 static bool is_missed(const struct dump_findings *found)
 {
-	bool missed = false;
-
-	for (size_t i = 0; i < found->looks->count; i++)
-		if (found->looks->items[i].process->group_count)
-			return false;
-	for (size_t i = 0; i < found->ranks->count; i++)
-		missed |= found->ranks->items[i].process->has_torch;
-	return missed && found->ranks->count > 1;
+	return found->ranks->count > 1 && !array_find(found->looks, item, item->process->group_count) &&
+	       array_find(found->ranks, item, item->process->has_torch);
 }
 
 void dump_print_collectives(FILE *out, const struct dump_findings *found)

@@ -12,10 +12,7 @@
 
 static struct watched *find_watched(const struct watch *watch, pid_t pid)
 {
-	for (size_t i = 0; i < watch->list.count; i++)
-		if (watch->list.items[i].pid == pid)
-			return &watch->list.items[i];
-	return NULL;
+	return array_find(&watch->list, item, item->pid == pid);
 }
 
 /* Each look has the threads in the same order, but for those that began or ended: the search goes on from `from`. */
@@ -247,10 +244,7 @@ void watch_settle(const look_list *looks, pid_t pid)
 
 static bool is_looked_at(const look_list *looks, pid_t pid)
 {
-	for (size_t i = 0; i < looks->count; i++)
-		if (looks->items[i].process->pid == pid)
-			return true;
-	return false;
+	return any_of(looks->count, i, looks->items[i].process->pid == pid);
 }
 
 static bool is_from_inside(const look_list *looks, const struct graph_node *node)
@@ -267,19 +261,13 @@ static bool is_from_inside(const look_list *looks, const struct graph_node *node
 
 static bool is_in_collective(const rank_list *ranks, const struct dump_thread *thread)
 {
-	for (size_t i = 0; i < ranks->count; i++)
-		if (ranks->items[i].collective && ranks->items[i].thread == thread)
-			return true;
-	return false;
+	return any_of(ranks->count, i, ranks->items[i].collective && ranks->items[i].thread == thread);
 }
 
 /* If so, a thread that waits for that one at a futex, e.g. for a backward pass, may continue when the GPU does. */
 static bool is_in_cuda(const struct dump_process *process)
 {
-	for (unsigned i = 0; i < process->thread_count; i++)
-		if (process->threads[i].wait.kind == WAIT_CUDA)
-			return true;
-	return false;
+	return any_of(process->thread_count, i, process->threads[i].wait.kind == WAIT_CUDA);
 }
 
 /* node: the end of a chain of waits, a thread that waits for no other one. */

@@ -20,10 +20,7 @@
 
 static bool is_taken(const struct snapshot *snapshot, uint32_t index)
 {
-	for (size_t i = 0; i < snapshot->devices.count; i++)
-		if (snapshot->devices.items[i].index == index)
-			return true;
-	return false;
+	return any_of(snapshot->devices.count, i, snapshot->devices.items[i].index == index);
 }
 
 /* If two processes have a GPU of the same number, the second one gets another place. */

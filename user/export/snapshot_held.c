@@ -12,19 +12,9 @@ static int compare_places(uint32_t device, uint64_t address, uint32_t other_devi
 	return (address > other_address) - (address < other_address);
 }
 
-static int compare_blocks(const void *a, const void *b)
-{
-	const struct block *first = a, *second = b;
+DEFINE_ORDER(compare_blocks, struct block, compare_places(a->device, a->address, b->device, b->address))
 
-	return compare_places(first->device, first->address, second->device, second->address);
-}
-
-static int compare_segments(const void *a, const void *b)
-{
-	const struct segment *first = a, *second = b;
-
-	return compare_places(first->device, first->address, second->device, second->address);
-}
+DEFINE_ORDER(compare_segments, struct segment, compare_places(a->device, a->address, b->device, b->address))
 
 /*
  * Whether a block lies in the nearest of the first `count` segments at or before it, and is not older than that
@@ -144,10 +134,7 @@ void snapshot_put_segments(struct snapshot *snapshot)
 
 static const struct device *device_with_events(const struct snapshot *snapshot, uint32_t index)
 {
-	for (size_t i = 0; i < snapshot->devices.count; i++)
-		if (snapshot->devices.items[i].index == index && snapshot->devices.items[i].trace)
-			return &snapshot->devices.items[i];
-	return NULL;
+	return array_find(&snapshot->devices, item, item->index == index && item->trace);
 }
 
 static uint32_t highest_index(const struct snapshot *snapshot)

@@ -92,10 +92,7 @@ static const struct {
 
 bool foreign_is(int fd)
 {
-	for (size_t i = 0; i < INPUTS; i++)
-		if (inputs[i].is(fd))
-			return true;
-	return false;
+	return any_of(INPUTS, i, inputs[i].is(fd));
 }
 
 int foreign_trace_open(int fd, const struct trace_division *division, struct trace **trace, char **why)

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
+
 void description_store_init(struct description_store *store, size_t bytes_max, size_t needed_bytes_max)
 {
 	memset(store, 0, sizeof(*store));
@@ -220,13 +222,7 @@ bool description_need(struct description_store *store, struct description *descr
 	return true;
 }
 
-static int by_position(const void *a, const void *b)
-{
-	uint64_t left = (*(struct description *const *)a)->position,
-		 right = (*(struct description *const *)b)->position;
-
-	return left < right ? -1 : left > right;
-}
+DEFINE_ORDER(by_position, struct description *const, least_first((*a)->position, (*b)->position))
 
 void description_store_sort(struct description_store *store)
 {

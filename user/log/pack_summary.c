@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "log/varint.h"
 
 #define SLOTS (2 * PACK_PROCESSES_MAX)
@@ -78,12 +79,7 @@ void pack_summary_add(struct pack_summary *summary, const struct schema_type *ty
 	}
 }
 
-static int by_pid(const void *left, const void *right)
-{
-	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-
-	return a < b ? -1 : a > b;
-}
+DEFINE_ORDER(by_pid, uint32_t, least_first(*a, *b))
 
 void pack_summary_finish(struct pack_summary *summary, const struct schema *schema, struct pack_out *out)
 {

@@ -43,10 +43,9 @@ static bool same_fields(const struct schema_fields *left, const struct schema_fi
 {
 	if (left->count != right->count)
 		return false;
-	for (uint32_t i = 0; i < left->count; i++)
-		if (strcmp(left->items[i].name, right->items[i].name) || left->items[i].bytes != right->items[i].bytes)
-			return false;
-	return true;
+	return !any_of(left->count, i,
+		       strcmp(left->items[i].name, right->items[i].name) ||
+			       left->items[i].bytes != right->items[i].bytes);
 }
 
 static bool same_layout(const struct schema_type *left, const struct schema_type *right)

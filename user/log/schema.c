@@ -10,6 +10,7 @@
 #include <gputrace/record.h>
 
 #include "base/array.h"
+#include "base/order.h"
 
 /* A piece of the text, from whose front words or lines are taken. */
 struct words {
@@ -82,10 +83,7 @@ static bool word_name(struct words word, char name[SCHEMA_NAME_MAX + 1])
 
 const struct schema_field *schema_field(const struct schema_fields *fields, const char *name)
 {
-	for (uint32_t i = 0; i < fields->count; i++)
-		if (!strcmp(fields->items[i].name, name))
-			return &fields->items[i];
-	return NULL;
+	return array_find(fields, item, !strcmp(item->name, name));
 }
 
 static bool read_code(struct words word, const struct schema_fields *fields, struct schema_field *field)
@@ -179,10 +177,7 @@ static void free_type(struct schema_type *type)
 	free(type->element.items);
 }
 
-static int by_type(const void *left, const void *right)
-{
-	return (int)((const struct schema_type *)left)->type - (int)((const struct schema_type *)right)->type;
-}
+DEFINE_ORDER(by_type, struct schema_type, lower_first(a->type, b->type))
 
 /* Sorts, and fills rows[]; false: a type is there twice. */
 static bool index_types(struct schema *schema)

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 #define FIRST_NUMBER GPT_COLLECTIVE_IN_ELEMENTS
 
 static bool read_numbers(struct collective *collective)
@@ -126,10 +128,7 @@ bool collective_is_one_way(const struct collective *collective)
 {
 	static const char *const names[] = {"broadcast", "reduce", "gather", "scatter"};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strcmp(collective->fields[GPT_COLLECTIVE_NAME], names[i]))
-			return true;
-	return false;
+	return any_of(sizeof(names) / sizeof(names[0]), i, !strcmp(collective->fields[GPT_COLLECTIVE_NAME], names[i]));
 }
 
 int64_t collective_bytes(const struct collective *collective)

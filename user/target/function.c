@@ -86,10 +86,8 @@ static int listing_read(const struct image *image, const struct image_symbol *fu
 
 static bool listing_holds(const struct listing *listing, uint64_t address)
 {
-	for (size_t i = 0; i < listing->parts.count; i++)
-		if (address - listing->parts.items[i].address < listing->parts.items[i].bytes)
-			return true;
-	return false;
+	return any_of(listing->parts.count, i,
+		      address - listing->parts.items[i].address < listing->parts.items[i].bytes);
 }
 
 static bool is_jump(const struct piece *piece)

@@ -242,19 +242,10 @@ int image_each_symbol(const struct image *image, int (*fn)(const struct image_sy
 	return 0;
 }
 
-static int by_address(const void *left, const void *right)
-{
-	const struct address_entry *a = left, *b = right;
-
-	if (a->address != b->address)
-		return a->address < b->address ? -1 : 1;
-	if (a->size != b->size)
-		return a->size < b->size ? -1 : 1;
-	/* Equal ones are searched from the end: exported names win over local aliases. */
-	if (a->table != b->table)
-		return a->table > b->table ? -1 : 1;
-	return a->symbol > b->symbol ? -1 : a->symbol < b->symbol;
-}
+/* Equal ones are searched from the end: exported names win over local aliases. */
+DEFINE_ORDER(by_address, struct address_entry,
+	     lower_first(a->address, b->address) ?: lower_first(a->size, b->size) ?: higher_first(a->table, b->table) ?:
+	     higher_first(a->symbol, b->symbol))
 
 static void sort_tables(struct image *image)
 {

@@ -147,24 +147,15 @@ struct site_search {
 	uint8_t taken[CALL_COUNT]; /* number of addresses taken, by index in calls[] */
 };
 
-static int call_by_name(const void *left, const void *right)
-{
-	const struct call_symbol *const *a = left, *const *b = right;
-
-	return strcmp((*a)->name, (*b)->name);
-}
+DEFINE_ORDER(call_by_name, struct call_symbol *const, strcmp((*a)->name, (*b)->name))
 
 static int name_against_call(const void *name, const void *call)
 {
 	return strcmp(name, (*(const struct call_symbol *const *)call)->name);
 }
 
-static int found_by_table_order(const void *left, const void *right)
-{
-	const struct found_call *a = left, *b = right;
-
-	return least_first(a->call, b->call) ?: least_first(a->address, b->address);
-}
+DEFINE_ORDER(found_by_table_order, struct found_call,
+	     least_first(a->call, b->call) ?: least_first(a->address, b->address))
 
 static int take_symbol(const struct image_symbol *symbol, void *context)
 {
@@ -188,10 +179,7 @@ static int take_symbol(const struct image_symbol *symbol, void *context)
 
 static bool has_offset(const struct library_sites *sites, uint64_t offset)
 {
-	for (size_t i = 0; i < sites->list.count; i++)
-		if (sites->list.items[i].site.offset == offset)
-			return true;
-	return false;
+	return any_of(sites->list.count, i, sites->list.items[i].site.offset == offset);
 }
 
 static void add_site(const struct image *image, const struct found_call *found, struct library_sites *out)

@@ -102,10 +102,7 @@ const struct mapping *mappings_at(const struct mappings *mappings, uint64_t addr
 
 const struct mapping *mappings_of_file(const struct mappings *mappings, dev_t device, uint64_t inode)
 {
-	for (size_t i = 0; i < mappings->list.count; i++)
-		if (mappings->list.items[i].inode == inode && mappings->list.items[i].device == device)
-			return &mappings->list.items[i];
-	return NULL;
+	return array_find(&mappings->list, item, item->inode == inode && item->device == device);
 }
 
 bool mappings_have(pid_t pid, bool (*wanted)(const char *path))

@@ -35,10 +35,7 @@ void selection_free(struct selection *selection)
 
 bool selection_is_empty(const struct selection *selection)
 {
-	for (size_t kind = 0; kind < SELECTION_KINDS; kind++)
-		if (selection->values[kind].count)
-			return false;
-	return true;
+	return !any_of(SELECTION_KINDS, kind, selection->values[kind].count);
 }
 
 char *selection_text(const struct selection *selection)

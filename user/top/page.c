@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/order.h"
 #include "report/table/text.h"
 #include "top/tabs.h"
 
@@ -106,12 +107,7 @@ struct cause {
 	double ns;
 };
 
-static int compare_causes(const void *a, const void *b)
-{
-	double first = ((const struct cause *)a)->ns, second = ((const struct cause *)b)->ns;
-
-	return (first < second) - (first > second);
-}
+DEFINE_ORDER(compare_causes, struct cause, higher_first(a->ns, b->ns))
 
 /* What happened in a row's time; of time before and after all work, and of short gaps, what the row is. */
 static const char *cause_name(const struct kept_table *idle, size_t row)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/order.h"
 #include "report/table/text.h"
 
 #define STACKS_SHOWN 20u
@@ -18,12 +19,7 @@ struct folded {
 	uint64_t value;
 };
 
-static int compare_values(const void *a, const void *b)
-{
-	uint64_t first = ((const struct folded *)a)->value, second = ((const struct folded *)b)->value;
-
-	return (first < second) - (first > second);
-}
+DEFINE_ORDER(compare_values, struct folded, most_first(a->value, b->value))
 
 /* Innermost first, one frame per line. */
 static void put_stack(FILE *out, const struct folded *stack)

@@ -61,10 +61,7 @@ const struct table_format table_format_kept = {
 
 const struct kept_table *kept_table(const struct kept_tables *tables, const char *id)
 {
-	for (size_t i = 0; i < tables->list.count; i++)
-		if (!strcmp(tables->list.items[i].id, id) && kept_rows(&tables->list.items[i]))
-			return &tables->list.items[i];
-	return NULL;
+	return array_find(&tables->list, item, !strcmp(item->id, id) && kept_rows(item));
 }
 
 unsigned kept_column(const struct kept_table *table, const char *key)

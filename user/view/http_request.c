@@ -5,12 +5,11 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/array.h"
+
 static bool is_printable(const char *text, size_t length)
 {
-	for (size_t i = 0; i < length; i++)
-		if (text[i] <= ' ' || text[i] >= 0x7f)
-			return false;
-	return true;
+	return !any_of(length, i, text[i] <= ' ' || text[i] >= 0x7f);
 }
 
 /* The end of the head: after "\r\n\r\n"; NULL: not received yet. */

@@ -194,12 +194,7 @@ struct breakdown_sums breakdown_of_steps(const struct breakdown *all, size_t tab
 	return sums;
 }
 
-static int by_place(const void *left, const void *right)
-{
-	const struct breakdown_row *a = left, *b = right;
-
-	return least_first(a->process, b->process) ?: least_first(a->device, b->device);
-}
+DEFINE_ORDER(by_place, struct breakdown_row, least_first(a->process, b->process) ?: least_first(a->device, b->device))
 
 static void finish_tracks(struct breakdown *all)
 {
@@ -218,18 +213,14 @@ static void finish_tracks(struct breakdown *all)
 	}
 	if (!all->tracks.count)
 		return;
-	qsort(all->gpus.items, all->gpus.count, sizeof(*all->gpus.items), by_place);
-	qsort(all->processes.items, all->processes.count, sizeof(*all->processes.items), by_place);
+	array_sort(&all->gpus, by_place);
+	array_sort(&all->processes, by_place);
 }
 
-static int by_loss(const void *left, const void *right)
-{
-	const struct breakdown_line *a = left, *b = right;
-
-	return most_first(a->exposed_communication_ns, b->exposed_communication_ns)
-		       ?: most_first(a->computation_ns + a->exposed_copies_ns, b->computation_ns + b->exposed_copies_ns)
-		       ?: most_first(a->communication_ns, b->communication_ns) ?: least_first(a->line, b->line);
-}
+DEFINE_ORDER(by_loss, struct breakdown_line,
+	     most_first(a->exposed_communication_ns, b->exposed_communication_ns) ?:
+	     most_first(a->computation_ns + a->exposed_copies_ns, b->computation_ns + b->exposed_copies_ns) ?:
+	     most_first(a->communication_ns, b->communication_ns) ?: least_first(a->line, b->line))
 
 static void add_part(struct breakdown_line *line, enum place_part part, uint64_t ns)
 {

@@ -32,12 +32,8 @@ static int by_function(const struct place *a, const struct place *b)
 	       least_first(a->code->first_line, b->code->first_line);
 }
 
-static int by_place(const void *left, const void *right)
-{
-	const struct place *a = left, *b = right;
-
-	return by_function(a, b) ?: least_first(a->number, b->number) ?: least_first(a->line, b->line);
-}
+DEFINE_ORDER(by_place, struct place,
+	     by_function(a, b) ?: least_first(a->number, b->number) ?: least_first(a->line, b->line))
 
 static void find_codes(struct maker *maker)
 {
@@ -270,18 +266,12 @@ static bool has_cost(const struct line_cost *cost)
 	       cost->gpu_memory.at_peak || cost->gpu_memory.held || cost->cpu_memory.at_peak || cost->cpu_memory.held;
 }
 
-static int by_owned(const void *left, const void *right)
-{
-	const struct function_cost *a = left, *b = right;
-
-	return most_first(a->owned, b->owned) ?:
-	       most_first(a->own.gpu_ns, b->own.gpu_ns) ?:
-	       most_first(a->own.cpu_ns, b->own.cpu_ns) ?:
-	       most_first(a->own.sampled_ns, b->own.sampled_ns) ?:
-	       most_first(a->under.gpu_ns, b->under.gpu_ns) ?:
-	       most_first(a->under.gpu_memory.at_peak, b->under.gpu_memory.at_peak) ?:
-	       least_first(a->first_row, b->first_row);
-}
+DEFINE_ORDER(by_owned, struct function_cost,
+	     most_first(a->owned, b->owned) ?: most_first(a->own.gpu_ns, b->own.gpu_ns) ?:
+	     most_first(a->own.cpu_ns, b->own.cpu_ns) ?: most_first(a->own.sampled_ns, b->own.sampled_ns) ?:
+	     most_first(a->under.gpu_ns, b->under.gpu_ns) ?:
+	     most_first(a->under.gpu_memory.at_peak, b->under.gpu_memory.at_peak) ?:
+	     least_first(a->first_row, b->first_row))
 
 /* Removes lines and functions without costs. */
 static void keep_costs(struct line_costs *costs)

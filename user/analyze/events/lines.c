@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/library_file.h"
+#include "base/order.h"
 #include "base/path.h"
 
 static int compare_code(const struct model_code *a, const struct model_code *b)
@@ -20,23 +21,15 @@ static int by_line(const void *left, const void *right, void *context)
 	const struct model *model = context;
 	const struct model_frame *a = &model->frames[*(const uint32_t *)left];
 	const struct model_frame *b = &model->frames[*(const uint32_t *)right];
-	int order = a->code == b->code ? 0 : compare_code(&model->codes[a->code], &model->codes[b->code]);
+	const struct model_code *of_a = &model->codes[a->code], *of_b = &model->codes[b->code];
 
-	if (order)
-		return order;
-	if (a->line || b->line)
-		return a->line < b->line ? -1 : a->line > b->line;
-	return (model->codes[a->code].first_line > model->codes[b->code].first_line) -
-	       (model->codes[a->code].first_line < model->codes[b->code].first_line);
+	return (of_a == of_b ? 0 : compare_code(of_a, of_b)) ?:
+	       least_first(a->line, b->line) ?:
+	       (a->line ? 0 : least_first(of_a->first_line, of_b->first_line));
 }
 
-static int by_base(const void *left, const void *right)
-{
-	const struct line *a = *(const struct line *const *)left, *b = *(const struct line *const *)right;
-	int order = strcmp(path_base(a->file), path_base(b->file));
-
-	return order ? order : strcmp(a->file, b->file);
-}
+DEFINE_ORDER(by_base, struct line *const,
+	     strcmp(path_base((*a)->file), path_base((*b)->file)) ?: strcmp((*a)->file, (*b)->file))
 
 /* Marks lines whose file shares its name with another file. */
 static void mark_ambiguous(struct lines *lines)
@@ -59,25 +52,10 @@ static void mark_ambiguous(struct lines *lines)
 	free(sorted);
 }
 
-static int by_place(const void *left, const void *right)
-{
-	const struct model_generated_line *a = *(const struct model_generated_line *const *)left,
-					  *b = *(const struct model_generated_line *const *)right;
-	int order = strcmp(a->file, b->file);
+DEFINE_ORDER(by_place, struct model_generated_line *const,
+	     strcmp((*a)->file, (*b)->file) ?: least_first((*a)->line, (*b)->line))
 
-	if (order)
-		return order;
-	return a->line < b->line ? -1 : a->line > b->line;
-}
-
-static int by_place_and_time(const void *left, const void *right)
-{
-	const struct model_generated_line *a = *(const struct model_generated_line *const *)left,
-					  *b = *(const struct model_generated_line *const *)right;
-	int order = by_place(left, right);
-
-	return order ? order : a < b ? -1 : a > b;
-}
+DEFINE_ORDER(by_place_and_time, struct model_generated_line *const, by_place(a, b) ?: lower_first(*a, *b))
 
 /* Gives each generated line the latest report about it. */
 static void find_what_they_say(struct lines *lines)

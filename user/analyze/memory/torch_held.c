@@ -135,16 +135,10 @@ static void find_growth(struct line_maker *maker)
 	free(by_block);
 }
 
-static int by_bytes(const void *left, const void *right)
-{
-	const struct torch_held_row *a = left, *b = right;
-
-	return most_first(a->bytes, b->bytes) ?:
-	       least_first(a->line, b->line) ?:
-	       least_first(a->user_line, b->user_line) ?:
-	       least_first(a->caller, b->caller) ?:
-	       least_first(a->space, b->space);
-}
+DEFINE_ORDER(by_bytes, struct torch_held_row,
+	     most_first(a->bytes, b->bytes) ?: least_first(a->line, b->line) ?:
+	     least_first(a->user_line, b->user_line) ?: least_first(a->caller, b->caller) ?:
+	     least_first(a->space, b->space))
 
 /* ---- by holder ----------------------------------------------------------------------------------------------------
  */
@@ -230,15 +224,9 @@ static void note_holder(struct torch_held_row *line, const struct torch_holder_r
 	line->holder = holder->holder;
 }
 
-static int by_holder_bytes(const void *left, const void *right)
-{
-	const struct torch_holder_row *a = left, *b = right;
-
-	return most_first(a->bytes, b->bytes) ?:
-	       least_first(a->by, b->by) ?:
-	       least_first(a->holder, b->holder) ?:
-	       least_first(a->process, b->process);
-}
+DEFINE_ORDER(by_holder_bytes, struct torch_holder_row,
+	     most_first(a->bytes, b->bytes) ?: least_first(a->by, b->by) ?: least_first(a->holder, b->holder) ?:
+	     least_first(a->process, b->process))
 
 static void make_holder_rows(struct holder_maker *maker)
 {

@@ -161,16 +161,9 @@ static struct place_lines lines_of(struct lines *lines, uint32_t place)
 	return place == CALLER_UNSEEN ? (struct place_lines){NONE, NONE, NONE} : lines_of_place(lines, place);
 }
 
-static int by_held(const void *left, const void *right)
-{
-	const struct torch_memory_row *a = left, *b = right;
-
-	return most_first(a->at_peak, b->at_peak) ?:
-	       most_first(a->held, b->held) ?:
-	       least_first(a->space, b->space) ?:
-	       least_first(a->line, b->line) ?:
-	       least_first(a->op_name, b->op_name);
-}
+DEFINE_ORDER(by_held, struct torch_memory_row,
+	     most_first(a->at_peak, b->at_peak) ?: most_first(a->held, b->held) ?: least_first(a->space, b->space) ?:
+	     least_first(a->line, b->line) ?: least_first(a->op_name, b->op_name))
 
 /* Makes rows of holders: those with the same line, op and space share a row; in the order of the tally's entries. */
 struct maker {

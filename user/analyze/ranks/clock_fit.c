@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/order.h"
 
 #define SAMPLES 512u	  /* number of pairs whose slopes are computed, each with each other */
 #define DRIFT_PAIRS 16u	  /* least number of pairs for a drift */
@@ -30,12 +31,7 @@ struct points {
 	double slope, level;
 };
 
-static int by_value(const void *left, const void *right)
-{
-	const double *a = left, *b = right;
-
-	return (*a > *b) - (*a < *b);
-}
+DEFINE_ORDER(by_value, double, lower_first(*a, *b))
 
 static double median_of(double *values, size_t count)
 {
@@ -43,14 +39,7 @@ static double median_of(double *values, size_t count)
 	return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-static int by_here(const void *left, const void *right)
-{
-	const struct clock_pair *a = left, *b = right;
-
-	if (a->here_ns != b->here_ns)
-		return a->here_ns < b->here_ns ? -1 : 1;
-	return (a->there_ns > b->there_ns) - (a->there_ns < b->there_ns);
-}
+DEFINE_ORDER(by_here, struct clock_pair, lower_first(a->here_ns, b->here_ns) ?: lower_first(a->there_ns, b->there_ns))
 
 static double left_over(const struct points *points, size_t i)
 {

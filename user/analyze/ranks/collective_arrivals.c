@@ -357,12 +357,8 @@ void arrival_collector_add_gpu(struct arrival_collector *taker, const struct mod
 
 /* ---- the result -------------------------------------------------------------------------------------------------- */
 
-static int by_key(const void *left, const void *right)
-{
-	const struct collective_arrival *a = left, *b = right;
-
-	return least_first(a->key, b->key) ?: least_first(a->arrived_ns, b->arrived_ns);
-}
+DEFINE_ORDER(by_key, struct collective_arrival,
+	     least_first(a->key, b->key) ?: least_first(a->arrived_ns, b->arrived_ns))
 
 static void set_key(void *context, size_t index, uint64_t key)
 {
@@ -393,14 +389,11 @@ static void drop_repeated(struct arriving_rank *rank)
 
 static enum arrivals_lack lack_of(const struct model *model)
 {
-	bool has_ops = model_is_foreign(model);
-
-	for (uint32_t i = 0; i < model->string_count; i++)
-		if (is_on_cpu(model->strings[i]))
-			return ARRIVALS_ON_CPU;
-	for (uint32_t i = 0; i < model->process_count; i++)
-		has_ops |= model->processes[i].ops_state != 0;
-	return has_ops ? ARRIVALS_NO_COLLECTIVE : ARRIVALS_NO_OPS;
+	if (any_of(model->string_count, i, is_on_cpu(model->strings[i])))
+		return ARRIVALS_ON_CPU;
+	if (model_is_foreign(model) || any_of(model->process_count, i, model->processes[i].ops_state))
+		return ARRIVALS_NO_COLLECTIVE;
+	return ARRIVALS_NO_OPS;
 }
 
 /* How much speaks for a process being the rank that its environment says; 0: nothing. */
@@ -443,10 +436,7 @@ static bool is_silent_rank(const struct arrival_collector *taker, const struct m
 		return of->calls;
 	if (of->rank < 0 || !evidence_of_rank(taker, model, process))
 		return false;
-	for (uint32_t i = 0; i < taker->process_count; i++)
-		if (is_other_rank(taker, model, i, process))
-			return false;
-	return true;
+	return !any_of(taker->process_count, i, is_other_rank(taker, model, i, process));
 }
 
 void arrival_collector_finish(struct arrival_collector *taker, const struct model *model, struct lines *lines,

@@ -21,12 +21,7 @@ void collective_causes_take(void *context, uint32_t device, const struct idle_pa
 			   ((struct gap_part){parts[i].from_ns, parts[i].to_ns, device, parts[i].charge}));
 }
 
-static int by_end(const void *left, const void *right)
-{
-	const struct gap_part *a = left, *b = right;
-
-	return least_first(a->device, b->device) ?: least_first(a->to_ns, b->to_ns);
-}
+DEFINE_ORDER(by_end, struct gap_part, least_first(a->device, b->device) ?: least_first(a->to_ns, b->to_ns))
 
 static struct collective_cause cause_of(struct rank_texts *texts, struct idle *idle, const struct gap_part *part)
 {

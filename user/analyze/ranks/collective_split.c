@@ -61,14 +61,9 @@ static void note_lack(const struct splitting *splitting, const struct entry *ent
 
 /* ---- ranks ------------------------------------------------------------------------------------------------------- */
 
-static int by_rank(const void *left, const void *right)
-{
-	const struct split_rank *a = left, *b = right;
-
-	if (a->rank != b->rank)
-		return a->rank < 0 ? 1 : b->rank < 0 ? -1 : a->rank < b->rank ? -1 : 1;
-	return least_first(a->log, b->log) ?: least_first(a->of->process, b->of->process);
-}
+DEFINE_ORDER(by_rank, struct split_rank,
+	     least_first(a->rank < 0, b->rank < 0) ?: lower_first(a->rank, b->rank) ?: least_first(a->log, b->log) ?:
+	     least_first(a->of->process, b->of->process))
 
 static void collect_ranks(const struct splitting *splitting)
 {
@@ -87,8 +82,7 @@ static void collect_ranks(const struct splitting *splitting)
 							.of = of,
 							.rank = rank_of_process(splitting->ranks, log, of->process)}));
 		}
-	if (split->ranks.count)
-		qsort(split->ranks.items, split->ranks.count, sizeof(*split->ranks.items), by_rank);
+	array_sort(&split->ranks, by_rank);
 	for (size_t i = 0; i < split->ranks.count; i++) {
 		struct split_rank *rank = &split->ranks.items[i];
 
@@ -101,14 +95,9 @@ static void collect_ranks(const struct splitting *splitting)
 	}
 }
 
-static int by_key(const void *left, const void *right)
-{
-	const struct entry *a = left, *b = right;
-
-	return least_first(a->key, b->key)
-		       ?: least_first(a->start_ns, b->start_ns)
-				  ?: least_first(a->rank, b->rank) ?: least_first(a->kernel, b->kernel);
-}
+DEFINE_ORDER(by_key, struct entry,
+	     least_first(a->key, b->key) ?: least_first(a->start_ns, b->start_ns) ?: least_first(a->rank, b->rank) ?:
+	     least_first(a->kernel, b->kernel))
 
 static void collect_entries(const struct splitting *splitting, struct entries *entries)
 {
@@ -130,8 +119,7 @@ static void collect_entries(const struct splitting *splitting, struct entries *e
 								   .is_one_way = part->is_one_way}));
 		}
 	}
-	if (entries->list.count)
-		qsort(entries->list.items, entries->list.count, sizeof(*entries->list.items), by_key);
+	array_sort(&entries->list, by_key);
 }
 
 /* ---- clocks ------------------------------------------------------------------------------------------------------ */
@@ -153,11 +141,9 @@ static uint64_t error_between(const struct splitting *splitting, const struct en
 
 static bool is_aligned(const struct splitting *splitting, const struct entry *list, size_t count)
 {
-	for (size_t i = 0; i < count; i++)
-		if (clock_of(splitting, &list[i])->kind == RANK_CLOCK_WALL &&
-		    clock_of(splitting, &list[i]) != clock_of(splitting, &list[0]))
-			return false;
-	return true;
+	return !any_of(count, i,
+		       clock_of(splitting, &list[i])->kind == RANK_CLOCK_WALL &&
+			       clock_of(splitting, &list[i]) != clock_of(splitting, &list[0]));
 }
 
 /* ---- one collective ---------------------------------------------------------------------------------------------- */
@@ -329,12 +315,7 @@ static bool are_together(const struct splitting *splitting, const struct entry *
 	return first_end > last->start_ns && last_end - first_end <= first_end - last->start_ns + error_ns;
 }
 
-static int by_start(const void *left, const void *right)
-{
-	const struct entry *a = left, *b = right;
-
-	return least_first(a->start_ns, b->start_ns) ?: least_first(a->rank, b->rank);
-}
+DEFINE_ORDER(by_start, struct entry, least_first(a->start_ns, b->start_ns) ?: least_first(a->rank, b->rank))
 
 /* Takes the first of each queue that is left if they are together, else passes over the one that ends first. */
 static void walk(struct splitting *splitting, struct queue *queues, size_t count)
@@ -400,19 +381,9 @@ static void split_name(struct splitting *splitting, const struct entry *list, si
 
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
 
-static int most_time_first(const void *left, const void *right)
-{
-	const struct split_row *a = left, *b = right;
+DEFINE_ORDER(most_time_first, struct split_row, most_first(a->sum.ns, b->sum.ns) ?: least_first(a->rank, b->rank))
 
-	return most_first(a->sum.ns, b->sum.ns) ?: least_first(a->rank, b->rank);
-}
-
-static int latest_first(const void *left, const void *right)
-{
-	const struct last_row *a = left, *b = right;
-
-	return most_first(a->ns, b->ns) ?: least_first(a->rank, b->rank);
-}
+DEFINE_ORDER(latest_first, struct last_row, most_first(a->ns, b->ns) ?: least_first(a->rank, b->rank))
 
 void collective_split_make(struct collective_split *split, const struct ranks *ranks,
 			   const struct collective_kernels *logs)
@@ -435,10 +406,8 @@ void collective_split_make(struct collective_split *split, const struct ranks *r
 			split_number(&splitting, first, next - i);
 	}
 	split_sums_add(split);
-	if (split->rows.count)
-		qsort(split->rows.items, split->rows.count, sizeof(*split->rows.items), most_time_first);
-	if (split->lasts.count)
-		qsort(split->lasts.items, split->lasts.count, sizeof(*split->lasts.items), latest_first);
+	array_sort(&split->rows, most_time_first);
+	array_sort(&split->lasts, latest_first);
 	array_free(&entries.list);
 	tally_free(&splitting.lasts);
 	tally_free(&splitting.causes);

@@ -60,21 +60,9 @@ struct own_line {
 	size_t rank;
 };
 
-static int by_key(const void *left, const void *right)
-{
-	const struct own_line *a = left, *b = right;
+DEFINE_ORDER(by_key, struct own_line, strcmp(a->row->key, b->row->key) ?: least_first(a->rank, b->rank))
 
-	return strcmp(a->row->key, b->row->key) ?: least_first(a->rank, b->rank);
-}
-
-static int by_cost(const void *left, const void *right)
-{
-	const struct own_line *a = left, *b = right;
-
-	if (a->cost.mean != b->cost.mean)
-		return a->cost.mean < b->cost.mean ? -1 : 1;
-	return least_first(a->rank, b->rank);
-}
+DEFINE_ORDER(by_cost, struct own_line, lower_first(a->cost.mean, b->cost.mean) ?: least_first(a->rank, b->rank))
 
 /* list: of one line; scratch: room for all ranks. */
 static void add_line(struct rank_lines *lines, const struct comparable *of, const struct own_line *list, size_t count,
@@ -99,15 +87,9 @@ static void add_line(struct rank_lines *lines, const struct comparable *of, cons
 							.most_rank = most->rank}));
 }
 
-static int by_spread(const void *left, const void *right)
-{
-	const struct line_spread *a = left, *b = right;
-	double of_a = difference_change(&a->most), of_b = difference_change(&b->most);
-
-	if (of_a != of_b)
-		return of_a > of_b ? -1 : 1;
-	return strcmp(a->place, b->place) ?: strcmp(a->name, b->name);
-}
+DEFINE_ORDER(by_spread, struct line_spread,
+	     higher_first(difference_change(&a->most), difference_change(&b->most)) ?: strcmp(a->place, b->place) ?:
+	     strcmp(a->name, b->name))
 
 static void make_lines(struct rank_lines *lines, const struct comparable *of)
 {
@@ -121,15 +103,13 @@ static void make_lines(struct rank_lines *lines, const struct comparable *of)
 			array_push(&all, ((struct own_line){&rows->list.items[k], rows->list.items[k].cost,
 							    of->ranks.items[i]}));
 	}
-	if (all.count)
-		qsort(all.items, all.count, sizeof(*all.items), by_key);
+	array_sort(&all, by_key);
 	for (size_t i = 0, end; i < all.count; i = end) {
 		for (end = i + 1; end < all.count && !strcmp(all.items[end].row->key, all.items[i].row->key); end++)
 			;
 		add_line(lines, of, &all.items[i], end - i, scratch);
 	}
-	if (lines->lines.count)
-		qsort(lines->lines.items, lines->lines.count, sizeof(*lines->lines.items), by_spread);
+	array_sort(&lines->lines, by_spread);
 	array_free(&all);
 	free(scratch);
 }

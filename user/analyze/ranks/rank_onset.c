@@ -11,12 +11,7 @@
 #define ERRORS_OF_99 2.58 /* standard errors in an interval of 99 % */
 #define MORE_LEAST 1000.0 /* ns: starts of kernels on two GPUs differ by this anyway */
 
-static int by_time(const void *left, const void *right)
-{
-	const struct lateness *a = left, *b = right;
-
-	return least_first(a->at_ns, b->at_ns) ?: least_first(a->ns, b->ns);
-}
+DEFINE_ORDER(by_time, struct lateness, least_first(a->at_ns, b->at_ns) ?: least_first(a->ns, b->ns))
 
 /* The number of latenesses before the best division; 0: none has more after than before. */
 static size_t best_division(const struct lateness *list, size_t count, double all)

@@ -130,14 +130,8 @@ static void collect_steps(const struct matching *matching, size_t rank, struct o
 	}
 }
 
-static int by_number(const void *left, const void *right)
-{
-	const struct own_step *a = left, *b = right;
-
-	if (a->number != b->number)
-		return a->number < b->number ? -1 : 1;
-	return least_first(a->wall_ns, b->wall_ns) ?: least_first(a->rank, b->rank);
-}
+DEFINE_ORDER(by_number, struct own_step,
+	     lower_first(a->number, b->number) ?: least_first(a->wall_ns, b->wall_ns) ?: least_first(a->rank, b->rank))
 
 /* A profiler that starts again numbers its steps again: which of them is meant is not known. */
 static bool has_rank_twice(size_t *latest, size_t group, const struct own_step *list, size_t count)
@@ -193,8 +187,7 @@ static void make_rows(struct rank_steps *steps, const struct matching *matching)
 		if (matching->is_placed[i])
 			collect_steps(matching, i, &all);
 	}
-	if (all.list.count)
-		qsort(all.list.items, all.list.count, sizeof(*all.list.items), by_number);
+	array_sort(&all.list, by_number);
 	for (size_t i = 0, next; i < all.list.count; i = next) {
 		for (next = i + 1; next < all.list.count && all.list.items[next].number == all.list.items[i].number;
 		     next++)

@@ -38,8 +38,5 @@ const struct rank_work *rank_work_of(const struct ranks *ranks, const struct ran
 {
 	const struct rank_log *log = &ranks->logs.items[row->log];
 
-	for (size_t i = 0; i < log->work.count; i++)
-		if (log->work.items[i].process == row->of->process)
-			return &log->work.items[i];
-	return NULL;
+	return array_find(&log->work, item, item->process == row->of->process);
 }

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
+
 #define DRIFT_MOST 1e-3		 /* clocks disciplined by a kernel drift apart by at most half of this */
 #define APART_MOST_NS 3600e9	 /* most that wall clocks of two machines of one job differ by */
 #define APART_LEAST_NS 60e9	 /* the same of clocks that are kept right, unless their errors are larger */
@@ -172,14 +174,9 @@ struct ranks_span ranks_span(const struct ranks *ranks)
 
 /* ---- logs that do not belong together ---------------------------------------------------------------------------- */
 
-static int by_rank(const void *left, const void *right)
-{
-	const struct rank_row *a = left, *b = right;
-
-	if (a->of->rank != b->of->rank)
-		return a->of->rank < 0 ? 1 : b->of->rank < 0 ? -1 : a->of->rank < b->of->rank ? -1 : 1;
-	return (a->log > b->log) - (a->log < b->log);
-}
+DEFINE_ORDER(by_rank, struct rank_row,
+	     least_first(a->of->rank < 0, b->of->rank < 0) ?: lower_first(a->of->rank, b->of->rank) ?:
+	     least_first(a->log, b->log))
 
 static void collect_rows(struct ranks *ranks)
 {
@@ -189,8 +186,7 @@ static void collect_rows(struct ranks *ranks)
 		for (size_t k = 0; k < arrivals->ranks.list.count; k++)
 			array_push(&ranks->rows, ((struct rank_row){.log = i, .of = &arrivals->ranks.list.items[k]}));
 	}
-	if (ranks->rows.count)
-		qsort(ranks->rows.items, ranks->rows.count, sizeof(*ranks->rows.items), by_rank);
+	array_sort(&ranks->rows, by_rank);
 }
 
 static char *same_recording(const struct ranks *ranks)
@@ -249,14 +245,7 @@ struct ends {
 	ARRAY(struct end) list; /* by key */
 };
 
-static int by_key(const void *left, const void *right)
-{
-	const struct end *a = left, *b = right;
-
-	if (a->key != b->key)
-		return a->key < b->key ? -1 : 1;
-	return (a->ended_ns > b->ended_ns) - (a->ended_ns < b->ended_ns);
-}
+DEFINE_ORDER(by_key, struct end, lower_first(a->key, b->key) ?: lower_first(a->ended_ns, b->ended_ns))
 
 /* Leaves one end per key; *apart_ns grows to the largest distance between ends of one key. */
 static void sort_ends(struct ends *ends, uint64_t *apart_ns)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyze/ranks/ranks.h"
+#include "base/order.h"
 #include "base/tally.h"
 
 #define DEFERRED_LEAST_NS 1000u /* starts of kernels on two GPUs differ by this anyway */
@@ -17,16 +18,8 @@ struct arrival {
 	uint32_t arrival; /* index in the arrivals of that rank */
 };
 
-static int by_key(const void *left, const void *right)
-{
-	const struct arrival *a = left, *b = right;
-
-	if (a->key != b->key)
-		return a->key < b->key ? -1 : 1;
-	if (a->at_ns != b->at_ns)
-		return a->at_ns < b->at_ns ? -1 : 1;
-	return (a->rank > b->rank) - (a->rank < b->rank);
-}
+DEFINE_ORDER(by_key, struct arrival,
+	     lower_first(a->key, b->key) ?: lower_first(a->at_ns, b->at_ns) ?: lower_first(a->rank, b->rank))
 
 static struct arrival *collect_arrivals(const struct ranks *ranks, size_t *count)
 {
@@ -132,18 +125,9 @@ static void compare_arrivals(struct ranks *ranks, struct tally *rows, struct lat
 		add_late(ranks, rows, last, ns);
 }
 
-static int by_time(const void *left, const void *right)
-{
-	const struct late_row *a = left, *b = right;
-
-	if (a->ns != b->ns)
-		return a->ns > b->ns ? -1 : 1;
-	if (a->rank != b->rank)
-		return a->rank < b->rank ? -1 : 1;
-	if (a->line != b->line)
-		return a->line < b->line ? -1 : 1;
-	return (a->name > b->name) - (a->name < b->name);
-}
+DEFINE_ORDER(by_time, struct late_row,
+	     higher_first(a->ns, b->ns) ?: lower_first(a->rank, b->rank) ?: lower_first(a->line, b->line) ?:
+	     lower_first(a->name, b->name))
 
 const struct rank_row *ranks_latest(const struct ranks *ranks)
 {
@@ -260,8 +244,7 @@ char *ranks_compare(struct ranks *ranks)
 		if (next - i > 1)
 			compare_arrivals(ranks, &rows, latenesses, &list[i], next - i);
 	}
-	if (ranks->late.count)
-		qsort(ranks->late.items, ranks->late.count, sizeof(*ranks->late.items), by_time);
+	array_sort(&ranks->late, by_time);
 	for (size_t i = 0; i < ranks->rows.count; i++) {
 		rank_onset_find(&ranks->rows.items[i].onset, &latenesses[i]);
 		array_free(&latenesses[i].list);

@@ -103,14 +103,9 @@ static void add_to_communicator(struct grouping *grouping, uint32_t rank, const 
 	to->rated_ns += split->transfer_ns;
 }
 
-static int most_time_first(const void *left, const void *right)
-{
-	const struct split_communicator *a = left, *b = right;
-
-	if ((a->of == NONE) != (b->of == NONE))
-		return a->of == NONE ? 1 : -1;
-	return most_first(a->sum.ns, b->sum.ns) ?: least_first(a->log, b->log) ?: least_first(a->of, b->of);
-}
+DEFINE_ORDER(most_time_first, struct split_communicator,
+	     least_first(a->of == NONE, b->of == NONE) ?: most_first(a->sum.ns, b->sum.ns) ?:
+	     least_first(a->log, b->log) ?: least_first(a->of, b->of))
 
 void split_sums_add(struct collective_split *split)
 {
@@ -138,9 +133,7 @@ void split_sums_add(struct collective_split *split)
 			add_to_communicator(&grouping, (uint32_t)i, kernel, &rank->splits[k]);
 		}
 	}
-	if (split->communicators.count)
-		qsort(split->communicators.items, split->communicators.count, sizeof(*split->communicators.items),
-		      most_time_first);
+	array_sort(&split->communicators, most_time_first);
 	tally_free(&grouping.groups);
 	tally_free(&grouping.by_number);
 	tally_free(&grouping.counts);

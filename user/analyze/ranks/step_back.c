@@ -7,14 +7,9 @@
 
 #define STEP_BACK_LEAST_NS 1000000u /* times of GPUs are not that wrong */
 
-static int by_sequence(const void *left, const void *right)
-{
-	const struct numbered_arrival *a = left, *b = right;
-
-	if (a->sequence != b->sequence && a->group == b->group)
-		return a->sequence < b->sequence ? -1 : 1;
-	return least_first(a->group, b->group) ?: least_first(a->arrival, b->arrival);
-}
+DEFINE_ORDER(by_sequence, struct numbered_arrival,
+	     least_first(a->group, b->group) ?: lower_first(a->sequence, b->sequence) ?:
+	     least_first(a->arrival, b->arrival))
 
 /* Numbers from `from` on that are of one group; *is_again: one of them is there twice, so that they are no order. */
 static size_t end_of_group(const struct numbered_arrivals *numbered, size_t from, bool *is_again)

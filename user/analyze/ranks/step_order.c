@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
+
 /* FNV-1a */
 static uint64_t add_bytes(uint64_t hash, const void *bytes, size_t size)
 {
@@ -42,27 +44,14 @@ void step_positions_add(struct step_positions *all, const struct collective *col
 						       .index = index}));
 }
 
-static int compare_numbers(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 static bool in_one_step(const struct step_position *a, const struct step_position *b)
 {
 	return a->group == b->group && a->step == b->step;
 }
 
-static int by_order(const void *left, const void *right)
-{
-	const struct step_position *a = left, *b = right;
-
-	if (a->group != b->group)
-		return compare_numbers(a->group, b->group);
-	if (a->step != b->step)
-		return compare_numbers(a->step, b->step);
-	return a->launch_ns == b->launch_ns ? compare_numbers(a->index, b->index)
-					    : compare_numbers(a->launch_ns, b->launch_ns);
-}
+DEFINE_ORDER(by_order, struct step_position,
+	     least_first(a->group, b->group) ?: least_first(a->step, b->step) ?:
+	     least_first(a->launch_ns, b->launch_ns) ?: least_first(a->index, b->index))
 
 void step_positions_finish(struct step_positions *all, void (*take)(void *context, size_t index, uint64_t key),
 			   void *context)

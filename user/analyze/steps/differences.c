@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
+
 struct difference difference_of(const struct estimate *before, const struct estimate *after)
 {
 	double variance = before->variance + after->variance, weight = before->weight + after->weight;
@@ -71,13 +73,10 @@ static int by_change(const void *left, const void *right, void *context)
 	const bool *by_launches = context;
 	const struct difference_row *a = left, *b = right;
 	const struct difference *in_a = sorted_by(a, *by_launches), *in_b = sorted_by(b, *by_launches);
-	bool seen_a = difference_is_seen(in_a), seen_b = difference_is_seen(in_b);
 
-	if (seen_a != seen_b)
-		return seen_a ? -1 : 1;
-	if (difference_change(in_a) != difference_change(in_b))
-		return difference_change(in_a) > difference_change(in_b) ? -1 : 1;
-	return strcmp((a->before ? a->before : a->after)->key, (b->before ? b->before : b->after)->key);
+	return most_first(difference_is_seen(in_a), difference_is_seen(in_b)) ?:
+	       higher_first(difference_change(in_a), difference_change(in_b)) ?:
+	       strcmp((a->before ? a->before : a->after)->key, (b->before ? b->before : b->after)->key);
 }
 
 static void make_rows(struct difference_rows *rows, const struct per_step_rows *before,

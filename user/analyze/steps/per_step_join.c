@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/steps/per_step_rows.h"
+#include "base/order.h"
 
 /* What a run does not have is zero in each of its steps. */
 static const struct estimate nothing = {0};
@@ -37,13 +38,7 @@ struct row_of_run {
 	size_t run;
 };
 
-static int by_key_and_run(const void *left, const void *right)
-{
-	const struct row_of_run *a = left, *b = right;
-	int order = strcmp(a->row.key, b->row.key);
-
-	return order ? order : (a->run > b->run) - (a->run < b->run);
-}
+DEFINE_ORDER(by_key_and_run, struct row_of_run, strcmp(a->row.key, b->row.key) ?: lower_first(a->run, b->run))
 
 /* Joins rows of one key, at most one of a run.  The name and the place are those of the last run that has the row. */
 static struct per_step_row join_row(const struct row_of_run *rows, size_t count, size_t runs)
@@ -143,12 +138,7 @@ void per_step_tables_join(struct per_step_tables *joined, struct per_step_tables
 
 /* ---- the median of ranks ----------------------------------------------------------------------------------------- */
 
-static int by_mean(const void *left, const void *right)
-{
-	const struct estimate *a = *(const struct estimate *const *)left, *b = *(const struct estimate *const *)right;
-
-	return (a->mean > b->mean) - (a->mean < b->mean);
-}
+DEFINE_ORDER(by_mean, struct estimate *const, lower_first((*a)->mean, (*b)->mean))
 
 /* Sorts the list. */
 static struct estimate median_of(const struct estimate **of_runs, size_t count)
@@ -163,13 +153,7 @@ struct row_of_rank {
 	size_t rank;
 };
 
-static int by_key_and_rank(const void *left, const void *right)
-{
-	const struct row_of_rank *a = left, *b = right;
-	int order = strcmp(a->row->key, b->row->key);
-
-	return order ? order : (a->rank > b->rank) - (a->rank < b->rank);
-}
+DEFINE_ORDER(by_key_and_rank, struct row_of_rank, strcmp(a->row->key, b->row->key) ?: lower_first(a->rank, b->rank))
 
 /* rows: of one key; a rank that has none has zero. */
 static void add_median(struct per_step_rows *to, const struct row_of_rank *rows, size_t count, size_t ranks,
@@ -202,8 +186,7 @@ static void make_medians(struct per_step_rows *to, const struct per_step_tables 
 		for (size_t k = 0; k < from->list.count; k++)
 			array_push(&all, ((struct row_of_rank){&from->list.items[k], i}));
 	}
-	if (all.count)
-		qsort(all.items, all.count, sizeof(*all.items), by_key_and_rank);
+	array_sort(&all, by_key_and_rank);
 	for (size_t i = 0, end; i < all.count; i = end) {
 		for (end = i + 1; end < all.count && !strcmp(all.items[end].row->key, all.items[i].row->key); end++)
 			;

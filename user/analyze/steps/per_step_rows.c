@@ -9,6 +9,7 @@
 
 #include "analyze/sums/kernel_family.h"
 #include "analyze/events/operation_pack.h"
+#include "base/order.h"
 #include "base/path.h"
 
 /* A row in the making: its cost and count in each block. */
@@ -50,13 +51,7 @@ static void free_draft(struct draft *draft)
 	free(draft->cost);
 }
 
-static int by_key(const void *left, const void *right)
-{
-	const struct draft *a = left, *b = right;
-	int order = strcmp(a->key, b->key);
-
-	return order ? order : strcmp(a->place, b->place);
-}
+DEFINE_ORDER(by_key, struct draft, strcmp(a->key, b->key) ?: strcmp(a->place, b->place))
 
 static struct estimate of_no_step(const double *by_block)
 {

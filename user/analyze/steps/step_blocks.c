@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/order.h"
+
 static uint64_t wall_of(const struct step_blocks_track *track)
 {
 	uint64_t wall_ns = 0;
@@ -197,12 +199,7 @@ double *step_blocks_wall(const struct step_blocks *all, uint64_t wall_ns)
 
 /* ---- medians ----------------------------------------------------------------------------------------------------- */
 
-static int by_value(const void *left, const void *right)
-{
-	double a = *(const double *)left, b = *(const double *)right;
-
-	return (a > b) - (a < b);
-}
+DEFINE_ORDER(by_value, double, lower_first(*a, *b))
 
 /* The value that a normal variable exceeds with a probability, by Newton's method; made for 0.01 to 0.05. */
 static double normal_above(double probability)

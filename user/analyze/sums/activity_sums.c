@@ -47,15 +47,9 @@ void activity_sums_add_call(struct activity_sums *sums, const struct call_event 
 		     call->end_ns > call->start_ns ? call->end_ns - call->start_ns : 0);
 }
 
-static int by_time(const void *left, const void *right)
-{
-	const struct activity_row *a = left, *b = right;
-
-	return most_first(a->ns, b->ns) ?:
-	       most_first(a->count, b->count) ?:
-	       least_first(a->kind, b->kind) ?:
-	       least_first(a->what, b->what);
-}
+DEFINE_ORDER(by_time, struct activity_row,
+	     most_first(a->ns, b->ns) ?: most_first(a->count, b->count) ?: least_first(a->kind, b->kind) ?:
+	     least_first(a->what, b->what))
 
 void activity_sums_finish(struct activity_sums *sums)
 {

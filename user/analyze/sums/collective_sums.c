@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "model/collectives.h"
 
 void collective_sums_add_gpu(struct collective_sums *sums, const struct gpu_event *event)
@@ -38,13 +39,7 @@ static char *text_of(const char *params)
 			 collective.fields[GPT_COLLECTIVE_OUT_ELEMENTS]);
 }
 
-static int by_text(const void *left, const void *right)
-{
-	const struct kind *a = left, *b = right;
-	int order = strcmp(a->text, b->text);
-
-	return order ? order : (a->params > b->params) - (a->params < b->params);
-}
+DEFINE_ORDER(by_text, struct kind, strcmp(a->text, b->text) ?: lower_first(a->params, b->params))
 
 /* The sums under the first params of each kind. */
 static struct tally merge_ranks(const struct model *model, const struct tally *sums)

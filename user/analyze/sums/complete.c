@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/array.h"
+
 static enum complete_end end_of(const struct model_receipt *receipt)
 {
 	if (receipt->truncated || !receipt->end_reason)
@@ -26,10 +28,8 @@ static void add_row(struct complete *complete, const char *name, const char *wor
 static void add_notes(struct complete *complete, const struct model *model)
 {
 	const struct model_receipt *receipt = &model_source(model)->receipt;
-	bool has_python = false;
+	bool has_python = any_of(model->process_count, i, model->processes[i].python);
 
-	for (uint32_t i = 0; i < model->process_count; i++)
-		has_python |= model->processes[i].python != 0;
 #define NOTE(member, name, words) add_row(complete, #name, words, has_python ? receipt->member : 0);
 	GPT_AGENT_NOTES(NOTE)
 #undef NOTE
@@ -101,14 +101,9 @@ static void find_sets(struct complete *complete, const struct model *model)
 	};
 
 	_Static_assert(sizeof(names) / sizeof(names[0]) <= COMPLETE_SETS_MAX, "room for every activity set");
-	for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++) {
-		bool missing = false;
-
-		for (uint32_t i = 0; i < model->process_count; i++)
-			missing |= list_lacks(model->processes[i].agent_activity_sets, names[n]);
-		if (missing)
+	for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++)
+		if (any_of(model->process_count, i, list_lacks(model->processes[i].agent_activity_sets, names[n])))
 			complete->sets[complete->set_count++] = names[n];
-	}
 }
 
 void complete_make(struct complete *complete, const struct model *model)

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "base/order.h"
+
 #define MB 1000000ull
 
 void gpu_counters_free(struct gpu_counter_sums *sums)
@@ -155,10 +157,7 @@ void gpu_counters_add_error(struct gpu_counter_sums *sums, const struct gpu_erro
 
 static const struct gpu_sampled *find_device(const struct gpu_counter_sums *sums, uint32_t device)
 {
-	for (size_t i = 0; i < sums->devices.count; i++)
-		if (sums->devices.items[i].device == device)
-			return &sums->devices.items[i];
-	return NULL;
+	return array_find(&sums->devices, item, item->device == device);
 }
 
 static uint64_t limit_of(const struct gpu_sampled *device, enum gpu_counter counter)
@@ -208,28 +207,11 @@ static void make_counter_rows(struct gpu_counter_sums *sums)
 	}
 }
 
-static int by_device_and_time(const void *left, const void *right)
-{
-	const struct gpu_throttle_row *a = left, *b = right;
+DEFINE_ORDER(by_device_and_time, struct gpu_throttle_row,
+	     least_first(a->device, b->device) ?: most_first(a->ns, b->ns) ?: lower_first(a->reason, b->reason))
 
-	if (a->device != b->device)
-		return a->device < b->device ? -1 : 1;
-	if (a->ns != b->ns)
-		return a->ns > b->ns ? -1 : 1;
-	return (a->reason > b->reason) - (a->reason < b->reason);
-}
-
-static int by_memory(const void *left, const void *right)
-{
-	const struct gpu_process_row *a = left, *b = right;
-	uint64_t of_a = a->most + 1, of_b = b->most + 1; /* what is not known comes last */
-
-	if (a->device != b->device)
-		return a->device < b->device ? -1 : 1;
-	if (of_a != of_b)
-		return of_a > of_b ? -1 : 1;
-	return (a->pid > b->pid) - (a->pid < b->pid);
-}
+DEFINE_ORDER(by_memory, struct gpu_process_row,
+	     least_first(a->device, b->device) ?: most_first(a->most + 1, b->most + 1) ?: least_first(a->pid, b->pid))
 
 void gpu_counters_finish(struct gpu_counter_sums *sums)
 {
@@ -243,8 +225,6 @@ void gpu_counters_finish(struct gpu_counter_sums *sums)
 									.ns = entry->ns,
 									.low_ns = entry->more}));
 	}
-	if (sums->throttles.count)
-		qsort(sums->throttles.items, sums->throttles.count, sizeof(*sums->throttles.items), by_device_and_time);
-	if (sums->processes.count)
-		qsort(sums->processes.items, sums->processes.count, sizeof(*sums->processes.items), by_memory);
+	array_sort(&sums->throttles, by_device_and_time);
+	array_sort(&sums->processes, by_memory);
 }

@@ -36,22 +36,11 @@ void group_free(struct group *group)
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-static int by_count(const void *left, const void *right)
-{
-	const struct line_tally_row *a = left, *b = right;
+DEFINE_ORDER(by_count, struct line_tally_row,
+	     most_first(a->count, b->count) ?: least_first(a->part[0], b->part[0]) ?:
+	     least_first(a->part[1], b->part[1]) ?: least_first(a->line, b->line))
 
-	return most_first(a->count, b->count) ?:
-	       least_first(a->part[0], b->part[0]) ?:
-	       least_first(a->part[1], b->part[1]) ?:
-	       least_first(a->line, b->line);
-}
-
-static int by_time(const void *left, const void *right)
-{
-	const struct line_tally_row *a = left, *b = right;
-
-	return most_first(a->ns, b->ns) ?: by_count(left, right);
-}
+DEFINE_ORDER(by_time, struct line_tally_row, most_first(a->ns, b->ns) ?: by_count(a, b))
 
 static void make_rows_by_line(struct group *group, const struct tally *sums, struct lines *lines)
 {

@@ -110,16 +110,9 @@ void interpreter_add_span(struct interpreter *all, const struct span_event *even
 		keep_span(process, kept, span->start_ns);
 }
 
-static int by_time(const void *left, const void *right)
-{
-	const struct interpreter_row *a = left, *b = right;
-
-	return most_first(a->ns, b->ns) ?:
-	       most_first(a->count, b->count) ?:
-	       least_first(a->kind, b->kind) ?:
-	       least_first((uint32_t)a->generation, (uint32_t)b->generation) ?:
-	       least_first(a->name, b->name);
-}
+DEFINE_ORDER(by_time, struct interpreter_row,
+	     most_first(a->ns, b->ns) ?: most_first(a->count, b->count) ?: least_first(a->kind, b->kind) ?:
+	     least_first((uint32_t)a->generation, (uint32_t)b->generation) ?: least_first(a->name, b->name))
 
 void interpreter_finish(struct interpreter *all)
 {

@@ -264,15 +264,9 @@ static const char *shapes_text(const struct key_averages *keys, const struct tal
 	return of_op && key->part[2] ? string_at(&keys->shapes, key->part[2] - 1) : "[]";
 }
 
-static int by_first(const void *left, const void *right)
-{
-	const struct key_row *a = left, *b = right;
-
-	return least_first(a->first_ns, b->first_ns) ?:
-	       most_first(a->first_end, b->first_end) ?:
-	       least_first(a->kind, b->kind) ?:
-	       strcmp(a->name, b->name);
-}
+DEFINE_ORDER(by_first, struct key_row,
+	     least_first(a->first_ns, b->first_ns) ?: most_first(a->first_end, b->first_end) ?:
+	     least_first(a->kind, b->kind) ?: strcmp(a->name, b->name))
 
 void key_averages_finish(struct key_averages *keys)
 {

@@ -156,19 +156,10 @@ static void sum_own(struct line_sums *sums, const struct tally *stacks, struct l
 	tally_free(&own);
 }
 
-static int by_self(const void *left, const void *right)
-{
-	const struct line_row *a = left, *b = right;
+DEFINE_ORDER(by_self, struct line_row,
+	     most_first(a->self, b->self) ?: most_first(a->launches, b->launches) ?: least_first(a->line, b->line))
 
-	return most_first(a->self, b->self) ?: most_first(a->launches, b->launches) ?: least_first(a->line, b->line);
-}
-
-static int by_total(const void *left, const void *right)
-{
-	const struct line_row *a = left, *b = right;
-
-	return most_first(a->total, b->total) ?: least_first(a->line, b->line);
-}
+DEFINE_ORDER(by_total, struct line_row, most_first(a->total, b->total) ?: least_first(a->line, b->line))
 
 /* Until here totals has a row for every line. */
 static void keep_totals(struct line_sums *sums, const struct lines *lines)

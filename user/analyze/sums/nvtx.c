@@ -106,12 +106,7 @@ static uint32_t row_of(struct nvtx *all, const struct model_span *range)
 
 /* ---- ranges ------------------------------------------------------------------------------------------------ */
 
-static int by_number(const void *left, const void *right)
-{
-	const struct nvtx_end *a = left, *b = right;
-
-	return least_first(a->number, b->number);
-}
+DEFINE_ORDER(by_number, struct nvtx_end, least_first(a->number, b->number))
 
 static void end_those(const struct nvtx_thread *thread, struct nvtx_open *ranges, size_t count)
 {
@@ -131,7 +126,7 @@ static void end_ranges(struct nvtx_thread *thread)
 {
 	if (!thread->ended.count)
 		return;
-	qsort(thread->ended.items, thread->ended.count, sizeof(thread->ended.items[0]), by_number);
+	array_sort(&thread->ended, by_number);
 	end_those(thread, thread->open.items, thread->open.count);
 	end_those(thread, thread->begun.items, thread->begun.count);
 	thread->ended.count = 0;
@@ -259,10 +254,7 @@ static struct nvtx_thread *thread_of(struct nvtx *all, const struct call_event *
 /* A name counts once, however many of its ranges are open. */
 static bool is_open_before(const struct nvtx_thread *thread, size_t index)
 {
-	for (size_t i = 0; i < index; i++)
-		if (thread->open.items[i].row == thread->open.items[index].row)
-			return true;
-	return false;
+	return any_of(index, i, thread->open.items[i].row == thread->open.items[index].row);
 }
 
 void nvtx_add_call(struct nvtx *all, const struct call_event *event)
@@ -284,16 +276,10 @@ void nvtx_add_call(struct nvtx *all, const struct call_event *event)
 
 /* ---- rows -------------------------------------------------------------------------------------------------- */
 
-static int by_time(const void *left, const void *right)
-{
-	const struct nvtx_row *a = left, *b = right;
-
-	return most_first(a->ns, b->ns) ?:
-	       most_first(a->count, b->count) ?:
-	       (a->count ? 0 : most_first(a->open_ns, b->open_ns)) ?:
-	       least_first(a->name, b->name) ?:
-	       least_first(a->domain, b->domain);
-}
+DEFINE_ORDER(by_time, struct nvtx_row,
+	     most_first(a->ns, b->ns) ?: most_first(a->count, b->count) ?:
+	     (a->count ? 0 : most_first(a->open_ns, b->open_ns)) ?: least_first(a->name, b->name) ?:
+	     least_first(a->domain, b->domain))
 
 void nvtx_finish(struct nvtx *all)
 {

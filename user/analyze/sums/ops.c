@@ -105,15 +105,9 @@ void ops_by_name_add_call(struct ops_by_name *all, const struct call_event *even
 	}
 }
 
-static int by_time(const void *left, const void *right)
-{
-	const struct op_row *a = left, *b = right;
-
-	return most_first(a->gpu_self_ns, b->gpu_self_ns) ?:
-	       most_first(a->cpu_self_ns, b->cpu_self_ns) ?:
-	       most_first(a->calls, b->calls) ?:
-	       least_first(a->name, b->name);
-}
+DEFINE_ORDER(by_time, struct op_row,
+	     most_first(a->gpu_self_ns, b->gpu_self_ns) ?: most_first(a->cpu_self_ns, b->cpu_self_ns) ?:
+	     most_first(a->calls, b->calls) ?: least_first(a->name, b->name))
 
 void ops_by_name_finish(struct ops_by_name *all)
 {

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "base/order.h"
+
 void utilization_init(struct utilization *all, const struct window *window)
 {
 	*all = (struct utilization){.window = window};
@@ -73,12 +75,7 @@ void utilization_add_crossing(struct utilization *all, const struct model_gpu *o
 	row->outside_ns = outside_ns;
 }
 
-static int by_device(const void *left, const void *right)
-{
-	const struct utilization_row *a = left, *b = right;
-
-	return (a->device > b->device) - (a->device < b->device);
-}
+DEFINE_ORDER(by_device, struct utilization_row, lower_first(a->device, b->device))
 
 void utilization_finish(struct utilization *all)
 {

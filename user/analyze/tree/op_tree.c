@@ -48,10 +48,7 @@ bool op_name_is_hidden(const char *name)
 		"aten::_version",
 	};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strcmp(name, names[i]))
-			return true;
-	return false;
+	return any_of(sizeof(names) / sizeof(names[0]), i, !strcmp(name, names[i]));
 }
 
 bool op_name_is_step(const char *name)

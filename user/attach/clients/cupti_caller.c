@@ -24,11 +24,7 @@ static bool is_agent(struct files *files, pid_t pid, uid_t uid, const struct map
 
 static const struct mapping *find_mapping(const struct mappings *mappings, uint64_t address)
 {
-	for (size_t i = 0; i < mappings->list.count; i++)
-		if (mappings->list.items[i].executable && address >= mappings->list.items[i].start &&
-		    address < mappings->list.items[i].end)
-			return &mappings->list.items[i];
-	return NULL;
+	return array_find(&mappings->list, item, item->executable && address >= item->start && address < item->end);
 }
 
 static void remember_agent(const struct files *files, pid_t pid, const struct mapping *mapping)

@@ -223,11 +223,8 @@ static int find_agent_start(pid_t pid, const struct mappings *mappings, const st
 
 static const struct mapping *find_agent_mapping(const struct mappings *mappings)
 {
-	for (size_t i = 0; i < mappings->list.count; i++)
-		if (mappings->list.items[i].inode && !mappings->list.items[i].offset &&
-		    library_kind_of_name(mappings->list.items[i].path) == LIBRARY_AGENT)
-			return &mappings->list.items[i];
-	return NULL;
+	return array_find(&mappings->list, item,
+			  item->inode && !item->offset && library_kind_of_name(item->path) == LIBRARY_AGENT);
 }
 
 bool inject_agent_is_mapped(pid_t pid, int agent_fd)

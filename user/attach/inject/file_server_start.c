@@ -219,10 +219,7 @@ static bool may_follow(pid_t target)
 	if (process_owner(target, &its) || !same_user_namespace(target) || read_capabilities() & ~its.effective ||
 	    getresuid(&uids[0], &uids[1], &uids[2]) || getresgid(&gids[0], &gids[1], &gids[2]))
 		return false;
-	for (int i = 0; i < 3; i++)
-		if (uids[i] != its.file_uid || gids[i] != its.file_gid)
-			return false;
-	return true;
+	return !any_of(3, i, uids[i] != its.file_uid || gids[i] != its.file_gid);
 }
 
 /* A look-up through the target's root shows whether the target can reach the file. */

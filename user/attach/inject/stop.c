@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/monotonic.h"
 #include "attach/inject/thread_state.h"
 
@@ -147,10 +148,7 @@ static bool may_be_restarted(long number)
 		SYS_sendmmsg,
 	};
 
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		if (numbers[i] == number)
-			return true;
-	return false;
+	return any_of(sizeof(numbers) / sizeof(numbers[0]), i, numbers[i] == number);
 }
 
 void stop_restart_call(struct user_regs_struct *regs, uint64_t number)

@@ -25,10 +25,7 @@ bool thread_code_in_runtime(const struct mappings *mappings, uint64_t address)
 	if (!mapping || !mapping->inode)
 		return false;
 	name = path_base(mapping->path);
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strncmp(name, names[i], strlen(names[i])))
-			return true;
-	return false;
+	return any_of(sizeof(names) / sizeof(names[0]), i, !strncmp(name, names[i], strlen(names[i])));
 }
 
 static const struct safe_code *code_of(const struct entered_process *process, const struct mapping *mapping)

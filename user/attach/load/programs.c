@@ -178,10 +178,7 @@ static int load_later(const struct later_program *later)
 /* NULL: the program is loaded with the object. */
 static struct later_program *later_of(const struct programs *programs, const struct bpf_program *program)
 {
-	for (size_t i = 0; i < programs->later.count; i++)
-		if (programs->later.items[i].program == program)
-			return &programs->later.items[i];
-	return NULL;
+	return array_find(&programs->later, item, item->program == program);
 }
 
 static int loaded_fd(const struct programs *programs, const struct bpf_program *program)

@@ -133,10 +133,7 @@ static bool is_held_for(const char *path)
 	static const char *const names[] = {"libcu", "libpyt", "libgpu", "libtorc", "libncc"};
 	const char *name = path_base(path);
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strncmp(name, names[i], strlen(names[i])))
-			return true;
-	return false;
+	return any_of(sizeof(names) / sizeof(names[0]), i, !strncmp(name, names[i], strlen(names[i])));
 }
 
 /*
@@ -408,10 +405,7 @@ static bool is_full(const struct probed_file *file)
 
 static bool has_process(const struct probed_file *file, pid_t pid)
 {
-	for (size_t i = 0; i < file->pids.count; i++)
-		if (file->pids.items[i] == pid)
-			return true;
-	return false;
+	return any_of(file->pids.count, i, file->pids.items[i] == pid);
 }
 
 bool file_is_probed_in(const struct files *files, const struct probed_file *file, pid_t pid)

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/monotonic.h"
+#include "base/order.h"
 
 #define UNMAPPED_MAX 64u	   /* unmapped files that are kept in case they are mapped again ... */
 #define UNMAPPED_NS 10000000000ULL /* ... and for how long */
@@ -77,13 +78,7 @@ static uid_t find_busiest(const struct files *files, uint64_t now_ns)
 	return busiest;
 }
 
-static int compare_asked(const void *a, const void *b)
-{
-	uint64_t left = (*(struct probed_file *const *)a)->asked_ns,
-		 right = (*(struct probed_file *const *)b)->asked_ns;
-
-	return left < right ? -1 : left > right;
-}
+DEFINE_ORDER(compare_asked, struct probed_file *const, least_first((*a)->asked_ns, (*b)->asked_ns))
 
 /* Of files that count for `uid`; FILE_OF_ALL: of those that were examined for the user with most. False: none. */
 static bool forget_spare(struct files *files, uid_t uid)
@@ -99,8 +94,7 @@ static bool forget_spare(struct files *files, uid_t uid)
 		if (is_spare(file, now_ns) && (uid == FILE_OF_ALL ? file->asker == asker : file->uid == uid))
 			array_push(&spare, file);
 	}
-	if (spare.count)
-		qsort(spare.items, spare.count, sizeof(spare.items[0]), compare_asked);
+	array_sort(&spare, compare_asked);
 	count = (spare.count + SPARE_PART - 1) / SPARE_PART; /* many at once: finding them takes a while */
 	for (size_t i = 0; i < count; i++)
 		forget_file(files,

@@ -19,10 +19,8 @@ static bool is_of_family(const look_list *looks, const struct dump_process *proc
 /* Whether the process or a descendant moves: a launcher waits while its child works. */
 static bool family_moves(const look_list *looks, pid_t pid)
 {
-	for (size_t i = 0; i < looks->count; i++)
-		if (looks->items[i].process->moves && is_of_family(looks, looks->items[i].process, pid))
-			return true;
-	return false;
+	return any_of(looks->count, i,
+		      looks->items[i].process->moves && is_of_family(looks, looks->items[i].process, pid));
 }
 
 static enum exit_code judge_looks(const look_list *looks, size_t named)

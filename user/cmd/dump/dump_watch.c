@@ -32,10 +32,7 @@ static uint64_t pause_ms(const struct options *options)
 /* Whether all processes that were named, or found, have ended. */
 static bool have_all_ended(const look_list *looks, size_t named)
 {
-	for (size_t i = 0; i < named; i++)
-		if (!looks->items[i].process->refused)
-			return false;
-	return true;
+	return every_of(named, i, looks->items[i].process->refused);
 }
 
 static void say_hang(const struct watching *watching, pid_t pid, enum watch_state state)

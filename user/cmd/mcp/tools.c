@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/order.h"
 #include "cmd/mcp/mcp.h"
 #include "target/library.h"
 #include "target/process.h"
@@ -275,10 +276,8 @@ static bool is_trace(const char *name)
 	static const char *const ends[] = {".gpt", ".json", ".json.gz", ".sqlite", ".nvvp"};
 	size_t length = strlen(name);
 
-	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-		if (length > strlen(ends[i]) && !strcmp(name + length - strlen(ends[i]), ends[i]))
-			return true;
-	return false;
+	return any_of(sizeof(ends) / sizeof(ends[0]), i,
+		      length > strlen(ends[i]) && !strcmp(name + length - strlen(ends[i]), ends[i]));
 }
 
 struct file {
@@ -286,14 +285,7 @@ struct file {
 	struct stat of;
 };
 
-static int by_time(const void *left, const void *right)
-{
-	const struct file *a = left, *b = right;
-
-	if (a->of.st_mtime != b->of.st_mtime)
-		return a->of.st_mtime > b->of.st_mtime ? -1 : 1;
-	return strcmp(a->name, b->name);
-}
+DEFINE_ORDER(by_time, struct file, higher_first(a->of.st_mtime, b->of.st_mtime) ?: strcmp(a->name, b->name))
 
 static void list_traces(struct mcp_answer *answer)
 {

@@ -44,10 +44,7 @@ bool options_want_steps(const struct options *options)
 
 bool options_use_stdout(const struct options *options)
 {
-	for (size_t i = 0; i < options->outputs.list.count; i++)
-		if (!strcmp(options->outputs.list.items[i], "-"))
-			return true;
-	return false;
+	return any_of(options->outputs.list.count, i, !strcmp(options->outputs.list.items[i], "-"));
 }
 
 /*

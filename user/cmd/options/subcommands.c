@@ -185,18 +185,12 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_COUNT] = {
 
 const struct subcommand_row *subcommand_by_name(const char *name)
 {
-	for (size_t i = 0; i < SUBCOMMAND_COUNT; i++)
-		if (subcommand_rows[i].name && !strcmp(subcommand_rows[i].name, name))
-			return &subcommand_rows[i];
-	return NULL;
+	return find_item(subcommand_rows, SUBCOMMAND_COUNT, item, item->name && !strcmp(item->name, name));
 }
 
 const struct subcommand_row *subcommand_row_of(enum subcommand subcommand)
 {
-	for (size_t i = 0; i < SUBCOMMAND_COUNT; i++)
-		if (subcommand_rows[i].subcommand == subcommand)
-			return &subcommand_rows[i];
-	return NULL;
+	return find_item(subcommand_rows, SUBCOMMAND_COUNT, item, item->subcommand == subcommand);
 }
 
 const char *subcommand_words(enum subcommand subcommand)

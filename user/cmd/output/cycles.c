@@ -5,14 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "cmd/options/format.h"
 
-static int compare_numbers(const void *a, const void *b)
-{
-	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
-
-	return left < right ? -1 : left > right;
-}
+DEFINE_ORDER(compare_numbers, uint32_t, least_first(*a, *b))
 
 static void add_cycles(struct cycles *cycles, const struct step_track *track)
 {

@@ -18,6 +18,7 @@
 
 #include "base/array.h"
 #include "base/msg.h"
+#include "base/order.h"
 #include "base/path.h"
 #include "cmd/process/interrupt.h"
 #include "cmd/output/kept_folder.h"
@@ -89,10 +90,7 @@ static uint64_t now_us(void)
 	return (uint64_t)now.tv_sec * SECOND_US + (uint64_t)now.tv_nsec / 1000;
 }
 
-static int by_name(const void *left, const void *right)
-{
-	return strcmp(((const struct kept *)left)->name, ((const struct kept *)right)->name);
-}
+DEFINE_ORDER(by_name, struct kept, strcmp(a->name, b->name))
 
 static int read_list(int folder, struct kept_list *kept)
 {

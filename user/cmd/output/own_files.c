@@ -79,10 +79,7 @@ static void add_process(struct own_files *files, const struct model *model, uint
 /* Ranks are found by ops. */
 static bool has_ops(const struct model *model)
 {
-	for (uint32_t i = 0; i < model->thread_count; i++)
-		if (model->threads[i].has_ops)
-			return true;
-	return false;
+	return any_of(model->thread_count, i, model->threads[i].has_ops);
 }
 
 int own_files_find(struct own_files *files, struct trace *trace, const char *path, bool needs_rank)

@@ -257,10 +257,7 @@ static enum exit_code no_such_gpu(const struct model *model, const char *log_nam
 
 static bool has_gpu(const struct model *model, uint32_t wanted)
 {
-	for (uint32_t i = 0; i < model->device_count; i++)
-		if (model->devices[i].id == wanted)
-			return true;
-	return false;
+	return any_of(model->device_count, i, model->devices[i].id == wanted);
 }
 
 /* ---- times ------------------------------------------------------------------------------------------------------ */

@@ -153,10 +153,8 @@ static void search_library(struct ring *ring, const char *name)
 
 static bool has_library(const struct mappings *mappings, const char *name)
 {
-	for (size_t i = 0; i < mappings->list.count; i++)
-		if (mappings->list.items[i].inode && !strcmp(path_base(mappings->list.items[i].path), name))
-			return true;
-	return false;
+	return any_of(mappings->list.count, i,
+		      mappings->list.items[i].inode && !strcmp(path_base(mappings->list.items[i].path), name));
 }
 
 void flight_recorder_read(struct looker *looker)

@@ -181,10 +181,7 @@ static bool has_layout(struct ring *ring, const struct layout *layout, unsigned 
 	ring->layout = layout;
 	if (!may_have_layout(&ring->recorder, layout) || !copy_entries(ring, most) || !take_since_reset(ring))
 		return false;
-	for (unsigned i = 0; i < ring->count; i++)
-		if (!is_entry(ring, i))
-			return false;
-	return true;
+	return every_of(ring->count, i, is_entry(ring, i));
 }
 
 bool ring_read(struct ring *ring)

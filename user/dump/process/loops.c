@@ -91,10 +91,7 @@ static void read_tasks(struct reading *reading)
 
 static bool is_known(const struct reading *reading, pid_t tid)
 {
-	for (size_t i = 0; i < reading->loops.count; i++)
-		if (reading->loops.items[i].tid == tid)
-			return true;
-	return false;
+	return any_of(reading->loops.count, i, reading->loops.items[i].tid == tid);
 }
 
 static void add_loop(struct reading *reading, pid_t tid)
@@ -160,17 +157,14 @@ static void reopen_process(struct reading *reading)
 /* Whether asyncio is loaded, in some interpreter. */
 static bool find_places(struct reading *reading)
 {
-	bool any = false;
+	const struct task_places *places = &reading->places;
 
 	(void)memory_keep_pages(reading->python.pid, MEMORY_SMALL);
 	tasks_find(&reading->python, reading->process, &reading->places);
 	memory_forget_pages();
-	for (unsigned i = 0; i < reading->places.count; i++)
-		any |= reading->places.of[i].task_type &&
-		       (reading->places.of[i].all || reading->places.of[i].scheduled);
-	if (!any)
+	if (!any_of(places->count, i, places->of[i].task_type && (places->of[i].all || places->of[i].scheduled)))
 		reading->places.count = 0;
-	return any;
+	return reading->places.count;
 }
 
 /* False: a loop has a thread that is not known yet. */
@@ -245,12 +239,10 @@ static bool is_same_stack(const struct dump_task *a, const struct dump_task *b)
 {
 	if (a->frame_count != b->frame_count)
 		return false;
-	for (unsigned i = 0; i < a->frame_count; i++)
-		if (a->frames[i].line != b->frames[i].line ||
-		    !is_same_text(a->frames[i].function, b->frames[i].function) ||
-		    !is_same_text(a->frames[i].file, b->frames[i].file))
-			return false;
-	return true;
+	return !any_of(a->frame_count, i,
+		       a->frames[i].line != b->frames[i].line ||
+			       !is_same_text(a->frames[i].function, b->frames[i].function) ||
+			       !is_same_text(a->frames[i].file, b->frames[i].file));
 }
 
 /* Whether the task awaits what is no task: what a task awaits that another one waits for keeps both. */
@@ -313,10 +305,7 @@ static void send_awaits(const struct reader_of_loops *reader, const struct readi
 
 static struct dump_thread *find_thread(const struct dump_process *process, pid_t tid)
 {
-	for (unsigned i = 0; i < process->thread_count; i++)
-		if (process->threads[i].tid == tid)
-			return &process->threads[i];
-	return NULL;
+	return find_item(process->threads, process->thread_count, item, item->tid == tid);
 }
 
 /* The tasks stand still while their thread does: what is read counts if it has not run meanwhile. */

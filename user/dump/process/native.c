@@ -83,10 +83,7 @@ static bool follows_call(const struct native *native, uint64_t address)
 		return false;
 	if (code[2] == 0xe8)
 		return true;
-	for (int i = 0; i < CALL_BYTES - 1; i++)
-		if (code[i] == 0xff && (code[i + 1] & 0x38) == 0x10)
-			return true;
-	return false;
+	return any_of(CALL_BYTES - 1, i, code[i] == 0xff && (code[i + 1] & 0x38) == 0x10);
 }
 
 const char *native_cuda_call(struct native *native, uint64_t sp, const char **library)

@@ -90,10 +90,8 @@ static bool is_of_torch_module(struct object_graph *graph, uint32_t index)
 
 	if (graph->nodes[index].edge != EDGE_KEY || dict == NODE_NONE || graph->nodes[dict].edge != EDGE_ATTRIBUTE)
 		return false;
-	for (size_t i = 0; i < sizeof(dicts) / sizeof(*dicts); i++)
-		if (python_is_str(&graph->reader, graph->nodes[dict].name, dicts[i]))
-			return true;
-	return false;
+	return any_of(sizeof(dicts) / sizeof(*dicts), i,
+		      python_is_str(&graph->reader, graph->nodes[dict].name, dicts[i]));
 }
 
 static bool is_slot(struct object_graph *graph, uint32_t index)

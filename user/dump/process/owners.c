@@ -6,13 +6,7 @@
 
 #include "base/order.h"
 
-static int by_module(const void *left, const void *right)
-{
-	const struct import *a = left, *b = right;
-	int order = strcmp(a->module, b->module);
-
-	return order ? order : (a->thread > b->thread) - (a->thread < b->thread);
-}
+DEFINE_ORDER(by_module, struct import, strcmp(a->module, b->module) ?: lower_first(a->thread, b->thread))
 
 void owners_add_import(struct owners *owners, const char *module, uint32_t thread)
 {

@@ -235,10 +235,8 @@ static unsigned thread_of(const struct python_look *look, uint64_t ns_tid)
 /* Whether, for all thread states, the word at offset `at` from the pthread_t is a tid of this process. */
 static bool are_tids_at(const struct python_look *look, const state_list *all, unsigned at)
 {
-	for (size_t i = 0; i < all->count; i++)
-		if (thread_of(look, memory_int(look->pid, all->items[i].pthread + at)) == UINT32_MAX)
-			return false;
-	return true;
+	return every_of(all->count, i,
+			thread_of(look, memory_int(look->pid, all->items[i].pthread + at)) != UINT32_MAX);
 }
 
 /*

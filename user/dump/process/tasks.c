@@ -36,10 +36,7 @@ static const struct task_layout layouts[] = {
 
 static const struct task_layout *find_layout(unsigned version)
 {
-	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++)
-		if (layouts[i].version == version)
-			return &layouts[i];
-	return NULL;
+	return table_find(layouts, item, item->version == version);
 }
 
 static uint64_t read_word(const struct task_reader *tasks, uint64_t address)
@@ -160,10 +157,7 @@ static void find_modules(struct python_look *look, struct dump_process *process,
 
 static bool is_one_of(const char *name, const char *const *names, size_t count)
 {
-	for (size_t i = 0; i < count; i++)
-		if (!strcmp(name, names[i]))
-			return true;
-	return false;
+	return any_of(count, i, !strcmp(name, names[i]));
 }
 
 /* The object inside wrappers of a coroutine or of an asynchronous generator. */
@@ -247,11 +241,9 @@ static bool are_same(const struct chain *a, const struct chain *b)
 {
 	if (a->count != b->count || a->runs != b->runs || a->begun != b->begun)
 		return false;
-	for (unsigned i = 0; i < a->count; i++)
-		if (a->frames[i].frame != b->frames[i].frame || a->frames[i].code != b->frames[i].code ||
-		    a->frames[i].lasti != b->frames[i].lasti)
-			return false;
-	return true;
+	return !any_of(a->count, i,
+		       a->frames[i].frame != b->frames[i].frame || a->frames[i].code != b->frames[i].code ||
+			       a->frames[i].lasti != b->frames[i].lasti);
 }
 
 /* False: it has ended meanwhile. */

@@ -61,11 +61,9 @@ static const struct purpose *purpose_of(struct task_reader *tasks, const struct 
 		return NULL;
 	function = strrchr(code->function, '.') ? strrchr(code->function, '.') + 1 : code->function;
 	object_type_name(tasks->look, held_first_local(tasks->look, raw), self);
-	for (size_t i = 0; i < sizeof(purposes) / sizeof(purposes[0]); i++)
-		if (!strcmp(function, purposes[i].function) && is_asyncio_s(code->file, purposes[i].file) &&
-		    (!purposes[i].self || !strcmp(self, purposes[i].self)))
-			return &purposes[i];
-	return NULL;
+	return table_find(purposes, item,
+			  !strcmp(function, item->function) && is_asyncio_s(code->file, item->file) &&
+				  (!item->self || !strcmp(self, item->self)));
 }
 
 /* The outermost of asyncio's innermost coroutines that has a purpose; *at: its index. */

@@ -117,10 +117,8 @@ const char *wait_kind_name(enum wait_kind kind)
 
 static const struct dump_thread *thread_by_number(const struct looker *looker, uint32_t ns_tid)
 {
-	for (unsigned i = 0; i < looker->process->thread_count; i++)
-		if ((uint32_t)looker->process->threads[i].ns_tid == ns_tid)
-			return &looker->process->threads[i];
-	return NULL;
+	return find_item(looker->process->threads, looker->process->thread_count, item,
+			 (uint32_t)item->ns_tid == ns_tid);
 }
 
 /* The process of a thread in gputrace's pid namespace, 0: there is no such thread. */

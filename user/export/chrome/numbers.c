@@ -49,10 +49,7 @@ static bool is_device(const struct chrome_numbers *numbers, const struct model *
 {
 	if (numbers->used || (model_is_foreign(model) && !model->device_count))
 		return pid < DEVICES;
-	for (uint32_t i = 0; i < model->device_count; i++)
-		if (model->devices[i].id == pid)
-			return true;
-	return false;
+	return any_of(model->device_count, i, model->devices[i].id == pid);
 }
 
 static void number_group(struct chrome_numbers *numbers, const struct timeline *timeline,

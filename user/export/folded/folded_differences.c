@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/order.h"
 #include "export/folded/folded_lines.h"
 
 /* Writes a stack; its key is its frames by lines. */
@@ -22,13 +23,8 @@ static void put_stack(struct sink *sink, const char *key)
 	free(frames);
 }
 
-static int by_key(const void *left, const void *right)
-{
-	const struct difference_row *a = *(const struct difference_row *const *)left;
-	const struct difference_row *b = *(const struct difference_row *const *)right;
-
-	return strcmp((a->before ? a->before : a->after)->key, (b->before ? b->before : b->after)->key);
-}
+DEFINE_ORDER(by_key, struct difference_row *const,
+	     strcmp(((*a)->before ? (*a)->before : (*a)->after)->key, ((*b)->before ? (*b)->before : (*b)->after)->key))
 
 int folded_differences_write(int fd, const struct differences *all)
 {

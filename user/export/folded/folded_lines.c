@@ -6,13 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/path.h"
 #include "export/file/stack_frames.h"
 
-static int by_text(const void *left, const void *right)
-{
-	return strcmp(((const struct folded_line *)left)->text, ((const struct folded_line *)right)->text);
-}
+DEFINE_ORDER(by_text, struct folded_line, strcmp(a->text, b->text))
 
 void folded_lines_put(struct sink *sink, struct folded_line *lines, size_t count)
 {

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/library_file.h"
+#include "base/order.h"
 #include "analyze/why/why_findings.h"
 #include "export/file/stack_frames.h"
 #include "report/why/verdict.h"
@@ -142,12 +143,7 @@ static char *name_of_one(struct analyses *all, const struct idle_charge *charge)
 	return text;
 }
 
-static int by_time(const void *left, const void *right)
-{
-	const struct idle_charge *a = left, *b = right;
-
-	return a->ns > b->ns ? -1 : a->ns < b->ns;
-}
+DEFINE_ORDER(by_time, struct idle_charge, most_first(a->ns, b->ns))
 
 /* Time that no sample owns, which samples of gaps like these divide: who has most of it. */
 static char *name_of_shares(struct analyses *all, const struct idle_charge *shares, size_t count)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/path.h"
 #include "export/profiles/profile.h"
 #include "report/table/kernel_label.h"
@@ -45,11 +46,9 @@ static int by_size(const void *left, const void *right, void *context)
 	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
 	const struct profile_node *nodes = picture->profile->nodes.items;
 
-	if (nodes[a].parent != nodes[b].parent) /* PROFILE_ROOT, the largest, comes first as -1 */
-		return nodes[a].parent + 1 < nodes[b].parent + 1 ? -1 : 1;
-	if (picture->boxes[a].sum != picture->boxes[b].sum)
-		return picture->boxes[a].sum > picture->boxes[b].sum ? -1 : 1;
-	return a < b ? -1 : a > b;
+	/* PROFILE_ROOT, the largest, comes first as -1 */
+	return lower_first(nodes[a].parent + 1, nodes[b].parent + 1) ?:
+	       higher_first(picture->boxes[a].sum, picture->boxes[b].sum) ?: least_first(a, b);
 }
 
 static void sum_up(struct picture *picture)

@@ -60,10 +60,7 @@ static const struct zoom_place *nearest_place(const struct zoom *zoom, uint64_t 
 
 static const struct zoom_summary *summary_of(const struct zoom_row *row, uint32_t place)
 {
-	for (size_t i = 0; i < row->summaries.count; i++)
-		if (row->summaries.items[i].place == place)
-			return &row->summaries.items[i];
-	return NULL;
+	return array_find(&row->summaries, item, item->place == place);
 }
 
 /* The contents of a row per nanosecond of a bin, if it is as at that place. */

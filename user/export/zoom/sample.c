@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "export/zoom/collect.h"
 #include "model/trace.h"
 
@@ -61,12 +62,7 @@ static bool see_memory(void *context, const struct timeline_memory *memory)
 	return !atomic_load_explicit(&collect->zoom->stopped, memory_order_relaxed);
 }
 
-static int by_begin(const void *left, const void *right)
-{
-	const struct zoom_place *a = left, *b = right;
-
-	return a->from_ns < b->from_ns ? -1 : a->from_ns > b->from_ns;
-}
+DEFINE_ORDER(by_begin, struct zoom_place, least_first(a->from_ns, b->from_ns))
 
 /* Adds everything at once: threads that ask see the whole place or nothing of it. */
 static void add_place(struct collect *collect)
@@ -91,7 +87,7 @@ static void add_place(struct collect *collect)
 	for (size_t i = 0; i < zoom->tracks.count; i++)
 		zoom_end_sampled(zoom, &zoom->tracks.items[i]);
 	array_push(&zoom->places, place);
-	qsort(zoom->places.items, zoom->places.count, sizeof(*zoom->places.items), by_begin);
+	array_sort(&zoom->places, by_begin);
 	pthread_mutex_unlock(&zoom->lock);
 }
 

@@ -198,12 +198,7 @@ void zoom_add_sampled(struct zoom *zoom, uint32_t index, const struct zoom_slice
 	}
 }
 
-static int by_begin(const void *left, const void *right)
-{
-	const struct zoom_block *a = left, *b = right;
-
-	return least_first(a->first_ns, b->first_ns);
-}
+DEFINE_ORDER(by_begin, struct zoom_block, least_first(a->first_ns, b->first_ns))
 
 /* Places arrive in any order, and no block has slices of two of them. */
 void zoom_end_sampled(struct zoom *zoom, struct zoom_track *track)
@@ -214,7 +209,7 @@ void zoom_end_sampled(struct zoom *zoom, struct zoom_track *track)
 
 		if (row->open_count)
 			pack_row(zoom, row);
-		qsort(row->blocks.items, row->blocks.count, sizeof(*row->blocks.items), by_begin);
+		array_sort(&row->blocks, by_begin);
 	}
 }
 
@@ -238,20 +233,10 @@ void zoom_forget_open(struct zoom_track *track)
 	track->long_slices.count = kept;
 }
 
-static int outer_first(const void *left, const void *right)
-{
-	const struct zoom_slice *a = &((const struct zoom_long_slice *)left)->slice;
-	const struct zoom_slice *b = &((const struct zoom_long_slice *)right)->slice;
+DEFINE_ORDER(outer_first, struct zoom_long_slice,
+	     least_first(a->slice.start_ns, b->slice.start_ns) ?: most_first(a->slice.end_ns, b->slice.end_ns))
 
-	return least_first(a->start_ns, b->start_ns) ?: most_first(a->end_ns, b->end_ns);
-}
-
-static int by_time(const void *left, const void *right)
-{
-	const struct zoom_edge *a = left, *b = right;
-
-	return least_first(a->time_ns, b->time_ns);
-}
+DEFINE_ORDER(by_time, struct zoom_edge, least_first(a->time_ns, b->time_ns))
 
 void zoom_sort_long_slices(struct zoom_track *track)
 {
@@ -263,14 +248,14 @@ void zoom_sort_long_slices(struct zoom_track *track)
 	track->edges.count = 0;
 	if (!track->long_slices.count)
 		return;
-	qsort(track->long_slices.items, track->long_slices.count, sizeof(*track->long_slices.items), outer_first);
+	array_sort(&track->long_slices, outer_first);
 	for (size_t i = 0; i < track->long_slices.count; i++) {
 		const struct zoom_slice *slice = &track->long_slices.items[i].slice;
 
 		array_push(&track->edges, ((struct zoom_edge){.time_ns = slice->start_ns, .open = 1}));
 		array_push(&track->edges, ((struct zoom_edge){.time_ns = slice->end_ns, .open = UINT32_MAX}));
 	}
-	qsort(track->edges.items, track->edges.count, sizeof(*track->edges.items), by_time);
+	array_sort(&track->edges, by_time);
 	for (size_t i = 0; i < track->edges.count; i++)
 		track->edges.items[i].open = open += track->edges.items[i].open;
 	/* a long slice is as deep as the number of others open around it */

@@ -149,10 +149,7 @@ static const char *const device_columns[DATABASE_DEVICE_COLUMNS] = {
 
 static const struct foreign_device *gpu_by_id(const struct foreign_file *file, size_t count, uint32_t id)
 {
-	for (size_t i = 0; i < count; i++)
-		if (file->devices.items[i].device.id == id)
-			return &file->devices.items[i];
-	return NULL;
+	return find_item(file->devices.items, count, item, item->device.id == id);
 }
 
 /* Replaces the system's numbers of GPUs by CUDA's, if they differ: a program may see only some of the GPUs. */

@@ -44,12 +44,7 @@ static void add_segment(struct gpt_places *places, const struct gpt_log_segment 
 	array_push(&places->list, place);
 }
 
-static int by_begin(const void *left, const void *right)
-{
-	const struct gpt_place *a = left, *b = right;
-
-	return least_first(a->from_ns, b->from_ns) ?: least_first(a->segment, b->segment);
-}
+DEFINE_ORDER(by_begin, struct gpt_place, least_first(a->from_ns, b->from_ns) ?: least_first(a->segment, b->segment))
 
 bool gpt_places_find(int fd, struct gpt_places *places)
 {
@@ -136,10 +131,7 @@ static bool knows_process(const struct known *known, uint32_t pid)
 {
 	if (known->pid_count == PIDS)
 		return true;
-	for (uint32_t i = 0; i < known->pid_count; i++)
-		if (known->pids[i] == pid)
-			return true;
-	return false;
+	return any_of(known->pid_count, i, known->pids[i] == pid);
 }
 
 /* Whether a place has something unknown; adds that to what is known. */

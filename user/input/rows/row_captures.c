@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
+
 #define NOTED_MAX (1u << 20)
 
 void row_captures_add_call(struct foreign_file *file, const struct row_call *call)
@@ -27,16 +29,8 @@ void row_captures_add_call(struct foreign_file *file, const struct row_call *cal
 								   .begins = begins}));
 }
 
-static int compare_noted(const void *left, const void *right)
-{
-	const struct foreign_capture *a = left, *b = right;
-
-	if (a->pid != b->pid)
-		return a->pid < b->pid ? -1 : 1;
-	if (a->tid != b->tid)
-		return a->tid < b->tid ? -1 : 1;
-	return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
-}
+DEFINE_ORDER(compare_noted, struct foreign_capture,
+	     lower_first(a->pid, b->pid) ?: lower_first(a->tid, b->tid) ?: lower_first(a->time_ns, b->time_ns))
 
 /* Makes a capture of each start that the thread's next noted call ends. */
 void row_captures_finish(struct foreign_file *file)

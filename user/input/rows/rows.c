@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/order.h"
 #include "base/temporary.h"
 
 #define PIECE_BYTES (128u << 20)
@@ -82,18 +83,9 @@ static void write_all(struct rows *rows, const void *bytes, size_t size)
 /* ---- pieces ------------------------------------------------------------------------------------------------------ */
 
 /* Enclosing rows first; else in order of arrival. */
-static int by_time(const void *a, const void *b)
-{
-	const struct row_place *one = a, *other = b;
-
-	if (one->start_ns != other->start_ns)
-		return one->start_ns < other->start_ns ? -1 : 1;
-	if (one->end_ns != other->end_ns)
-		return one->end_ns > other->end_ns ? -1 : 1;
-	if (one->kind != other->kind)
-		return one->kind < other->kind ? -1 : 1;
-	return one->at < other->at ? -1 : one->at > other->at;
-}
+DEFINE_ORDER(by_time, struct row_place,
+	     lower_first(a->start_ns, b->start_ns) ?: higher_first(a->end_ns, b->end_ns) ?:
+	     lower_first(a->kind, b->kind) ?: lower_first(a->at, b->at))
 
 static void add_place(struct rows *rows, size_t at)
 {
@@ -123,7 +115,7 @@ static bool comes_behind(const struct rows *rows, const struct row *row)
 static void sort_piece(struct rows *rows)
 {
 	if (rows->disordered)
-		qsort(rows->places.items, rows->places.count, sizeof(*rows->places.items), by_time);
+		array_sort(&rows->places, by_time);
 }
 
 static const struct row *row_at(const struct rows *rows, size_t place)

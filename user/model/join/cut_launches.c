@@ -29,10 +29,7 @@ void cut_launches_add(struct cut_launches *launches, const struct model *part, c
 /* Whether another client of CUPTI had the process's records for a while. */
 static bool has_gap(const struct model *model, uint32_t process)
 {
-	for (uint32_t i = 0; i < model->gap_count; i++)
-		if (model->gaps[i].process == process)
-			return true;
-	return false;
+	return any_of(model->gap_count, i, model->gaps[i].process == process);
 }
 
 void cut_launches_count(const struct cut_launches *launches, const struct model *last, struct model_receipt *receipt)

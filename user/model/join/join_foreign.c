@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
+
 /* Work of calls before the trace's first or after its last.  Work between them lacks its call, which must be shown. */
 static bool is_strange(const struct corr_range *range, const struct model_gpu *op)
 {
@@ -23,32 +25,13 @@ struct identity {
 	size_t index;
 };
 
-static int compare_numbers(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 /* Sorts by identity of an operation, then by time. */
-static int compare_identities(const void *left, const void *right)
-{
-	const struct identity *a = left, *b = right;
-	const uint64_t keys[][2] = {
-		{a->op->process, b->op->process},
-		{a->op->corr, b->op->corr},
-		{a->op->kind, b->op->kind},
-		{a->op->context, b->op->context},
-		{a->op->stream, b->op->stream},
-		{a->op->graph, b->op->graph},
-		{a->op->graph_node, b->op->graph_node},
-		{a->op->start_ns, b->op->start_ns},
-		{a->index, b->index},
-	};
-	int order = 0;
-
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]) && !order; i++)
-		order = compare_numbers(keys[i][0], keys[i][1]);
-	return order;
-}
+DEFINE_ORDER(compare_identities, struct identity,
+	     least_first(a->op->process, b->op->process) ?: least_first(a->op->corr, b->op->corr) ?:
+	     least_first(a->op->kind, b->op->kind) ?: least_first(a->op->context, b->op->context) ?:
+	     least_first(a->op->stream, b->op->stream) ?: least_first(a->op->graph, b->op->graph) ?:
+	     least_first(a->op->graph_node, b->op->graph_node) ?: least_first(a->op->start_ns, b->op->start_ns) ?:
+	     least_first(a->index, b->index))
 
 static bool is_same_work(const struct model_gpu *a, const struct model_gpu *b)
 {

@@ -2,6 +2,7 @@
 /* Pairs allocations and releases of memory.  An address has one owner at a time, so order decides. */
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "model/join/tables.h"
 
 bool builder_add_agent_memory(struct builder *builder, const struct sender *sender,
@@ -17,17 +18,10 @@ bool builder_add_agent_memory(struct builder *builder, const struct sender *send
 	return true;
 }
 
-static int compare_times(const void *left, const void *right)
-{
-	const struct model_memory *a = left, *b = right;
-
-	if (a->time_ns != b->time_ns)
-		return a->time_ns < b->time_ns ? -1 : 1;
-	/* a block that is released and allocated again within a clock tick */
-	if (a->released != b->released)
-		return a->released ? -1 : 1;
-	return (a->corr > b->corr) - (a->corr < b->corr);
-}
+/* By time; a block that is released and allocated again within a clock tick is released first. */
+DEFINE_ORDER(compare_times, struct model_memory,
+	     least_first(a->time_ns, b->time_ns) ?: most_first(a->released, b->released) ?:
+	     least_first(a->corr, b->corr))
 
 bool join_memory(struct builder *builder, const struct pending_memory *pending, uint64_t complete_ns)
 {

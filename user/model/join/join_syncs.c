@@ -127,14 +127,8 @@ bool join_sync(struct builder *builder, const struct pending_sync *pending, uint
 	return true;
 }
 
-static int compare_starts(const void *left, const void *right)
-{
-	const struct model_sync *a = left, *b = right;
-
-	return least_first(a->start_ns, b->start_ns) ?:
-	       most_first(a->end_ns, b->end_ns) ?:
-	       least_first(a->corr, b->corr);
-}
+DEFINE_ORDER(compare_starts, struct model_sync,
+	     least_first(a->start_ns, b->start_ns) ?: most_first(a->end_ns, b->end_ns) ?: least_first(a->corr, b->corr))
 
 void prepare_syncs(struct builder *builder)
 {

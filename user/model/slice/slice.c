@@ -101,11 +101,9 @@ static bool has_tid(const struct slice *slice, const struct model *part, uint32_
 		return false;
 	if (!slice->threads && slice->device == NONE)
 		return true;
-	for (uint32_t i = 0; i < part->thread_count; i++)
-		if (part->threads[i].process == process && (!tid || part->threads[i].tid == tid) &&
-		    slice_has_thread(slice, part, i))
-			return true;
-	return false;
+	return any_of(part->thread_count, i,
+		      part->threads[i].process == process && (!tid || part->threads[i].tid == tid) &&
+			      slice_has_thread(slice, part, i));
 }
 
 /* has_sync and so on: by its time, and what its row of MODEL_EVENTS says. */

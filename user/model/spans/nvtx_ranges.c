@@ -220,13 +220,9 @@ static int compare_ranges(const void *left, const void *right, void *list)
 	const struct model_span *of_a = (const struct model_span *)list + a->index;
 	const struct model_span *of_b = (const struct model_span *)list + b->index;
 
-	if (of_a->thread != of_b->thread)
-		return of_a->thread < of_b->thread ? -1 : 1;
-	if (of_a->start_ns != of_b->start_ns)
-		return of_a->start_ns < of_b->start_ns ? -1 : 1;
-	if (of_a->end_ns != of_b->end_ns) /* enclosing ranges come first */
-		return of_a->end_ns > of_b->end_ns ? -1 : 1;
-	return (a->index > b->index) - (a->index < b->index);
+	/* enclosing ranges come first */
+	return least_first(of_a->thread, of_b->thread) ?: least_first(of_a->start_ns, of_b->start_ns) ?:
+	       most_first(of_a->end_ns, of_b->end_ns) ?: least_first(a->index, b->index);
 }
 
 static void sort_ranges(struct ranges *ranges)
@@ -247,12 +243,7 @@ static void sort_ranges(struct ranges *ranges)
 	}
 }
 
-static int by_epoch(const void *left, const void *right)
-{
-	const struct range_loss *a = left, *b = right;
-
-	return least_first(a->epoch, b->epoch) ?: least_first(a->to_ns, b->to_ns);
-}
+DEFINE_ORDER(by_epoch, struct range_loss, least_first(a->epoch, b->epoch) ?: least_first(a->to_ns, b->to_ns))
 
 /*
  * After a loss, a pop may have been paired with the wrong push.  A range open before the loss is only known to have

@@ -202,14 +202,9 @@ void ranges_know_begin(struct ranges *ranges, const struct range_owner *owner, s
 }
 
 /* Enclosing ranges come first. */
-static int by_nesting(const void *left, const void *right)
-{
-	const struct model_span *a = left, *b = right;
-
-	return least_first(a->start_ns, b->start_ns) ?:
-	       most_first(a->end_ns, b->end_ns) ?:
-	       least_first(a->number, b->number);
-}
+DEFINE_ORDER(by_nesting, struct model_span,
+	     least_first(a->start_ns, b->start_ns) ?: most_first(a->end_ns, b->end_ns) ?:
+	     least_first(a->number, b->number))
 
 /* The order of starts is mostly right already. */
 static bool is_nested(const struct model_span *spans, uint32_t count)

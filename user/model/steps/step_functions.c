@@ -37,10 +37,7 @@ static bool is_module(const char *file, const char *module, size_t length)
 
 	if (!length || rest < length || (rest > length && file[rest - length - 1] != '/'))
 		return false;
-	for (size_t i = 0; i < length; i++)
-		if (file[rest - length + i] != (module[i] == '.' ? '/' : module[i]))
-			return false;
-	return true;
+	return !any_of(length, i, file[rest - length + i] != (module[i] == '.' ? '/' : module[i]));
 }
 
 /* "app.server.Server.handle": one of its dots separates the module from the whole qualified name. */

@@ -228,29 +228,15 @@ static void join_timeline(struct joining *joining, struct timeline *line)
 	thread->capture_ns = captures_end_thread(&joining->captures, line->activity->process, joining->terms->part_ns);
 }
 
-static int compare_seen(const void *left, const void *right)
-{
-	const struct seen *a = left, *b = right;
-
-	return least_first(a->process, b->process) ?:
-	       least_first(a->key, b->key) ?:
-	       least_first(a->time_ns, b->time_ns) ?:
-	       least_first(a->call, b->call);
-}
+DEFINE_ORDER(compare_seen, struct seen,
+	     least_first(a->process, b->process) ?: least_first(a->key, b->key) ?:
+	     least_first(a->time_ns, b->time_ns) ?: least_first(a->call, b->call))
 
 /* Outer records come before those inside them. */
-static int compare_activities(const void *left, const void *right)
-{
-	const struct api_activity *a = left, *b = right;
-
-	if (a->by_pointer != b->by_pointer)
-		return a->by_pointer ? 1 : -1;
-	return least_first(a->process, b->process) ?:
-	       least_first(a->key, b->key) ?:
-	       least_first(a->start_ns, b->start_ns) ?:
-	       most_first(a->end_ns, b->end_ns) ?:
-	       least_first(a->corr, b->corr);
-}
+DEFINE_ORDER(compare_activities, struct api_activity,
+	     least_first(a->by_pointer, b->by_pointer) ?: least_first(a->process, b->process) ?:
+	     least_first(a->key, b->key) ?: least_first(a->start_ns, b->start_ns) ?: most_first(a->end_ns, b->end_ns) ?:
+	     least_first(a->corr, b->corr))
 
 /* Collects calls without a correlation id, with CUPTI's key of their thread; returns their number. */
 static size_t collect_seen(const struct api_activities *table, bool by_pointer, struct seen *seen)

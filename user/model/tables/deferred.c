@@ -3,15 +3,15 @@
 
 #include <stdlib.h>
 
+#include "base/order.h"
+
 /* Events at the same time keep their order. */
 static int by_time(const void *left, const void *right, void *list)
 {
 	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
 	const struct deferred_event *all = list;
 
-	if (all[a].time_ns != all[b].time_ns)
-		return all[a].time_ns < all[b].time_ns ? -1 : 1;
-	return (a > b) - (a < b);
+	return least_first(all[a].time_ns, all[b].time_ns) ?: least_first(a, b);
 }
 
 void deferred_events_sort(struct deferred_events *deferred)

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/order.h"
 #include "model/tables/gpu_work.h"
 
 /* No machine has more; further ones, invented by a target, are refused. */
@@ -29,10 +30,7 @@ static struct model_device *find_uuid(struct device_table *table, const uint8_t 
 
 static struct model_device *find_id(struct device_table *table, uint32_t id)
 {
-	for (size_t i = 0; i < table->list.count; i++)
-		if (table->list.items[i].id == id)
-			return &table->list.items[i];
-	return NULL;
+	return array_find(&table->list, item, item->id == id);
 }
 
 static struct model_device *find_device(struct device_table *table, const struct model_device *from)
@@ -77,12 +75,7 @@ void device_table_add_context(struct device_table *table, uint32_t process, uint
 	*lookup_put(&table->contexts, process + 1, context, 0) = device;
 }
 
-static int compare_ids(const void *left, const void *right)
-{
-	const struct model_device *a = left, *b = right;
-
-	return (a->id > b->id) - (a->id < b->id);
-}
+DEFINE_ORDER(compare_ids, struct model_device, lower_first(a->id, b->id))
 
 void device_table_finish(struct device_table *table)
 {

@@ -64,12 +64,8 @@ void gaps_process_execs(struct gaps *gaps, uint32_t pid, uint64_t time_ns)
 		open->end_ns = time_ns > open->start_ns ? time_ns : open->start_ns + 1;
 }
 
-static int compare_gaps(const void *left, const void *right)
-{
-	const struct model_gap *a = left, *b = right;
-
-	return least_first(a->process, b->process) ?: least_first(a->start_ns, b->start_ns);
-}
+DEFINE_ORDER(compare_gaps, struct model_gap,
+	     least_first(a->process, b->process) ?: least_first(a->start_ns, b->start_ns))
 
 /* Adds gaps of agents that began without buffers: until the agent, or another client, registered some. */
 static void add_idle_gaps(struct gaps *gaps)

@@ -124,19 +124,14 @@ struct graph_nodes {
 	ARRAY(struct graph_node) list;
 };
 
-static int compare_nodes(const void *left, const void *right)
-{
-	const struct graph_node *a = left, *b = right;
-
-	return least_first(a->graph, b->graph) ?: least_first(a->node, b->node);
-}
+DEFINE_ORDER(compare_nodes, struct graph_node, least_first(a->graph, b->graph) ?: least_first(a->node, b->node))
 
 /* Counts missing nodes of all graphs that the call launched: a graph within a graph has its own nodes. */
 static uint32_t count_missing(const struct graphs *graphs, uint32_t epoch, struct graph_nodes *nodes)
 {
 	uint32_t missing = 0;
 
-	qsort(nodes->list.items, nodes->list.count, sizeof(nodes->list.items[0]), compare_nodes);
+	array_sort(&nodes->list, compare_nodes);
 	for (size_t i = 0; i < nodes->list.count; i++) {
 		const struct graph_node *node = &nodes->list.items[i];
 

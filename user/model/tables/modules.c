@@ -90,13 +90,9 @@ void modules_describe(struct modules *modules, struct process_image program, con
 
 /* ---- labels ------------------------------------------------------------------------------------------------------ */
 
-static int by_root(const void *left, const void *right)
-{
-	const struct model_module *a = *(struct model_module *const *)left, *b = *(struct model_module *const *)right;
-
-	return least_first(a->process, b->process) ?: strcmp(a->root_class, b->root_class) ?:
-	       least_first(a->root, b->root);
-}
+DEFINE_ORDER(by_root, struct model_module *const,
+	     least_first((*a)->process, (*b)->process) ?: strcmp((*a)->root_class, (*b)->root_class) ?:
+	     least_first((*a)->root, (*b)->root))
 
 static bool is_of_class(const struct model_module *module, const struct model_module *other)
 {

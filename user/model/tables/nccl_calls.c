@@ -6,12 +6,8 @@
 #include "base/order.h"
 #include "model/collectives.h"
 
-static int by_time(const void *left, const void *right)
-{
-	const struct model_collective *a = left, *b = right;
-
-	return least_first(a->launch_ns, b->launch_ns) ?: least_first(a->thread, b->thread);
-}
+DEFINE_ORDER(by_time, struct model_collective,
+	     least_first(a->launch_ns, b->launch_ns) ?: least_first(a->thread, b->thread))
 
 void nccl_calls_add(struct nccl_calls *calls, const struct model_collective *call)
 {
@@ -24,7 +20,7 @@ void nccl_calls_add(struct nccl_calls *calls, const struct model_collective *cal
 void nccl_calls_order(struct nccl_calls *calls)
 {
 	if (calls->unordered)
-		qsort(calls->list.items, calls->list.count, sizeof(*calls->list.items), by_time);
+		array_sort(&calls->list, by_time);
 	calls->unordered = false;
 	calls->list.count = collectives_keep_latest(calls->list.items, calls->list.count);
 }

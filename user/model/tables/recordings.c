@@ -48,9 +48,8 @@ static int compare_recordings(const struct recording *a, const struct recording 
 static int compare_indices(const void *left, const void *right, void *list)
 {
 	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-	int order = compare_recordings((struct recording *)list + a, (struct recording *)list + b);
 
-	return order ? order : (a > b) - (a < b);
+	return compare_recordings((struct recording *)list + a, (struct recording *)list + b) ?: least_first(a, b);
 }
 
 void recordings_order(struct recordings *recordings)

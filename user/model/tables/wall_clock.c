@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/distance.h"
+#include "base/order.h"
 #include "model/model.h"
 
 /* Samples that differ by more than both their errors plus this are on different sides of a step. */
@@ -39,16 +40,9 @@ void wall_clock_add_sample(struct wall_clock_track *track, struct clock_sample s
 }
 
 /* A deterministic order: equal times are ordered by the other members. */
-static int compare_samples(const void *left, const void *right)
-{
-	const struct clock_sample *a = left, *b = right;
-
-	if (a->mono_ns != b->mono_ns)
-		return a->mono_ns < b->mono_ns ? -1 : 1;
-	if (a->offset_ns != b->offset_ns)
-		return a->offset_ns < b->offset_ns ? -1 : 1;
-	return (a->error_ns > b->error_ns) - (a->error_ns < b->error_ns);
-}
+DEFINE_ORDER(compare_samples, struct clock_sample,
+	     lower_first(a->mono_ns, b->mono_ns) ?: lower_first(a->offset_ns, b->offset_ns) ?:
+	     lower_first(a->error_ns, b->error_ns))
 
 /* The difference of hostile numbers, without overflow: half the range is more than any clocks differ. */
 static uint64_t distance_between(int64_t a, int64_t b)
@@ -111,7 +105,7 @@ static void prepare_track(struct wall_clock_track *track)
 
 	if (!track->samples.count)
 		return;
-	qsort(track->samples.items, track->samples.count, sizeof(track->samples.items[0]), compare_samples);
+	array_sort(&track->samples, compare_samples);
 	segment = segment_of(&track->samples.items[0]);
 	for (uint32_t i = 1; i < track->samples.count; i++) {
 		const struct clock_sample *sample = &track->samples.items[i];

@@ -333,10 +333,7 @@ static const struct mapping *executable_of(pid_t pid, const struct mappings *map
 	path[length] = '\0';
 	if ((size_t)length >= sizeof(deleted) && strcmp(path + length - (sizeof(deleted) - 1), deleted) == 0)
 		path[(size_t)length - (sizeof(deleted) - 1)] = '\0';
-	for (size_t i = 0; i < mappings->list.count; i++)
-		if (strcmp(mappings->list.items[i].path, path) == 0)
-			return &mappings->list.items[i];
-	return NULL;
+	return array_find(&mappings->list, item, strcmp(item->path, path) == 0);
 }
 
 /*

@@ -106,8 +106,5 @@ static const struct gpt_pylayout layouts[] = {
 
 const struct gpt_pylayout *python_layout(unsigned version)
 {
-	for (size_t i = 0; i < sizeof(layouts) / sizeof(*layouts); i++)
-		if (layouts[i].version == version)
-			return &layouts[i];
-	return NULL;
+	return table_find(layouts, item, item->version == version);
 }
