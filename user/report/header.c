@@ -62,14 +62,12 @@ static void put_recording(struct report *report)
 		COLUMN_NUMBER("GPU operations", "gpu_operations", UNIT_COUNT),
 		COLUMN_END,
 	};
-	const struct window *window = &report->all->window;
-	uint64_t ns = window->end_ns > window->start_ns ? window->end_ns - window->start_ns : 0;
 	struct table table;
 
 	report_title(report, "recording", "Recording", NULL);
 	table_begin(&table, columns);
-	table_add_integer(&table, number_time(ns), ns);
-	table_add_integer(&table, number_time(window->start_ns), window->start_ns);
+	table_add_time(&table, report_ns(report));
+	table_add_time(&table, report->all->window.start_ns);
 	table_add_count(&table, report->model->process_count);
 	table_add_count(&table, report->all->threads.count);
 	table_add_count(&table, report->all->utilization.rows.count);
@@ -105,10 +103,8 @@ static void put_table_of_labels(struct report *report)
 
 static void add_rank(struct table *table, int32_t rank)
 {
-	if (rank < 0)
-		table_add_unknown(table, "");
-	else
-		table_add_id(table, (uint64_t)rank);
+	table_add_id(table, (uint64_t)rank);
+	table_unset_unless(table, rank >= 0, "");
 }
 
 static void put_processes(struct report *report)
@@ -145,10 +141,8 @@ static void put_processes(struct report *report)
 		table_add(&table, process->cmdline);
 		add_rank(&table, process->rank);
 		add_rank(&table, process->local_rank);
-		if (process->uid == NONE)
-			table_add_unknown(&table, "");
-		else
-			table_add_id(&table, process->uid);
+		table_add_id(&table, process->uid);
+		table_unset_unless(&table, process->uid != NONE, "");
 		table_add(&table, process->cgroup);
 		table_add(&table, process->container);
 		table_add(&table, process->container_name);

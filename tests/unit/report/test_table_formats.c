@@ -81,6 +81,29 @@ static void json_has_numbers_in_base_units_and_null_for_what_is_not_known(void *
 		       "\n  {\"gpu_ns\": 2500, \"percent\": 12.5, \"name\": \"k\", \"file\": null}" JSON_TAIL);
 }
 
+static void a_cell_of_which_no_value_is_known_has_none_whatever_was_added(void **state)
+{
+	struct table table;
+
+	table_begin(&table, columns);
+	table_add_time(&table, 1500);
+	table_unset_unless(&table, true, "-");
+	table_add_data(&table, 3);
+	table_unset_unless(&table, false, "-");
+	table_add_text(&table, "here", "?");
+	table_add_text(&table, NULL, "?");
+	assert_int_equal(table.cells.items[0].kind, CELL_INTEGER);
+	assert_int_equal(table.cells.items[0].integer, 1500);
+	assert_string_equal(table.cells.items[0].text, "1.5 us");
+	assert_int_equal(table.cells.items[1].kind, CELL_UNKNOWN);
+	assert_string_equal(table.cells.items[1].text, "-");
+	assert_int_equal(table.cells.items[2].kind, CELL_TEXT);
+	assert_string_equal(table.cells.items[2].text, "here");
+	assert_int_equal(table.cells.items[3].kind, CELL_UNKNOWN);
+	assert_string_equal(table.cells.items[3].text, "?");
+	table_free(&table);
+}
+
 static void json_of_no_rows_is_whole(void **state)
 {
 	assert_written(&table_format_json, NULL, NULL, 0, JSON_HEAD JSON_TAIL);
@@ -248,6 +271,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(json_has_numbers_in_base_units_and_null_for_what_is_not_known),
+		cmocka_unit_test(a_cell_of_which_no_value_is_known_has_none_whatever_was_added),
 		cmocka_unit_test(json_of_no_rows_is_whole),
 		cmocka_unit_test(whole_numbers_beyond_doubles_are_exact),
 		cmocka_unit_test(json_names_are_escaped_and_safe),

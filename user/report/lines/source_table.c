@@ -63,10 +63,8 @@ static void add_memory(struct table *table, const struct line_memory *memory, bo
 {
 	table_add_memory(table, memory->at_peak);
 	table_add_memory(table, memory->held);
-	if (has_growth)
-		table_add_growth(table, memory->growth);
-	else
-		table_add_unknown(table, "-");
+	table_add_growth(table, memory->growth);
+	table_unset_unless(table, has_growth, "-");
 }
 
 static const struct time_unit ms = {"ms", 1e6};
@@ -94,10 +92,8 @@ static void add_costs(struct table *table, const struct line_costs *costs, const
 void source_table_add(struct table *table, const struct line_costs *costs, const struct source_table_place *place,
 		      const struct line_cost_row *row)
 {
-	if (place->number)
-		table_add_id(table, place->number);
-	else
-		table_add_unknown(table, "-");
+	table_add_id(table, place->number);
+	table_unset_unless(table, place->number, "-");
 	add_costs(table, costs, row);
 	if (place->text)
 		add_text(table, place->text);

@@ -124,8 +124,7 @@ void report_add_place(struct report *report, struct table *table, uint32_t line)
 	const struct line *place = line == NONE ? NULL : &report->all->lines.all.items[line];
 
 	if (!place || place->reason) {
-		table_add_unknown(table, "");
-		table_add_unknown(table, "");
+		table_add_unknowns(table, 2, "");
 		return;
 	}
 	table_add(table, place->file);

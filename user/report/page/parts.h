@@ -12,6 +12,14 @@ static inline uint64_t report_ns(const struct report *report)
 	return window->end_ns > window->start_ns ? window->end_ns - window->start_ns : 0;
 }
 
+/* 0: before the recording's start. */
+static inline uint64_t report_after_start(const struct report *report, uint64_t time_ns)
+{
+	uint64_t start_ns = report->all->window.start_ns;
+
+	return time_ns > start_ns ? time_ns - start_ns : 0;
+}
+
 void report_processes(struct report *report);		     /* header.c */
 void report_devices(struct report *report);		     /* devices.c */
 void report_overlap(struct report *report, uint64_t gpu_ns); /* why GPU time exceeds GPU busy time */

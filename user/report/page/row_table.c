@@ -82,10 +82,7 @@ static void add_text(struct report *report, struct table *table, const struct ro
 {
 	AUTO_FREE char *text = column->text(report, row);
 
-	if (text)
-		table_add(table, text);
-	else
-		table_add_unknown(table, "-");
+	table_add_text(table, text, "-");
 }
 
 /* Cells that are numbers. */

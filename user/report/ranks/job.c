@@ -2,6 +2,7 @@
 #include "report/ranks/job.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/order.h"
@@ -84,10 +85,7 @@ static void put_ranks_of_steps(struct report *report, const struct report_job *j
 		table_add_rank(&table, rank->of->rank);
 		table_add_count(&table, row->seen);
 		table_add_count(&table, row->compared);
-		if (row->compared)
-			table_add_ms_avg(&table, (double)row->wall_ns / (double)row->compared);
-		else
-			table_add_unknown(&table, "-");
+		table_add_ms_avg(&table, row->compared ? (double)row->wall_ns / (double)row->compared : NAN);
 		table_add_count(&table, row->fastest);
 		table_add_count(&table, row->slowest);
 		table_add_count(&table, row->late);
@@ -99,10 +97,7 @@ static void put_ranks_of_steps(struct report *report, const struct report_job *j
 	report_table(report, &table);
 }
 
-static int by_ns(const void *left, const void *right)
-{
-	return least_first(*(const uint64_t *)left, *(const uint64_t *)right);
-}
+DEFINE_ORDER(by_ns, uint64_t, least_first(*a, *b))
 
 /* Lower medians of what steps took, and of how far ranks were apart in them. */
 static void find_medians(const struct rank_steps *steps, uint64_t *took_ns, uint64_t *apart_ns)

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "report/ranks/rank_cells.h"
 #include "report/why/why_words.h"
 
@@ -45,10 +46,7 @@ static void add_line_spread(struct table *table, const struct report_job *job, c
 	table_add_ms_avg(table, most->before);
 	table_add_ms_avg(table, most->after);
 	table_add_ms_avg(table, most->after - most->before);
-	if (isinf(difference_percent(most)))
-		table_add_unknown(table, "-");
-	else
-		table_add_value(table, number_tenths(difference_percent(most)), difference_percent(most));
+	table_add_value(table, number_tenths(difference_percent(most)), difference_percent(most));
 	table_add_value(table, (struct number){""}, most->noise);
 	table_add_rank(table, job->ranks->rows.items[line->least_rank].of->rank);
 	table_add_rank(table, job->ranks->rows.items[line->most_rank].of->rank);
@@ -110,15 +108,9 @@ static void collect_kind(struct kind_rows *all, enum difference_kind kind, const
 		array_push(&all->list, ((struct kind_row){kind, &rows->list.items[i]}));
 }
 
-static int by_change(const void *left, const void *right)
-{
-	const struct kind_row *a = left, *b = right;
-	double of_a = difference_change(&a->of->cost), of_b = difference_change(&b->of->cost);
-
-	if (of_a != of_b)
-		return of_a > of_b ? -1 : 1;
-	return a->kind != b->kind ? (a->kind > b->kind) - (a->kind < b->kind) : (a->of > b->of) - (a->of < b->of);
-}
+DEFINE_ORDER(by_change, struct kind_row,
+	     higher_first(difference_change(&a->of->cost), difference_change(&b->of->cost)) ?:
+	     lower_first(a->kind, b->kind) ?: lower_first(a->of, b->of))
 
 static const struct per_step_row *either_of(const struct kind_row *row)
 {
@@ -144,14 +136,8 @@ static void add_kind(struct table *table, const struct kind_row *row)
 		shown = row->kind == KIND_WAIT ? xasprintf("CPU waits: %s", api_name((uint16_t)either->api))
 					       : xstrdup("computation");
 	table_add_named(table, shown, keys[row->kind]);
-	if (row->kind == KIND_IDLE)
-		table_add(table, why_cause_name((enum why_cause)either->what));
-	else
-		table_add_unknown(table, "");
-	if (either->api == NONE)
-		table_add_unknown(table, "");
-	else
-		table_add(table, api_name((uint16_t)either->api));
+	table_add_text(table, row->kind == KIND_IDLE ? why_cause_name((enum why_cause)either->what) : NULL, "");
+	table_add_text(table, either->api != NONE ? api_name((uint16_t)either->api) : NULL, "");
 	free(shown);
 }
 
@@ -226,8 +212,7 @@ static void put_difference(struct report *report, const struct report_job *job)
 	collect_kind(&rows, KIND_COMPUTATION, &job->lines->differences.computation);
 	collect_kind(&rows, KIND_IDLE, &job->lines->differences.losses);
 	collect_kind(&rows, KIND_WAIT, &job->lines->differences.waits);
-	if (rows.list.count)
-		qsort(rows.list.items, rows.list.count, sizeof(*rows.list.items), by_change);
+	array_sort(&rows.list, by_change);
 	put_difference_rows(report, job, &rows);
 	array_free(&rows.list);
 }

@@ -10,10 +10,8 @@
 /* Below 0: not known. */
 static inline void table_add_rank(struct table *table, int64_t rank)
 {
-	if (rank < 0)
-		table_add_unknown(table, "?");
-	else
-		table_add_id(table, (uint64_t)rank);
+	table_add_id(table, (uint64_t)rank);
+	table_unset_unless(table, rank >= 0, "?");
 }
 
 static inline void table_add_ms(struct table *table, uint64_t ns)

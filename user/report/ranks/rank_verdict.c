@@ -30,10 +30,7 @@ static void put_latest(struct report *report, const struct ranks *ranks, const s
 			    number_time((uint64_t)onset->more_ns).text, number_time((uint64_t)onset->error_ns).text);
 }
 
-static int by_ns(const void *left, const void *right)
-{
-	return least_first(*(const uint64_t *)left, *(const uint64_t *)right);
-}
+DEFINE_ORDER(by_ns, uint64_t, least_first(*a, *b))
 
 /* The lower median of what all ranks' GPUs computed. */
 static uint64_t median_computation_ns(const struct ranks *ranks)

@@ -47,10 +47,8 @@ static void add_clock(struct table *table, const struct ranks *ranks, size_t log
 		table_add_value(table, (struct number){"-"}, 0);
 	else
 		table_add_value(table, number, offset);
-	if (is_fitted && clock->fit.has_drift)
-		table_add_value(table, drift_of(clock), clock->fit.line.drift * 1e6);
-	else
-		table_add_unknown(table, "-");
+	table_add_value(table, drift_of(clock), clock->fit.line.drift * 1e6);
+	table_unset_unless(table, is_fitted && clock->fit.has_drift, "-");
 	if (is_fitted) {
 		table_add_integer(table, number_tenths((double)clock->fit.error_ns / 1e3), clock->fit.error_ns);
 		table_add_integer(table, number_tenths((double)clock->fit.error_most_ns / 1e3),
@@ -58,12 +56,11 @@ static void add_clock(struct table *table, const struct ranks *ranks, size_t log
 		table_add_count(table, clock->fit.used);
 		table_add_count(table, clock->fit.pairs);
 	} else {
-		for (unsigned i = 0; i < 4; i++)
-			table_add_unknown(table, "-");
+		table_add_unknowns(table, 4, "-");
 	}
 	table_add(table, of->name);
 	/* after the first of all */
-	table_add_integer(table, (struct number){""}, rank_log_begun(ranks, log) - ranks->begin_ns);
+	table_add_data(table, rank_log_begun(ranks, log) - ranks->begin_ns);
 	table_add(table, of->is_cut ? "yes" : "no");
 }
 
@@ -175,15 +172,14 @@ static void add_onset(struct table *table, const struct ranks *ranks, const stru
 	const struct number no_text = {""};
 
 	if (!onset->is_known) {
-		for (unsigned i = 0; i < 5; i++)
-			table_add_unknown(table, "");
+		table_add_unknowns(table, 5, "");
 		return;
 	}
-	table_add_integer(table, no_text, onset->from_ns - ranks->compared_from_ns);
+	table_add_data(table, onset->from_ns - ranks->compared_from_ns);
 	table_add_value(table, no_text, onset->more_ns);
 	table_add_value(table, no_text, onset->error_ns);
-	table_add_integer(table, no_text, onset->before);
-	table_add_integer(table, no_text, onset->late_before);
+	table_add_data(table, onset->before);
+	table_add_data(table, onset->late_before);
 }
 
 static void add_row(struct table *table, const struct ranks *ranks, const struct rank_row *row)
@@ -200,11 +196,10 @@ static void add_row(struct table *table, const struct ranks *ranks, const struct
 	table_add(table, row->of->process_name);
 	table_add_id(table, row->of->pid);
 	table_add(table, log->name);
-	table_add_integer(table, (struct number){""},
-			  row->of->repeated + row->of->left_out + row->of->unnumbered + row->of->after_step_back);
+	table_add_data(table, row->of->repeated + row->of->left_out + row->of->unnumbered + row->of->after_step_back);
 	if (row->of->exit_ns)
-		table_add_integer(table, (struct number){""},
-				  clock_line_at(rank_log_clock(ranks, row->log), row->of->exit_ns) - ranks->begin_ns);
+		table_add_data(table,
+			       clock_line_at(rank_log_clock(ranks, row->log), row->of->exit_ns) - ranks->begin_ns);
 	else
 		table_add_unknown(table, "");
 	add_onset(table, ranks, &row->onset);
@@ -274,18 +269,15 @@ static void add_breakdown(struct table *table, const struct ranks *ranks, const 
 	table_add_percent(table, (double)sums.exposed_communication_ns, span);
 	table_add_percent(table, (double)sums.exposed_copies_ns, span);
 	table_add_percent(table, (double)idle_ns, span);
-	if (sums.communication_ns)
-		table_add_percent(table, (double)breakdown_overlap_ns(&sums), (double)sums.communication_ns);
-	else
-		table_add_unknown(table, "-");
+	table_add_percent(table, (double)breakdown_overlap_ns(&sums), (double)sums.communication_ns);
 	table_add_ms(table, sums.computation_ns);
 	table_add_ms(table, sums.exposed_communication_ns);
 	table_add(table, log->host);
-	table_add_integer(table, (struct number){""}, sums.exposed_copies_ns);
-	table_add_integer(table, (struct number){""}, idle_ns);
-	table_add_integer(table, (struct number){""}, span_ns);
-	table_add_integer(table, (struct number){""}, sums.communication_ns);
-	table_add_integer(table, (struct number){""}, gpus);
+	table_add_data(table, sums.exposed_copies_ns);
+	table_add_data(table, idle_ns);
+	table_add_data(table, span_ns);
+	table_add_data(table, sums.communication_ns);
+	table_add_data(table, gpus);
 	table_add_id(table, row->of->pid);
 	table_add(table, log->name);
 }
@@ -338,8 +330,7 @@ static void add_late(struct table *table, const struct ranks *ranks, const struc
 		table_add(table, rank_text(ranks, rank->log, row->pause_to));
 	} else {
 		table_add_unknown(table, "-");
-		table_add_unknown(table, "");
-		table_add_unknown(table, "");
+		table_add_unknowns(table, 2, "");
 	}
 	table_add_ms(table, row->most_ns);
 }

@@ -37,12 +37,10 @@ static void add_sum(struct table *table, const struct split_sum *sum)
 	table_add_ms(table, sum->waiting_ns);
 	table_add_ms(table, sum->transfer_ns);
 	table_add_ms(table, sum->unknown_ns);
-	if (sum->dispatched)
-		table_add_ms(table, sum->dispatch_ns);
-	else
-		table_add_unknown(table, "-");
-	table_add_integer(table, (struct number){""}, sum->error_ns);
-	table_add_integer(table, (struct number){""}, sum->dispatched);
+	table_add_ms(table, sum->dispatch_ns);
+	table_unset_unless(table, sum->dispatched, "-");
+	table_add_data(table, sum->error_ns);
+	table_add_data(table, sum->dispatched);
 }
 
 static void put_by_rank(struct report *report, const struct ranks *ranks, const struct collective_split *split)
@@ -181,7 +179,7 @@ static void put_lasts(struct report *report, const struct collective_split *spli
 		table_add(&table, text_of(split, rank->log, row->cause_line));
 		table_add(&table, text_of(split, rank->log, row->name));
 		table_add(&table, text_of(split, rank->log, row->line));
-		table_add_integer(&table, (struct number){""}, row->most_ns);
+		table_add_data(&table, row->most_ns);
 		table_add_id(&table, rank->of->pid);
 	}
 	report_table(report, &table);
@@ -242,30 +240,21 @@ static void add_communicator(struct table *table, const struct collective_split 
 	char *members = members_of(split, row);
 
 	table_add(table, members);
-	if (kept && kept->ranks > 0)
-		table_add_count(table, (uint64_t)kept->ranks);
-	else
-		table_add_unknown(table, "-");
+	table_add_count(table, kept ? (uint64_t)kept->ranks : 0);
+	table_unset_unless(table, kept && kept->ranks > 0, "-");
 	table_add_count(table, row->most);
-	if (row->of_unknown_bytes == row->sum.count)
-		table_add_unknown(table, "-");
-	else
-		table_add_bytes(table, row->bytes);
+	table_add_bytes(table, row->bytes);
+	table_unset_unless(table, row->of_unknown_bytes != row->sum.count, "-");
 	table_add_rate(table, (double)row->rated_bytes, row->rated_bytes ? row->rated_ns : 0);
 	table_add_ms(table, row->sum.ns);
 	table_add_ms(table, row->sum.waiting_ns);
 	table_add_ms(table, row->sum.transfer_ns);
 	table_add_ms(table, row->sum.unknown_ns);
-	if (row->sum.dispatched)
-		table_add_ms(table, row->sum.dispatch_ns);
-	else
-		table_add_unknown(table, "-");
-	if (kept)
-		table_add(table, split->logs[row->log].texts.list.items[kept->name]);
-	else
-		table_add_unknown(table, "(not known)");
-	table_add_integer(table, (struct number){""}, row->sum.count);
-	table_add_integer(table, (struct number){""}, row->of_unknown_bytes);
+	table_add_ms(table, row->sum.dispatch_ns);
+	table_unset_unless(table, row->sum.dispatched, "-");
+	table_add_text(table, kept ? split->logs[row->log].texts.list.items[kept->name] : NULL, "(not known)");
+	table_add_data(table, row->sum.count);
+	table_add_data(table, row->of_unknown_bytes);
 	free(members);
 }
 

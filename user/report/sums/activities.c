@@ -9,20 +9,16 @@
 
 static void add_average(struct table *table, const struct activity_row *row)
 {
-	uint64_t ns = row->timed ? row->ns / row->timed : 0;
+	uint64_t timed = row->timed ?: 1;
 
-	if (row->timed)
-		table_add_value(table, number_time(ns), (double)row->ns / (double)row->timed);
-	else
-		table_add_unknown(table, "-");
+	table_add_value(table, number_time(row->ns / timed), (double)row->ns / (double)timed);
+	table_unset_unless(table, row->timed, "-");
 }
 
 static void add_time(struct table *table, bool is_known, uint64_t ns)
 {
-	if (is_known)
-		table_add_integer(table, number_time(ns), ns);
-	else
-		table_add_unknown(table, "-");
+	table_add_time(table, ns);
+	table_unset_unless(table, is_known, "-");
 }
 
 static void add_gpu_name(struct report *report, struct table *table, const struct activity_row *row)

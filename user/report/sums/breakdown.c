@@ -25,10 +25,7 @@
 
 static void add_overlap(struct table *table, uint64_t overlap_ns, uint64_t communication_ns)
 {
-	if (communication_ns)
-		table_add_percent(table, (double)overlap_ns, (double)communication_ns);
-	else
-		table_add_unknown(table, "-");
+	table_add_percent(table, (double)overlap_ns, (double)communication_ns);
 }
 
 static void add_sums(struct table *table, const struct breakdown_sums *sums, uint64_t span_ns)
@@ -89,10 +86,8 @@ static void add_pid_and_rank(struct report *report, struct table *table, const v
 	const struct model_process *process = &report->model->processes[((const struct breakdown_row *)item)->process];
 
 	table_add_id(table, process->pid);
-	if (process->rank >= 0)
-		table_add_id(table, (uint64_t)process->rank);
-	else
-		table_add_unknown(table, "-");
+	table_add_id(table, (uint64_t)process->rank);
+	table_unset_unless(table, process->rank >= 0, "-");
 }
 
 static const struct row_table processes = {
@@ -127,10 +122,8 @@ static void add_step(struct report *report, struct table *table, const void *ite
 
 	(void)report;
 	table_add(table, row->what);
-	if (row->step)
-		table_add_id(table, row->step->number);
-	else
-		table_add_unknown(table, "");
+	table_add_id(table, row->step ? row->step->number : 0);
+	table_unset_unless(table, row->step, "");
 }
 
 static void add_of_step(struct report *report, struct table *table, const void *item)

@@ -95,10 +95,7 @@ static void add_meaning(struct report *report, struct table *table, const void *
 {
 	const char *meaning = error_meaning((int32_t)((const GROUP_ROW *)row)->part[0]);
 
-	if (meaning)
-		table_add(table, meaning);
-	else
-		table_add_unknown(table, "");
+	table_add_text(table, meaning, "");
 }
 
 static char *failed_text(const struct report *report, const void *row)

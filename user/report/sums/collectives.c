@@ -13,10 +13,8 @@ static void add_parameters(struct report *report, struct table *table, const voi
 	bool is_known = collective_read(&collective, report->model->strings[row->part[0]]);
 	double bytes = is_known ? (double)collective_bytes(&collective) : 0;
 
-	if (bytes < 0)
-		table_add_unknown(table, "-");
-	else
-		table_add_bytes(table, (uint64_t)bytes);
+	table_add_bytes(table, bytes < 0 ? 0 : (uint64_t)bytes);
+	table_unset_unless(table, bytes >= 0, "-");
 	table_add_rate(table, bytes * (double)row->count, bytes > 0 ? row->ns : 0);
 	table_add(table, is_known ? collective_dtype(&collective) : "?");
 	if (is_known && collective.numbers[GPT_COLLECTIVE_GROUP_SIZE] > 0)

@@ -19,10 +19,8 @@ static const char *state_name(enum gpt_cost_state state)
 
 static void add_time(struct table *table, const struct cost_row *row, uint64_t ns)
 {
-	if (row->state == GPT_COST_NOT_MEASURED)
-		table_add_unknown(table, "-");
-	else
-		table_add_integer(table, number_time(ns), ns);
+	table_add_time(table, ns);
+	table_unset_unless(table, row->state != GPT_COST_NOT_MEASURED, "-");
 }
 
 static void put_rows(struct report *report, const struct cost_account *account)
@@ -50,19 +48,13 @@ static void put_rows(struct report *report, const struct cost_account *account)
 		double each = row->count ? (double)row->ns / (double)row->count : 0;
 
 		add_time(&table, row, row->ns);
-		if (row->count)
-			table_add_count(&table, row->count);
-		else
-			table_add_unknown(&table, "-");
-		if (each > 0)
-			table_add_value(&table, number_time((uint64_t)(each + 0.5)), each);
-		else
-			table_add_unknown(&table, "-");
+		table_add_count(&table, row->count);
+		table_unset_unless(&table, row->count, "-");
+		table_add_value(&table, number_time((uint64_t)(each + 0.5)), each);
+		table_unset_unless(&table, each > 0, "-");
 		add_time(&table, row, row->long_ns);
-		if (row->state == GPT_COST_NOT_MEASURED)
-			table_add_unknown(&table, "-");
-		else
-			table_add_count(&table, row->long_count);
+		table_add_count(&table, row->long_count);
+		table_unset_unless(&table, row->state != GPT_COST_NOT_MEASURED, "-");
 		table_add(&table, row->name);
 		table_add(&table, state_name(row->state));
 		table_add(&table, row->words);
@@ -94,11 +86,11 @@ static void put_thread(struct report *report, const struct cost_account *account
 	table_begin(&table, columns);
 	table_add_value(&table, number_percent((double)ns, (double)thread->span_ns),
 			thread->span_ns ? (double)ns * 100 / (double)thread->span_ns : 0);
-	table_add_integer(&table, number_time(thread->ns), thread->ns);
-	table_add_integer(&table, number_time(account->thread_entries_ns), account->thread_entries_ns);
+	table_add_time(&table, thread->ns);
+	table_add_time(&table, account->thread_entries_ns);
 	table_add_count(&table, thread->count);
-	table_add_integer(&table, number_time(thread->span_ns), thread->span_ns);
-	table_add_integer(&table, number_time(thread->long_ns), thread->long_ns);
+	table_add_time(&table, thread->span_ns);
+	table_add_time(&table, thread->long_ns);
 	table_add_id(&table, thread->pid);
 	table_add_id(&table, thread->tid);
 	report_table(report, &table);

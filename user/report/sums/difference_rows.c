@@ -59,10 +59,7 @@ static void add_place(struct table *table, const struct difference_row *row)
 		table_add_named(table, *place ? place : "-", row->after->place);
 	else
 		table_add_unknown(table, place);
-	if (row->before)
-		table_add(table, row->before->place);
-	else
-		table_add_unknown(table, "");
+	table_add_text(table, row->before ? row->before->place : NULL, "");
 	table_add(table, name_of(row));
 }
 
@@ -221,10 +218,7 @@ static void put_costs(struct report *report, const struct differences *all, cons
 			difference_add_data(&table, &row->cost);
 			difference_add_judgement(&table, &row->cost);
 			costs->add_kind(&table, either);
-			if (either->api == NONE)
-				table_add_unknown(&table, "");
-			else
-				table_add(&table, api_name((uint16_t)either->api));
+			table_add_text(&table, either->api != NONE ? api_name((uint16_t)either->api) : NULL, "");
 			add_place(&table, row);
 		}
 		put_table(report, &table, all, rows, shown);

@@ -96,10 +96,10 @@ static void add_trace(struct table *table, const char *which, const char *name, 
 {
 	table_add(table, which);
 	table_add(table, name);
-	table_add_integer(table, number_time(tables->wall_ns), tables->wall_ns);
+	table_add_time(table, tables->wall_ns);
 	if (tables->has_steps) {
 		table_add_count(table, tables->steps);
-		table_add_integer(table, number_time(tables->outside_ns), tables->outside_ns);
+		table_add_time(table, tables->outside_ns);
 	} else {
 		table_add_unknown(table, "not found");
 		table_add_unknown(table, "");

@@ -21,10 +21,8 @@ static const struct {
 
 static void add_value(struct table *table, uint64_t value)
 {
-	if (value == MODEL_NOT_SAID)
-		table_add_unknown(table, "-");
-	else
-		table_add_value(table, number_count(value), (double)value);
+	table_add_value(table, number_count(value), (double)value);
+	table_unset_unless(table, value != MODEL_NOT_SAID, "-");
 }
 
 static void put_counters(struct report *report, const struct gpu_counter_sums *sums)
@@ -161,11 +159,8 @@ static void put_low_clocks(struct report *report, const struct gpu_counter_sums 
 		COLUMN_END,
 	};
 	struct table table;
-	bool any = false;
 
-	for (size_t i = 0; i < sums->devices.count; i++)
-		any |= was_low(&sums->devices.items[i]);
-	if (!any)
+	if (!array_find(&sums->devices, item, was_low(item)))
 		return;
 	report_title(report, "gpu_low_clocks", "GPUs at low clocks",
 		     "cost: how much longer kernels took than those of their name and shape at the highest clock");
@@ -178,14 +173,12 @@ static void put_low_clocks(struct report *report, const struct gpu_counter_sums 
 		if (!was_low(device))
 			continue;
 		table_add_id(&table, device->device);
-		table_add_integer(&table, number_time(device->low_ns), device->low_ns);
+		table_add_time(&table, device->low_ns);
 		table_add_percent(&table, (double)device->low_ns, (double)device->ns);
 		add_value(&table, low_mhz(device));
 		add_value(&table, device->sm_max_mhz);
-		if (clocks)
-			table_add_integer(&table, number_time(cost_ns), cost_ns);
-		else
-			table_add_unknown(&table, "-");
+		table_add_time(&table, cost_ns);
+		table_unset_unless(&table, clocks, "-");
 		table_add_count(&table, clocks ? clocks->slow_kernels : 0);
 		table_add(&table, main_reason(sums, device->device));
 	}
@@ -275,7 +268,6 @@ static void put_errors(struct report *report, const struct gpu_counter_sums *sum
 		COLUMN_NUMBER("number", "number", UNIT_ID),
 		COLUMN_END,
 	};
-	uint64_t start_ns = report->all->window.start_ns;
 	struct table table;
 
 	if (!sums->errors.count)
@@ -285,26 +277,21 @@ static void put_errors(struct report *report, const struct gpu_counter_sums *sum
 	table_begin(&table, columns);
 	for (size_t i = 0; i < sums->errors.count; i++) {
 		const struct gpu_error_row *row = &sums->errors.items[i];
-		uint64_t after_ns = row->first_ns > start_ns ? row->first_ns - start_ns : 0;
 
 		table_add_id(&table, row->device);
 		table_add_count(&table, row->count);
-		table_add_integer(&table, number_time(after_ns), after_ns);
+		table_add_time(&table, report_after_start(report, row->first_ns));
 		table_add(&table, gpu_error_name((enum gpt_gpu_error_kind)row->kind));
-		if (row->kind == GPT_GPU_XID)
-			table_add_id(&table, row->data);
-		else
-			table_add_unknown(&table, "-");
+		table_add_id(&table, row->data);
+		table_unset_unless(&table, row->kind == GPT_GPU_XID, "-");
 	}
 	report_table(report, &table);
 }
 
 static void add_memory(struct table *table, uint64_t bytes)
 {
-	if (bytes == MODEL_NOT_SAID_64)
-		table_add_unknown(table, "-");
-	else
-		table_add_memory(table, bytes);
+	table_add_memory(table, bytes);
+	table_unset_unless(table, bytes != MODEL_NOT_SAID_64, "-");
 }
 
 static char *process_text(const struct report *report, const struct gpu_process_row *row)

@@ -66,10 +66,7 @@ static void add_generated_place(struct report *report, struct table *table, cons
 {
 	AUTO_FREE char *place = generated_place(report, row);
 
-	if (place)
-		table_add(table, place);
-	else
-		table_add_unknown(table, "");
+	table_add_text(table, place, "");
 }
 
 /* Adds the calling line; if PyTorch compiled code in between, also the generated line and what that was made of. */

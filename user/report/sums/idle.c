@@ -31,10 +31,7 @@ static bool has_other_launch(const struct idle_row *row)
 
 static bool has_other_launches(const struct report *report, size_t shown)
 {
-	for (size_t i = 0; i < shown; i++)
-		if (has_other_launch(&report->all->idle.rows[i]))
-			return true;
-	return false;
+	return any_of(shown, i, has_other_launch(&report->all->idle.rows[i]));
 }
 
 /* Also true if a process without GPU work is to blame. */

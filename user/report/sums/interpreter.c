@@ -24,11 +24,8 @@ static void add_idle(struct report *report, struct table *table, const void *ite
 {
 	const struct interpreter *interpreter = &report->all->interpreter;
 
-	if (interpreter->has_gpu)
-		table_add_ns(table, ((const struct interpreter_row *)item)->idle_ns,
-			     time_unit_for(interpreter->longest_ns));
-	else
-		table_add_unknown(table, "-");
+	table_add_ns(table, ((const struct interpreter_row *)item)->idle_ns, time_unit_for(interpreter->longest_ns));
+	table_unset_unless(table, interpreter->has_gpu, "-");
 }
 
 static const struct row_table table = {

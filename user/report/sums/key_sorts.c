@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
+
 static double average_ns(uint64_t ns, uint64_t count)
 {
 	return count ? (double)ns / (double)count : 0;
@@ -94,10 +96,7 @@ static const struct key_sort sorts[] = {
 
 const struct key_sort *key_sort_by_name(const char *name)
 {
-	for (size_t i = 0; i < SORTS; i++)
-		if (!strcmp(sorts[i].name, name))
-			return &sorts[i];
-	return NULL;
+	return find_item(sorts, SORTS, item, !strcmp(item->name, name));
 }
 
 const char *key_sort_names(void)
@@ -115,16 +114,8 @@ struct valued {
 	size_t place;
 };
 
-static int by_value(const void *left, const void *right)
-{
-	const struct valued *a = left, *b = right;
-
-	if (a->value > b->value || a->value < b->value)
-		return a->value > b->value ? -1 : 1;
-	if (a->other > b->other || a->other < b->other)
-		return a->other > b->other ? -1 : 1;
-	return (a->place > b->place) - (a->place < b->place);
-}
+DEFINE_ORDER(by_value, struct valued,
+	     higher_first(a->value, b->value) ?: higher_first(a->other, b->other) ?: lower_first(a->place, b->place))
 
 static double no_value(const struct key_row *row)
 {

@@ -17,22 +17,9 @@ static const char *kind_name(enum key_kind kind)
 	return names[kind];
 }
 
-static void add_time(struct table *table, uint64_t ns)
-{
-	table_add_integer(table, number_time(ns), ns);
-}
-
 static void add_average(struct table *table, uint64_t ns, uint64_t count)
 {
 	table_add_value(table, number_time(ns / count), (double)ns / (double)count);
-}
-
-static void add_text(struct table *table, const char *text)
-{
-	if (text)
-		table_add(table, text);
-	else
-		table_add_unknown(table, "");
 }
 
 /* Adds the lines of a row, innermost first: "train.py(42): step;main.py(3): main". */
@@ -52,7 +39,7 @@ static void add_stack(struct report *report, struct table *table, const struct k
 		free(text);
 		text = longer;
 	}
-	add_text(table, text);
+	table_add_text(table, text, "");
 	free(text);
 }
 
@@ -61,11 +48,10 @@ static void add_memory(struct table *table, const struct key_averages *keys, con
 {
 	const uint64_t bytes[] = {row->memory.cpu, row->memory_self.cpu, row->memory.gpu, row->memory_self.gpu};
 
-	for (unsigned i = 0; i < sizeof(bytes) / sizeof(bytes[0]); i++)
-		if (keys->has_memory)
-			table_add_signed(table, (int64_t)bytes[i]);
-		else
-			table_add_unknown(table, "");
+	for (unsigned i = 0; i < sizeof(bytes) / sizeof(bytes[0]); i++) {
+		table_add_signed(table, (int64_t)bytes[i]);
+		table_unset_unless(table, keys->has_memory, "");
+	}
 }
 
 static void add_row(struct report *report, struct table *table, const struct key_row *row)
@@ -75,19 +61,17 @@ static void add_row(struct report *report, struct table *table, const struct key
 	table_add(table, row->name);
 	table_add(table, kind_name(row->kind));
 	table_add_percent(table, (double)row->cpu_self_ns, (double)keys->cpu_self_ns);
-	add_time(table, row->cpu_self_ns);
-	add_time(table, row->cpu_ns);
+	table_add_time(table, row->cpu_self_ns);
+	table_add_time(table, row->cpu_ns);
 	add_average(table, row->cpu_ns, row->count);
-	add_time(table, row->gpu_self_ns);
+	table_add_time(table, row->gpu_self_ns);
 	table_add_percent(table, (double)row->gpu_self_ns, (double)keys->gpu_ns);
-	add_time(table, row->gpu_ns);
+	table_add_time(table, row->gpu_ns);
 	add_average(table, row->gpu_ns, row->count);
 	table_add_count(table, row->count);
-	add_text(table, row->shapes);
-	if (row->flops)
-		table_add_count(table, row->flops);
-	else
-		table_add_unknown(table, "");
+	table_add_text(table, row->shapes, "");
+	table_add_count(table, row->flops);
+	table_unset_unless(table, row->flops, "");
 	add_stack(report, table, row);
 	add_memory(table, keys, row);
 }

@@ -41,10 +41,8 @@ static void add_bytes(struct report *report, struct table *table, const void *it
 {
 	const struct memcpy_row *row = item;
 
-	if (row->sized)
-		table_add_bytes(table, row->bytes);
-	else
-		table_add_unknown(table, "-");
+	table_add_bytes(table, row->bytes);
+	table_unset_unless(table, row->sized, "-");
 }
 
 static void add_rate(struct report *report, struct table *table, const void *item)

@@ -18,15 +18,13 @@ static char *space_name(uint32_t space, uint32_t device)
 static void put_peaks(struct report *report)
 {
 	const struct memory_peaks *memory = &report->all->memory;
-	uint64_t start_ns = report->all->window.start_ns;
 
 	for (size_t i = 0; i < memory->peaks.count; i++) {
 		const struct memory_peak *peak = &memory->peaks.items[i];
-		uint64_t after = peak->time_ns > start_ns ? peak->time_ns - start_ns : 0;
 		AUTO_FREE char *name = space_name(peak->space, peak->device);
 
 		report_line(report, "  %s: %s at most, %s after the start", name, number_memory(peak->most).text,
-			    number_time(after).text);
+			    number_time(report_after_start(report, peak->time_ns)).text);
 	}
 }
 
@@ -39,19 +37,17 @@ static void put_peak_table(struct report *report)
 		COLUMN_END,
 	};
 	const struct memory_peaks *memory = &report->all->memory;
-	uint64_t start_ns = report->all->window.start_ns;
 	struct table table;
 
 	report_title(report, "memory_peaks", "Peaks of memory from CUDA", NULL);
 	table_begin(&table, columns);
 	for (size_t i = 0; i < memory->peaks.count; i++) {
 		const struct memory_peak *peak = &memory->peaks.items[i];
-		uint64_t after_ns = peak->time_ns > start_ns ? peak->time_ns - start_ns : 0;
 		AUTO_FREE char *name = space_name(peak->space, peak->device);
 
 		table_add(&table, name);
 		table_add_memory(&table, peak->most);
-		table_add_integer(&table, number_time(after_ns), after_ns);
+		table_add_time(&table, report_after_start(report, peak->time_ns));
 	}
 	report_table(report, &table);
 }
@@ -60,11 +56,8 @@ static void put_peak_table(struct report *report)
 static void put_kept(struct report *report)
 {
 	const struct memory_peaks *memory = &report->all->memory;
-	bool kept = false;
 
-	for (size_t i = 0; i < memory->count; i++)
-		kept |= memory->rows[i].unreleased != 0;
-	if (kept)
+	if (any_of(memory->count, i, memory->rows[i].unreleased))
 		report_line(report,
 			    "  still held: an allocator as PyTorch's keeps memory for later tensors, so this alone is "
 			    "no leak; %s",

@@ -37,13 +37,11 @@ static void put_table(struct report *report, const struct nvtx *nvtx)
 		AUTO_FREE char *name = range_name(report->model, row);
 
 		table_add_ns(&table, row->ns, unit);
-		if (gpu_ns)
-			table_add_percent(&table, (double)row->ns, (double)gpu_ns);
-		else
-			table_add_unknown(&table, "");
+		table_add_percent(&table, (double)row->ns, (double)gpu_ns);
+		table_unset_unless(&table, gpu_ns, "");
 		table_add_count(&table, row->count);
 		table_add_count(&table, row->ranges);
-		table_add_integer(&table, number_time(row->open_ns), row->open_ns);
+		table_add_time(&table, row->open_ns);
 		table_add(&table, name);
 	}
 	report_table(report, &table);

@@ -38,10 +38,8 @@ void report_losses(struct report *report)
 /* A value that was not measured is unknown. */
 static void add_if(struct table *table, bool is_known, struct number shown, uint64_t value)
 {
-	if (is_known)
-		table_add_integer(table, shown, value);
-	else
-		table_add_unknown(table, "-");
+	table_add_integer(table, shown, value);
+	table_unset_unless(table, is_known, "-");
 }
 
 static void add_gpu_times(struct table *table, const struct complete *complete)

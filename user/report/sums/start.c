@@ -42,20 +42,17 @@ static void put_table(struct report *report, const struct model_began *began)
 	table_add_count(&table, began->processes);
 	table_add_count(&table, began->unready);
 	table_add_count(&table, count_later(model));
-	table_add_integer(&table, number_time(began->set_up_ns), began->set_up_ns);
+	table_add_time(&table, began->set_up_ns);
 	table_add_count(&table, began->calls_before);
-	table_add_integer(&table, number_time((uint64_t)wall_ns), (uint64_t)wall_ns);
+	table_add_time(&table, (uint64_t)wall_ns);
 	if (began->asked_wall_ns) {
-		table_add_integer(&table, number_time((uint64_t)began->asked_wall_ns), (uint64_t)began->asked_wall_ns);
-		table_add_integer(&table, number_time(began->late_ns), began->late_ns);
+		table_add_time(&table, (uint64_t)began->asked_wall_ns);
+		table_add_time(&table, began->late_ns);
 	} else {
-		table_add_unknown(&table, "-");
-		table_add_unknown(&table, "-");
+		table_add_unknowns(&table, 2, "-");
 	}
-	if (is_known)
-		table_add_integer(&table, number_time(began->wall_error_ns), began->wall_error_ns);
-	else
-		table_add_unknown(&table, "-");
+	table_add_time(&table, began->wall_error_ns);
+	table_unset_unless(&table, is_known, "-");
 	report_table(report, &table);
 }
 

@@ -30,10 +30,8 @@ static void add_row(struct report *report, struct table *table, struct time_unit
 	table_add(table, why_cause_name(cause));
 	table_add(table, place->label);
 	table_add(table, place->what);
-	if (place->step)
-		table_add_id(table, place->step->number);
-	else
-		table_add_unknown(table, "");
+	table_add_id(table, place->step ? place->step->number : 0);
+	table_unset_unless(table, place->step, "");
 	report_add_process(report, table, place->process);
 	if (place->process == NONE)
 		table_add_unknown(table, "");

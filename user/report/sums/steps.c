@@ -67,23 +67,21 @@ static void add_idle(struct table *table, const struct cells *cells)
 	AUTO_FREE char *text = NULL;
 
 	if (!idle->sum_ns) {
-		for (unsigned i = 0; i < 4; i++)
-			table_add_unknown(table, "");
+		table_add_unknowns(table, 4, "");
 		return;
 	}
 	text = xasprintf("%s %.0f %%", cause, 100 * (double)idle->ns[idle->largest] / (double)idle->sum_ns);
 	table_add_named(table, text, cause);
 	table_add(table, why_cause_name(idle->largest));
-	table_add_integer(table, number_time(idle->ns[idle->largest]), idle->ns[idle->largest]);
-	table_add_integer(table, number_time(idle->sum_ns), idle->sum_ns);
+	table_add_time(table, idle->ns[idle->largest]);
+	table_add_time(table, idle->sum_ns);
 }
 
 static void add_gpu(struct table *table, const struct step_table *steps, struct time_unit unit,
 		    const struct cells *cells)
 {
 	if (!steps->has_gpu) {
-		for (unsigned i = 0; i < 3; i++)
-			table_add_unknown(table, "");
+		table_add_unknowns(table, 3, "");
 		return;
 	}
 	table_add_ns(table, cells->busy_ns, unit);
@@ -98,10 +96,8 @@ static void add_row(struct report *report, struct table *table, const struct ste
 
 	table_add(table, cells->label);
 	table_add(table, cells->what);
-	if (cells->step)
-		table_add_id(table, cells->step->number);
-	else
-		table_add_unknown(table, "");
+	table_add_id(table, cells->step ? cells->step->number : 0);
+	table_unset_unless(table, cells->step, "");
 	table_add_ns(table, cells->wall_ns, unit);
 	add_gpu(table, steps, unit, cells);
 	add_idle(table, cells);

@@ -20,12 +20,9 @@ char *report_torch_space(const struct analyses *all, uint32_t index)
 	const struct torch_space *space = &memory->spaces.items[index];
 	const char *kind = space->device_type == GPT_TORCH_CUDA ? "GPU" : "device";
 	char *name = space->device_type == GPT_TORCH_CPU ? xstrdup("CPU") : xasprintf("%s %d", kind, space->device);
-	bool several = false;
 	char *of_process;
 
-	for (size_t i = 0; i < memory->spaces.count; i++)
-		several |= memory->spaces.items[i].process != space->process;
-	if (!several)
+	if (!array_find(&memory->spaces, item, item->process != space->process))
 		return name;
 	of_process = xasprintf("%s of %" PRIu32, name, all->model->processes[space->process].pid);
 	free(name);
@@ -34,10 +31,7 @@ char *report_torch_space(const struct analyses *all, uint32_t index)
 
 void report_add_op(const struct report *report, struct table *table, uint32_t op_name)
 {
-	if (op_name == NONE)
-		table_add_unknown(table, "-");
-	else
-		table_add(table, report->model->strings[op_name]);
+	table_add_text(table, op_name != NONE ? report->model->strings[op_name] : NULL, "-");
 }
 
 /* Memory that comes and goes, or does not change, is of no interest. */
@@ -271,8 +265,7 @@ static void add_holder(const struct report *report, struct table *table, const s
 	AUTO_FREE char *container = NULL;
 
 	if (!held || held->by != TORCH_HELD_BY_OBJECT) {
-		table_add_unknown(table, "");
-		table_add_unknown(table, "");
+		table_add_unknowns(table, 2, "");
 		return;
 	}
 	holder = &report->model->holders[held->holder];

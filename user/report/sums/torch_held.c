@@ -111,14 +111,10 @@ static void put_holder(struct report *report, struct table *table, const struct 
 	table_add_count(table, row->blocks);
 	table_add(table, holder ? holder->place : unknown_place(row->by));
 	table_add(table, container);
-	if (holder && holder->items != UINT64_MAX && *holder->type)
-		table_add_id(table, holder->items);
-	else
-		table_add_unknown(table, "");
-	if (holder)
-		table_add_id(table, holder->graphs);
-	else
-		table_add_unknown(table, "");
+	table_add_id(table, holder ? holder->items : 0);
+	table_unset_unless(table, holder && holder->items != UINT64_MAX && *holder->type, "");
+	table_add_id(table, holder ? holder->graphs : 0);
+	table_unset_unless(table, holder, "");
 	table_add(table, holder ? holder->path : "");
 	report_add_label(report, table, row->line);
 	add_line(report, table, row->user_line);

@@ -4,13 +4,6 @@
 
 #include "report/page/parts.h"
 
-static uint64_t after_start(const struct report *report, uint64_t time_ns)
-{
-	uint64_t start_ns = report->all->window.start_ns;
-
-	return time_ns > start_ns ? time_ns - start_ns : 0;
-}
-
 /* ---- peaks ------------------------------------------------------------------------------------------------------- */
 
 static void put_peaks(struct report *report)
@@ -30,7 +23,7 @@ static void put_peaks(struct report *report)
 						   : xstrdup("");
 			text = xasprintf("%s: %s at most%s%s, %s after the start", name,
 					 number_memory(space->most).text, before, reserved,
-					 number_time(after_start(report, space->time_ns)).text);
+					 number_time(report_after_start(report, space->time_ns)).text);
 			fputs("  ", report->out);
 			report_wrap(report, text, 2, 4);
 			free(text);
@@ -59,7 +52,6 @@ static void put_peak_table(struct report *report)
 	table_begin(&table, columns);
 	for (size_t i = 0; i < memory->spaces.count; i++) {
 		const struct torch_space *space = &memory->spaces.items[i];
-		uint64_t after_ns = after_start(report, space->time_ns);
 		AUTO_FREE char *name = NULL;
 
 		if (!space->most)
@@ -68,11 +60,9 @@ static void put_peak_table(struct report *report)
 		table_add(&table, name);
 		table_add_memory(&table, space->most);
 		table_add_memory(&table, space->most > space->most_known ? space->most - space->most_known : 0);
-		if (space->reserved)
-			table_add_memory(&table, space->reserved);
-		else
-			table_add_unknown(&table, "");
-		table_add_integer(&table, number_time(after_ns), after_ns);
+		table_add_memory(&table, space->reserved);
+		table_unset_unless(&table, space->reserved, "");
+		table_add_time(&table, report_after_start(report, space->time_ns));
 		report_add_process(report, &table, space->process);
 	}
 	report_table(report, &table);
@@ -155,7 +145,7 @@ static void put_out(struct report *report, const struct torch_memory_out *out)
 		out->line == NONE ? xstrdup("a line that is not known") : line_label(&report->all->lines, out->line);
 
 	report_line(report, "  %s, %s after the start: %s asked for; %s allocated, of %s reserved", name,
-		    number_time(after_start(report, out->time_ns)).text, number_memory(out->asked).text,
+		    number_time(report_after_start(report, out->time_ns)).text, number_memory(out->asked).text,
 		    number_memory(out->allocated).text, number_memory(out->reserved).text);
 	report_line(report, "  by %s in %s", line, out->op_name == NONE ? "-" : report->model->strings[out->op_name]);
 	put_held(report, out);
@@ -209,11 +199,10 @@ static void put_out_tables(struct report *report)
 	table_begin(&table, columns);
 	for (size_t i = 0; i < memory->outs.count; i++) {
 		const struct torch_memory_out *out = &memory->outs.items[i];
-		uint64_t after_ns = after_start(report, out->time_ns);
 		AUTO_FREE char *name = report_torch_space(report->all, out->space);
 
 		table_add(&table, name);
-		table_add_integer(&table, number_time(after_ns), after_ns);
+		table_add_time(&table, report_after_start(report, out->time_ns));
 		table_add_memory(&table, out->asked);
 		table_add_memory(&table, out->allocated);
 		table_add_memory(&table, out->reserved);

@@ -42,9 +42,37 @@ void table_add_unknown(struct table *table, const char *shown)
 	array_push(&table->cells, ((struct cell){.text = xstrdup(shown), .kind = CELL_UNKNOWN}));
 }
 
+void table_add_unknowns(struct table *table, unsigned count, const char *shown)
+{
+	while (count--)
+		table_add_unknown(table, shown);
+}
+
+void table_add_text(struct table *table, const char *text, const char *unknown)
+{
+	table_add(table, text ? text : unknown);
+	table_unset_unless(table, text, unknown);
+}
+
+void table_unset_unless(struct table *table, bool is_known, const char *shown)
+{
+	struct cell *cell = &table->cells.items[table->cells.count - 1];
+
+	if (is_known)
+		return;
+	free(cell->text);
+	free(cell->full);
+	*cell = (struct cell){.text = xstrdup(shown), .kind = CELL_UNKNOWN};
+}
+
 void table_add_number(struct table *table, struct number number)
 {
 	table_add_unknown(table, number.text);
+}
+
+void table_add_data(struct table *table, uint64_t value)
+{
+	table_add_integer(table, (struct number){""}, value);
 }
 
 void table_add_id(struct table *table, uint64_t id)
@@ -89,6 +117,11 @@ void table_add_growth(struct table *table, double bytes)
 void table_add_ns(struct table *table, uint64_t ns, struct time_unit unit)
 {
 	table_add_integer(table, number_in(ns, unit), ns);
+}
+
+void table_add_time(struct table *table, uint64_t ns)
+{
+	table_add_integer(table, number_time(ns), ns);
 }
 
 void table_add_average(struct table *table, uint64_t ns, uint64_t count)

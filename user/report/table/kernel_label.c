@@ -87,10 +87,8 @@ static bool says_nothing(const char *word, size_t length)
 
 	if (isdigit((unsigned char)*word))
 		return true;
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (strlen(words[i]) == length && !memcmp(words[i], word, length))
-			return true;
-	return false;
+	return any_of(sizeof(words) / sizeof(words[0]), i,
+		      strlen(words[i]) == length && !memcmp(words[i], word, length));
 }
 
 /* Whether all words of an argument say nothing. */

@@ -108,9 +108,15 @@ void table_add_named(struct table *table, const char *text, const char *full);
 void table_add_integer(struct table *table, struct number shown, uint64_t value);
 void table_add_value(struct table *table, struct number shown, double value); /* NAN: unknown */
 void table_add_unknown(struct table *table, const char *shown);
+void table_add_unknowns(struct table *table, unsigned count, const char *shown);
+void table_add_text(struct table *table, const char *text, const char *unknown); /* text NULL: not known, so shown */
 
-/* For a page only. */
+/* Unless it is known, the latest cell becomes unknown. */
+void table_unset_unless(struct table *table, bool is_known, const char *shown);
+
+/* For a page only, and for programs only. */
 void table_add_number(struct table *table, struct number number);
+void table_add_data(struct table *table, uint64_t value);
 
 /* Cells by unit. */
 void table_add_id(struct table *table, uint64_t id); /* without separators */
@@ -121,6 +127,7 @@ void table_add_memory(struct table *table, uint64_t bytes); /* number_memory */
 /* Growth in bytes per step; shown ("+13.0 MB") only if positive. */
 void table_add_growth(struct table *table, double bytes);
 void table_add_ns(struct table *table, uint64_t ns, struct time_unit unit);
+void table_add_time(struct table *table, uint64_t ns);			  /* number_time */
 void table_add_average(struct table *table, uint64_t ns, uint64_t count); /* in us on a page; unknown if count is 0 */
 void table_add_percent(struct table *table, double part, double whole);
 void table_add_rate(struct table *table, double bytes, uint64_t ns); /* GB/s on a page; unknown if ns is 0 */

@@ -28,10 +28,7 @@ static bool is_of_note(const char *id)
 		"diff_ops",    "merge_logs",	"merge_ranks",	"merge_late",	"diff_losses",	 "diff_memory",
 		"split_ranks", "split_last",	"why_memory",	"layer_tree",	"layer_classes", "diff_layers"};
 
-	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
-		if (!strcmp(ids[i], id))
-			return true;
-	return false;
+	return any_of(sizeof(ids) / sizeof(ids[0]), i, !strcmp(ids[i], id));
 }
 
 void table_writer_open(struct table_writer *writer, FILE *out, const struct table_format *format, const char *only)

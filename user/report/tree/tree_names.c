@@ -8,6 +8,7 @@
 #include "base/library_file.h"
 #include "analyze/events/lines.h"
 #include "analyze/events/operation_pack.h"
+#include "base/order.h"
 #include "base/path.h"
 #include "report/table/kernel_label.h"
 #include "report/table/text.h"
@@ -94,12 +95,7 @@ struct package {
 	size_t length, frames;
 };
 
-static int by_frames(const void *left, const void *right)
-{
-	const struct package *a = left, *b = right;
-
-	return (a->frames < b->frames) - (a->frames > b->frames);
-}
+DEFINE_ORDER(by_frames, struct package, higher_first(a->frames, b->frames))
 
 struct packages {
 	ARRAY(struct package) list;

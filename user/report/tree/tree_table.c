@@ -66,17 +66,13 @@ static void add_amount(struct table *table, const struct call_tree *tree, const 
 
 	if (tree->by != TREE_BY_MEMORY) {
 		table_add_ns(table, amount->ns, ms);
-		if (has_self)
-			table_add_ns(table, amount->self_ns, ms);
-		else
-			table_add_unknown(table, "");
+		table_add_ns(table, amount->self_ns, ms);
+		table_unset_unless(table, has_self, "");
 	} else {
 		table_add_memory(table, amount->ns);
 		table_add_memory(table, amount->held);
-		if (tree->growth.count)
-			table_add_growth(table, amount->growth);
-		else
-			table_add_unknown(table, "-");
+		table_add_growth(table, amount->growth);
+		table_unset_unless(table, tree->growth.count, "-");
 	}
 	table_add_percent(table, (double)amount->ns, (double)total_ns);
 }
@@ -101,17 +97,11 @@ void tree_table_add_node(struct table *table, const struct tree_names *names, ui
 
 	add_amount(table, names->nodes->tree, &amount, node->kind != TREE_NODE_WHAT, total_ns);
 	add_head(table, node->depth, kind_name(node->kind), label, name);
-	if (*place)
-		table_add(table, place);
-	else
-		table_add_unknown(table, "");
-	if (node->kind == TREE_NODE_WHAT)
-		table_add_count(table, node->count);
-	else
-		table_add_unknown(table, "");
+	table_add_text(table, *place ? place : NULL, "");
+	table_add_count(table, node->count);
+	table_unset_unless(table, node->kind == TREE_NODE_WHAT, "");
 	if (function == NONE) {
-		table_add_unknown(table, "");
-		table_add_unknown(table, "");
+		table_add_unknowns(table, 2, "");
 	} else {
 		table_add(table, names->nodes->tree->model->codes[function].file);
 		table_add_id(table, names->nodes->tree->model->codes[function].first_line);
@@ -127,6 +117,5 @@ void tree_table_add_rest(struct table *table, const struct call_tree *tree, size
 	add_head(table, depth, "smaller", name, name);
 	table_add_unknown(table, "");
 	table_add_count(table, rest->count);
-	table_add_unknown(table, "");
-	table_add_unknown(table, "");
+	table_add_unknowns(table, 2, "");
 }

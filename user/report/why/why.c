@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "report/page/parts.h"
 #include "report/why/why_tables.h"
 #include "report/why/why_words.h"
@@ -28,19 +29,9 @@ struct place {
 	uint64_t ns;
 };
 
-static int by_text(const void *left, const void *right)
-{
-	return strcmp(((const struct place *)left)->where, ((const struct place *)right)->where);
-}
+DEFINE_ORDER(by_text, struct place, strcmp(a->where, b->where))
 
-static int by_time(const void *left, const void *right)
-{
-	const struct place *a = left, *b = right;
-
-	if (a->ns != b->ns)
-		return a->ns < b->ns ? 1 : -1;
-	return by_text(left, right);
-}
+DEFINE_ORDER(by_time, struct place, most_first(a->ns, b->ns) ?: by_text(a, b))
 
 /* "train.py:42 forward, in Net.blocks.0", "train.py:42 forward, 1.2 ms of it in Net.blocks.0" */
 static char *place_text(const struct report *report, const struct why_loss *loss, const struct why_line *line)
