@@ -60,7 +60,7 @@
 	X(UNTIMED, REPORT, WITH_GPU)                                                                                   \
 	X(KERNELS, REPORT, WITH_GPU)                                                                                   \
 	X(MEMCPYS, REPORT, WITH_GPU)                                                                                   \
-	X(IDLE, REPORT, ALWAYS) /* without a GPU: what compiled */                                                     \
+	X(IDLE, REPORT, ALWAYS)	      /* without a GPU: what compiled */                                               \
 	X(LAYERS, REPORT, AROUND_GPU) /* with GPU_LINES and IDLE */                                                    \
 	X(WAITS, REPORT, WITH_GPU)                                                                                     \
 	X(API_TIMES, REPORT, ALWAYS)                                                                                   \

@@ -155,7 +155,8 @@ static void a_long_first_launch_of_a_kernel_loads_its_code(void **state)
 
 	log_with_a_long_launch(&log, 1050, true);
 	assert_has(page_of(&log, report_write_why),
-		   "700.0 ms in the first launch of softmax, which loads its code while the GPU had nothing to do.");
+		   "700.0 ms in the first launch of softmax, which loads its code (once) while the GPU had nothing to "
+		   "do.");
 	log_with_a_long_launch(&log, 1050, true);
 	assert_has(page_of(&log, report_write_why), "Warm up before the loop; CUDA_MODULE_LOADING=EAGER");
 	log_with_a_long_launch(&log, 1050, true);
