@@ -29,10 +29,17 @@ static void define_compilers(struct log_builder *log)
 	log_stack(log, PID, NAMESAKE, 2, (struct gpt_pyframe[]){{.code = 0xc5, .lasti = 2}, train});
 }
 
+/* Only of such a process a kernel is known to be new. */
+static void began_in_trace(struct log_builder *log)
+{
+	log_process(log, PID, 1, 1200, 1050, 0x30c, "python3", "", "", "");
+}
+
 static void begin_compiling(struct gap *gap)
 {
 	begin_gap(gap);
 	define_compilers(&gap->log);
+	began_in_trace(&gap->log);
 }
 
 /* A call with its return. */
@@ -185,22 +192,34 @@ static void a_compiler_counts_again_after_the_program_s_own_lines_ran(void **sta
 			       row_of_frames(&gap, COMPILER_TRITON)->idle_ns);
 }
 
+static void launch_fresh(struct gap *gap, uint32_t corr, uint64_t launch_ns)
+{
+	log_batch(&gap->log, PID, TID, launch_ns - MS);
+	log_agent_name(&gap->log, 2, "_Z5freshv");
+	log_launch(&gap->log, PID, TID, launch_ns, LAUNCH, corr);
+	log_batch(&gap->log, PID, TID, launch_ns + 2 * MS);
+	log_agent_kernel(&gap->log, (struct gpt_agent_kernel){.start_wall_ns = launch_ns + (TO - LAUNCHED),
+							      .end_wall_ns = launch_ns + 2 * MS,
+							      .corr = corr,
+							      .name = 2});
+}
+
+static void end_and_analyze(struct gap *gap)
+{
+	log_end(&gap->log, 10000 * MS);
+	gap->model = model_of(&gap->log);
+	analyze_model(&gap->all, gap->model, ANALYSES(ANALYZE_WHY, ANALYZE_UNTIMED, ANALYZE_IDLE));
+}
+
 static void code_that_is_loaded_has_its_call_and_the_new_kernel_that_is_launched_next(void **state)
 {
 	struct gap gap;
 	const struct compile_row *row;
 
 	begin_compiling(&gap);
-	log_batch(&gap.log, PID, TID, 15 * MS);
-	log_agent_name(&gap.log, 2, "_Z5freshv");
 	load_code(&gap, WAITS, 20 * MS, 50 * MS);
-	log_launch(&gap.log, PID, TID, LAUNCHED, LAUNCH, 2);
-	log_batch(&gap.log, PID, TID, TO + MS);
-	log_agent_kernel(&gap.log,
-			 (struct gpt_agent_kernel){.start_wall_ns = TO, .end_wall_ns = TO + MS, .corr = 2, .name = 2});
-	log_end(&gap.log, 10000 * MS);
-	gap.model = model_of(&gap.log);
-	analyze_model(&gap.all, gap.model, ANALYSES(ANALYZE_WHY, ANALYZE_UNTIMED, ANALYZE_IDLE));
+	launch_fresh(&gap, 2, LAUNCHED);
+	end_and_analyze(&gap);
 	row = row_of(&gap, WHY_COMPILE_MODULE, LOAD_API);
 	assert_line(&gap.all, row->line, LINE_WAITS);
 	assert_int_equal(row->ns, 30 * MS);
@@ -208,6 +227,18 @@ static void code_that_is_loaded_has_its_call_and_the_new_kernel_that_is_launched
 	assert_int_equal(row->count, 1);
 	assert_string_equal(gap.model->strings[row->kernel], "fresh()");
 	SAYS(&gap, report_write_why, "30.0 ms in cuModuleLoadData (once; fresh was new and launched next)");
+	end_words(&gap);
+}
+
+static void what_is_first_in_the_trace_is_new_only_in_a_process_that_began_in_it(void **state)
+{
+	struct gap gap;
+
+	begin_gap(&gap);
+	load_code(&gap, WAITS, 20 * MS, 50 * MS);
+	launch_fresh(&gap, 2, LAUNCHED);
+	end_and_analyze(&gap);
+	assert_int_equal(row_of(&gap, WHY_COMPILE_MODULE, LOAD_API)->kernel, NONE);
 	end_words(&gap);
 }
 
@@ -246,7 +277,6 @@ static void what_the_driver_compiles_in_a_call_that_loads_code_is_that_call_s(vo
 /* The first launch of a kernel, from 60 to 99 ms, with what the driver compiles in it. */
 static void end_with_fresh_kernel(struct gap *gap, uint64_t compiled_ns)
 {
-	log_process(&gap->log, PID, 1, 1200, 1050, 0x30c, "python3", "", "", ""); /* it began in the trace */
 	log_batch(&gap->log, PID, TID, 50 * MS);
 	log_agent_name(&gap->log, 2, "_Z5freshv");
 	add_call_with(
@@ -292,6 +322,7 @@ static void a_long_first_launch_while_the_gpu_works_is_none_but_for_what_the_dri
 
 		begin(&gap.log);
 		define_compilers(&gap.log);
+		began_in_trace(&gap.log);
 		kernel(&gap.log, 1, FROM - 20 * US, FROM - 10 * US, TO - US); /* no gap that counts */
 		end_with_fresh_kernel(&gap, compiled_ns);
 		assert_int_equal(gap.all.idle.compiles.rows.count, compiled_ns ? 1 : 0);
@@ -321,8 +352,11 @@ static void a_capture_lasts_from_its_first_call_to_its_last(void **state)
 	add_captured(&gap, WAITS, 7, 20 * MS);
 	add_captured(&gap, LOAD, 8, 40 * MS);
 	add_captured(&gap, LOAD, 9, 59 * MS);
-	end_gap(&gap);
+	kernel(&gap.log, 2, LAUNCHED, TO, TO + MS); /* launched next, and not new */
+	launch_fresh(&gap, 3, TO + 10 * MS);
+	end_and_analyze(&gap);
 	row = row_of(&gap, WHY_COMPILE_CAPTURE, NONE);
+	assert_int_equal(row->kernel, NONE);
 	assert_line(&gap.all, row->line, LINE_WAITS);
 	assert_int_equal(row->ns, 40 * MS);
 	assert_int_equal(row->count, 1);
@@ -399,6 +433,7 @@ int main(void)
 		cmocka_unit_test(code_that_a_compiler_loads_is_part_of_its_time_once),
 		cmocka_unit_test(a_compiler_counts_again_after_the_program_s_own_lines_ran),
 		cmocka_unit_test(code_that_is_loaded_has_its_call_and_the_new_kernel_that_is_launched_next),
+		cmocka_unit_test(what_is_first_in_the_trace_is_new_only_in_a_process_that_began_in_it),
 		cmocka_unit_test(a_kernel_that_ran_before_is_not_what_was_loaded),
 		cmocka_unit_test(what_the_driver_compiles_in_a_call_that_loads_code_is_that_call_s),
 		cmocka_unit_test(a_long_first_launch_for_which_the_gpu_waits_has_its_kernel),

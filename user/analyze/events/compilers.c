@@ -16,10 +16,13 @@ struct compiling_function {
  */
 static const struct compiling_function functions[] = {
 	{"triton/compiler/compiler.py", "compile", COMPILER_TRITON},
+	{"triton/compiler.py", "compile", COMPILER_TRITON}, /* 2.0 */
 	{"triton/runtime/jit.py", "_do_compile", COMPILER_TRITON},
 	{"torch/_inductor/compile_fx.py", "compile_fx", COMPILER_INDUCTOR},
 	{"torch/_inductor/compile_fx.py", "compile_fx_inner", COMPILER_INDUCTOR},
 	{"torch/_inductor/runtime/triton_heuristics.py", "precompile", COMPILER_INDUCTOR},
+	{"torch/_inductor/triton_heuristics.py", "precompile", COMPILER_INDUCTOR},   /* up to 2.3 */
+	{"torch/_inductor/triton_ops/autotune.py", "precompile", COMPILER_INDUCTOR}, /* 2.0 */
 	{"torch/_dynamo/convert_frame.py", "_compile", COMPILER_DYNAMO},
 	{"numba/cuda/dispatcher.py", "compile", COMPILER_NUMBA},
 };

@@ -30,17 +30,21 @@ void compiles_free(struct compiles *compiles)
 	free(compiles->threads);
 	tally_free(&compiles->sums);
 	tally_free(&compiles->next);
+	tally_free(&compiles->awaited);
 	tally_free(&compiles->episodes_of);
 	array_free(&compiles->rows);
 }
 
 /* ---- while events come ------------------------------------------------------------------------------------------- */
 
-static void await_launch(struct compile_thread *thread, uint32_t sum)
+static void await_launch(struct compiles *compiles, uint32_t number, uint32_t sum)
 {
-	for (size_t i = 0; i < thread->awaiting.count; i++)
-		if (thread->awaiting.items[i] == sum)
-			return;
+	struct compile_thread *thread = &compiles->threads[number];
+	struct tally_entry *awaited = tally_at(&compiles->awaited, (struct tally_key){{number, sum}});
+
+	if (awaited->more == thread->launches + 1)
+		return;
+	awaited->more = thread->launches + 1;
 	array_push(&thread->awaiting, sum);
 }
 
@@ -76,7 +80,7 @@ static uint32_t add_time(struct idle *idle, const struct compile_span *span, uin
 	sum->count += counts;
 	add_piece(thread, (struct compile_piece){.start_ns = from_ns, .ns = ns, .sum = index, .counts = counts});
 	if (span->kernel == NONE)
-		await_launch(thread, index);
+		await_launch(compiles, span->thread, index);
 	else
 		tally_at(&compiles->next, (struct tally_key){{index, span->kernel, span->key.part[0]}})->count++;
 	return index;
@@ -125,7 +129,6 @@ void compiles_add_around(struct idle *idle, const struct compile_span *span)
 		compiles->sums.entries[piece->sum].count -= piece->counts;
 	}
 	thread->known_until_ns = later_time(thread->known_until_ns, span->end_ns);
-	thread->awaiting.count = 0;
 	thread->first_launch = NONE;
 	thread->in_frames = false;
 	add_time(idle, span, span->start_ns, true);
@@ -188,6 +191,7 @@ void compiles_see_call(struct idle *idle, const struct call_event *event, uint32
 			 (struct tally_key){{thread->awaiting.items[i], is_new ? thread->kernel : NONE, place}})
 			->count++;
 	thread->awaiting.count = 0;
+	thread->launches++;
 }
 
 uint32_t compiles_kernel_of(const struct compiles *compiles, const struct model_call *call)
@@ -204,6 +208,7 @@ struct making_rows {
 	struct lines *lines;
 	struct tally rows;    /* line, enum why_compile, what, process; more: idle time */
 	struct tally kernels; /* index in rows, kernel: launches */
+	struct tally ops;     /* of torch.compile: what, process; more: index in rows + 1 */
 	struct tally proven;  /* index in rows: what the driver compiled in its first launches */
 	uint32_t *next_place; /* by sums: of most launches that came next, CALLER_UNSEEN */
 };
@@ -236,6 +241,16 @@ static void find_next_places(struct making_rows *making)
 	free(most);
 }
 
+/* The row of torch.compile's op of that name, whose line the account may know better. */
+static struct tally_entry *row_of_op(struct making_rows *making, const struct tally_key *key)
+{
+	struct tally_entry *op = tally_at(&making->ops, (struct tally_key){{key->part[2], key->part[3]}});
+
+	if (!op->more)
+		op->more = (uint64_t)(tally_at(&making->rows, *key) - making->rows.entries) + 1;
+	return &making->rows.entries[op->more - 1];
+}
+
 static void add_sums(struct making_rows *making)
 {
 	struct compiles *compiles = &making->idle->compiles;
@@ -250,7 +265,7 @@ static void add_sums(struct making_rows *making)
 		if (!sum->ns)
 			continue;
 		key.part[0] = line_of_sum(making, i);
-		row = tally_at(&making->rows, key);
+		row = key.part[1] == WHY_COMPILE_TORCH ? row_of_op(making, &key) : tally_at(&making->rows, key);
 		row->ns += sum->ns;
 		row->count += sum->count;
 		row_of[i] = (uint32_t)(row - making->rows.entries);
@@ -264,15 +279,6 @@ static void add_sums(struct making_rows *making)
 			tally_at(&making->kernels, (struct tally_key){{row, next->key.part[1]}})->count += next->count;
 	}
 	free(row_of);
-}
-
-/* The row of torch.compile's op of that name, whose line the account may know better. */
-static struct tally_entry *row_of_op(struct making_rows *making, const struct tally_key *key)
-{
-	for (size_t i = 0; i < making->rows.count; i++)
-		if (!memcmp(&making->rows.entries[i].key.part[1], &key->part[1], 3 * sizeof(key->part[0])))
-			return &making->rows.entries[i];
-	return tally_at(&making->rows, *key);
 }
 
 static void add_idle(struct making_rows *making)
@@ -380,6 +386,7 @@ void compiles_finish(struct idle *idle, struct lines *lines)
 	array_sort(&compiles->rows, by_idle);
 	tally_free(&making.rows);
 	tally_free(&making.kernels);
+	tally_free(&making.ops);
 	tally_free(&making.proven);
 	free(making.next_place);
 }

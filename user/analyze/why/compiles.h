@@ -33,6 +33,7 @@ struct compile_thread {
 	/* the latest, by time of the event; ops of PyTorch may say later what they are parts of */
 	ARRAY(struct compile_piece) pieces;
 	ARRAY(uint32_t) awaiting; /* indices in sums: since its latest launch */
+	uint64_t launches;	  /* that ended `awaiting` */
 };
 
 struct compile_row {
@@ -53,6 +54,7 @@ struct compiles {
 	   compiled in them */
 	struct tally sums;
 	struct tally next;	  /* index in sums, kernel or NONE, caller_place: launches that came next */
+	struct tally awaited;	  /* model.threads, index in sums; more: launches of the thread then, + 1 */
 	struct tally episodes_of; /* model.threads, enum compiler; more: its latest episode */
 	uint64_t episodes;
 	ARRAY(struct compile_row) rows; /* most idle time first, then most time */

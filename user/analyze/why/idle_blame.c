@@ -157,10 +157,12 @@ static bool put_compiling(struct blame *blame, const struct tally_key *key, stru
 	if (compiler == COMPILER_NONE || blame->own || is_everyones(inner))
 		return false;
 	charging->culprit = is_waited_for ? NONE : blame->thread;
+	charging->via = is_waited_for ? NONE : blame->via;
 	charging->once = true;
 	charging->is_sampled = inner == WHY_RAN;
 	idle_charge_spans(charging, why_key(place, WHY_COMPILE, WHY_COMPILE_FRAMES, compiler), spans, ns);
 	charging->culprit = NONE;
+	charging->via = NONE;
 	charging->once = false;
 	charging->is_sampled = false;
 	return true;

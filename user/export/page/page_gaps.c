@@ -40,7 +40,10 @@ static const char *evidence_of(const struct idle_charge *charge)
 	case WHY_GC:
 		return "by the interpreter's own events";
 	case WHY_COMPILE:
-		return "by a call, or the driver's record, of compiling or loading";
+		return charge->what.part[2] == WHY_COMPILE_FRAMES ? "by the frames of samples and waits"
+		       : charge->what.part[2] == WHY_COMPILE_TORCH
+			       ? "by PyTorch's ops"
+			       : "by a call, or the driver's record, of compiling or loading";
 	case WHY_COPY:
 	case WHY_MANAGED:
 	case WHY_PROCESS:
