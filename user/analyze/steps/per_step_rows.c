@@ -216,7 +216,7 @@ static char *layer_text(const struct model *model, const struct layer_owner *own
 {
 	const struct model_module *module = owner->module == NONE ? NULL : &model->modules[owner->module];
 
-	if (owner->kind == LAYER_MODULE)
+	if (module && owner->kind == LAYER_MODULE)
 		return xasprintf("%s%s%s", module->root_class, *module->name ? "." : "", module->name);
 	return xasprintf("%s%s%s", layer_kind_label(owner->kind), module && *module->class ? " " : "",
 			 module ? module->class : "");
