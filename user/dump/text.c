@@ -463,8 +463,8 @@ void dump_print_text(FILE *out, const struct dump_findings *found)
 			fputc('\n', out);
 		print_process(out, looks->items[i].process, graph);
 	}
-	if (graph->cycles || array_find(&graph->nodes, item, graph_is_root(item)) ||
-	    array_find(looks, item, item->process->task_cycles))
+	if (graph->cycles || any_of(graph->nodes.count, i, graph_is_root(&graph->nodes.items[i])) ||
+	    any_of(looks->count, i, looks->items[i].process->task_cycles))
 		fputs("\nwho waits for whom\n", out);
 	for (unsigned i = 1; i <= graph->cycles; i++)
 		print_cycle(out, graph, i);

@@ -191,10 +191,9 @@ static void put_tree(struct report *report, const struct layers *layers, const s
 	struct layer_view view = {.report = report, .options = options, .layers = layers};
 
 	choose_nodes(&view);
-	layers_put_rows(
-		report, &tree_table,
-		&(struct row_list){ROWS(view.shown.items, view.shown.count), .sum = layers->sum,
-				   .remark = "self, calls: without the modules that it calls; % of GPU time"});
+	layers_put_rows(report, &tree_table,
+			&(struct row_list){ROWS(view.shown.items, view.shown.count), .sum = layers->sum,
+					   .remark = "self, calls: without the modules that it calls; % of GPU time"});
 	layers_put_backward(report);
 	for (size_t i = 0; i < view.shown.count; i++)
 		free(view.shown.items[i].label);
