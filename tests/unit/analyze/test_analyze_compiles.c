@@ -29,7 +29,7 @@ static void define_compilers(struct log_builder *log)
 	log_stack(log, PID, NAMESAKE, 2, (struct gpt_pyframe[]){{.code = 0xc5, .lasti = 2}, train});
 }
 
-/* Only of such a process a kernel is known to be new. */
+/* Only of such a process a launch is known to be the first of its kernel. */
 static void began_in_trace(struct log_builder *log)
 {
 	log_process(log, PID, 1, 1200, 1050, 0x30c, "python3", "", "", "");
@@ -230,18 +230,6 @@ static void code_that_is_loaded_has_its_call_and_the_new_kernel_that_is_launched
 	end_words(&gap);
 }
 
-static void what_is_first_in_the_trace_is_new_only_in_a_process_that_began_in_it(void **state)
-{
-	struct gap gap;
-
-	begin_gap(&gap);
-	load_code(&gap, WAITS, 20 * MS, 50 * MS);
-	launch_fresh(&gap, 2, LAUNCHED);
-	end_and_analyze(&gap);
-	assert_int_equal(row_of(&gap, WHY_COMPILE_MODULE, LOAD_API)->kernel, NONE);
-	end_words(&gap);
-}
-
 static void a_kernel_that_ran_before_is_not_what_was_loaded(void **state)
 {
 	struct gap gap;
@@ -433,7 +421,6 @@ int main(void)
 		cmocka_unit_test(code_that_a_compiler_loads_is_part_of_its_time_once),
 		cmocka_unit_test(a_compiler_counts_again_after_the_program_s_own_lines_ran),
 		cmocka_unit_test(code_that_is_loaded_has_its_call_and_the_new_kernel_that_is_launched_next),
-		cmocka_unit_test(what_is_first_in_the_trace_is_new_only_in_a_process_that_began_in_it),
 		cmocka_unit_test(a_kernel_that_ran_before_is_not_what_was_loaded),
 		cmocka_unit_test(what_the_driver_compiles_in_a_call_that_loads_code_is_that_call_s),
 		cmocka_unit_test(a_long_first_launch_for_which_the_gpu_waits_has_its_kernel),

@@ -227,7 +227,7 @@ void idle_add_call(struct idle *idle, const struct call_event *event)
 		idle->threads.latest[event->process] = place;
 	note_loading(idle, thread, call);
 	follow_capture(idle, thread, call, place);
-	compiles_see_call(idle, event, place, kernel != NONE && has_begun_in(idle, event->process));
+	compiles_see_call(idle, event, place, kernel != NONE);
 	if (call_is_work(call) && !thread->looked_up_ns)
 		thread->traced_from_ns = 0;
 	if (call_is_work(call) && call->stack_state != GPT_STACK_BACKWARD)
