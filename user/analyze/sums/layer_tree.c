@@ -36,13 +36,9 @@ struct placed {
 	uint32_t index;
 };
 
-static int least_time_first(const void *left, const void *right)
-{
-	const struct placed *a = left, *b = right;
-
-	return least_first(a->node->total.ns, b->node->total.ns) ?:
-	       least_first(a->node->total.idle_ns, b->node->total.idle_ns) ?: most_first(a->index, b->index);
-}
+DEFINE_ORDER(least_time_first, struct placed,
+	     least_first(a->node->total.ns, b->node->total.ns)
+		     ?: least_first(a->node->total.idle_ns, b->node->total.idle_ns) ?: most_first(a->index, b->index))
 
 /* A node comes after its parent. */
 static void sum_up(struct layer_tree *tree)

@@ -298,22 +298,9 @@ static void add_idle(struct making_rows *making)
 	}
 }
 
-static int by_idle(const void *left, const void *right)
-{
-	const struct compile_row *a = left, *b = right;
-
-	if (a->idle_ns != b->idle_ns)
-		return a->idle_ns > b->idle_ns ? -1 : 1;
-	if (a->ns != b->ns)
-		return a->ns > b->ns ? -1 : 1;
-	if (a->line != b->line)
-		return a->line < b->line ? -1 : 1;
-	if (a->kind != b->kind)
-		return a->kind < b->kind ? -1 : 1;
-	if (a->what != b->what)
-		return a->what < b->what ? -1 : 1;
-	return (a->process > b->process) - (a->process < b->process);
-}
+DEFINE_ORDER(by_idle, struct compile_row,
+	     most_first(a->idle_ns, b->idle_ns) ?: most_first(a->ns, b->ns) ?: least_first(a->line, b->line)
+		     ?: least_first(a->kind, b->kind) ?: least_first(a->what, b->what) ?: least_first(a->process, b->process))
 
 static void name_kernels(struct making_rows *making)
 {

@@ -16,7 +16,7 @@ struct shown_layer {
 	const struct layer_row *row; /* NULL: several that are too small */
 	uint32_t process;
 	unsigned depth;
-	uint64_t smaller; /* so many */
+	uint64_t smaller; /* their number, where `row` is NULL */
 	char *label;
 	struct layer_amount self, total;
 };
