@@ -117,6 +117,12 @@ def gpu_operations(path):
     return sum(1 for _ in records(path, KERNEL, MEMCPY, MEMSET))
 
 
+def gpu_operations_since(path, begin_ns):
+    """Number of GPU operations whose call began later than that; one segment may have the agent's start and much more."""
+    since = {record.values["corr"] for record in records(path, CALL, CALL_ARGS) if record.values["time_ns"] > begin_ns}
+    return sum(record.values["corr"] in since for record in records(path, KERNEL, MEMCPY, MEMSET))
+
+
 def gpu_correlations(path):
     """Correlation ids of the GPU operations in the log."""
     return {record.values["corr"] for record in records(path, KERNEL, MEMCPY, MEMSET)}

@@ -320,7 +320,7 @@ def test_a_second_gputrace_on_a_busy_program_sees_all_as_the_first_does(tmp_path
             second = Watched(tmp_path / "second", running.pid)
             with second.tracer:
                 second.begin()
-                second.tracer.wait_logged(lambda log: logfile.gpu_operations(log) > 2000)
+                second.tracer.wait_logged(lambda log: logfile.gpu_operations_since(log, second.begin_ns) > 2000)
                 second.end()
             first.end()
     entries = simulated.load(tmp_path / "gpu.json")
