@@ -151,6 +151,38 @@ def test_idle_and_busy_time_of_slices_that_adjoin_are_those_of_the_whole_line_by
         assert {row: halves[row] - whole[row] for row in whole | halves if abs(halves[row] - whole[row]) > shared} == {}
 
 
+SUMS = "busy_ns", "launches", "lost_ns", "looked_ns", "steps"
+
+
+def by_time(folder, log, *options):
+    """The rows of --every, and that of the whole trace."""
+    done = tracing.gputrace(folder, "report", log, "--format", "json", *options).must_be(0)
+    (table,) = [table for table in json.loads(done.stdout)["tables"] if table["id"] == "periods"]
+    return table["rows"][:-1], table["rows"][-1]
+
+
+@pytest.mark.parametrize("only", ([], ["--from", "100ms"], ["--process", "0"]))
+def test_periods_add_up_to_the_whole_and_each_is_a_slice(run, gpu, tmp_path, only):
+    log = run / "trace.gpt"
+    if only and only[0] == "--process":
+        only = ["--process", str(min(gpu))]
+    _, whole = by_time(tmp_path, log, "--every", "1h", *only)
+    for count in (1, 2, 7):
+        every_us = (whole["to_ns"] - whole["from_ns"]) // count // 1000 + 1
+        rows, again = by_time(tmp_path, log, "--every", f"{every_us}us", *only)
+        assert len(rows) == count and again == whole and whole["launches"] > 100 and whole["busy_ns"] > 0
+        assert {key: sum(row[key] for row in rows) for key in SUMS} == {key: whole[key] for key in SUMS}
+        assert [row["to_ns"] for row in rows[:-1]] == [row["from_ns"] for row in rows[1:]]
+    times = [f"{rows[3][key] // 1000}us" for key in ("from_ns", "to_ns")]  # of --every, in whole us
+    (alone,), _ = by_time(tmp_path, log, "--every", "1h", *only, "--from", times[0], "--to", times[1])
+    assert alone == rows[3]
+
+
+def test_more_periods_than_are_shown_are_refused(run, tmp_path):
+    done = tracing.gputrace(tmp_path, "report", run / "trace.gpt", "--every", "1us").must_be(1)
+    assert "--every 1us: the trace lasts" in done.stderr and "at most 10000 periods" in done.stderr
+
+
 def test_of_a_slice_before_all_gpu_work_it_is_known_that_the_gpu_idled(run, gpu, tmp_path):
     log, first = run / "trace.gpt", min(op["start"] for op in simulated.work(sum(gpu.values(), [])))
     report = tracing.gputrace(tmp_path, "report", log, "--to", since(log, first - 1000)).must_be(0).stdout

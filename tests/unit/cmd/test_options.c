@@ -95,6 +95,19 @@ static void what_is_for_the_tree_of_calls_goes_with_it(void **state)
 	assert_refused(PARSE("report", "x.gpt", "--tree", "--ops"), "--ops", "one of them");
 }
 
+static void periods_are_instead_of_the_report_and_cut_it_by_time(void **state)
+{
+	assert_int_equal(PARSE("report", "x.gpt", "--every", "1h", "--from", "5", "--gpu", "1"), 0);
+	assert_int_equal(options.every_ns, 3600000000000);
+	assert_true(options_replace_report(&options));
+	options_free(&options);
+	assert_refused(PARSE("report", "x.gpt", "--every", "0"), "--every 0: a length of time is accepted", "1h");
+	assert_refused(PARSE("report", "x.gpt", "--every", "often"), "--every often", "30s");
+	assert_refused(PARSE("report", "x.gpt", "--every", "1s", "--steps", "1..2"), "--every: cuts the trace by time",
+		       "--steps");
+	assert_refused(PARSE("--every", "1s", "-p", "7"), "--every does not apply to tracing", "--help-all");
+}
+
 static void the_layers_of_the_model_are_instead_of_the_report_and_take_what_is_for_trees(void **state)
 {
 	assert_int_equal(PARSE("report", "x.gpt", "--layers", "--depth", "2", "--min-percent", "5"), 0);
@@ -106,6 +119,7 @@ static void the_layers_of_the_model_are_instead_of_the_report_and_take_what_is_f
 	assert_refused(PARSE("report", "x.gpt", "--layers", "--by", "cpu"), "--by: is for the tree of calls", "--tree");
 	assert_refused(PARSE("report", "x.gpt", "--layers", "--tree"), "--layers", "one of them");
 	assert_refused(PARSE("report", "x.gpt", "--layers", "--ops"), "--layers", "one of them");
+	assert_refused(PARSE("report", "x.gpt", "--layers", "--every", "1h"), "--every", "one of them");
 	assert_refused(PARSE("report", "x.gpt", "--api-sum", "--layers"), "--api-sum", "--layers");
 	assert_refused(PARSE("--prove-cost", "2s", "-p", "1", "--layers"), "--prove-cost: its report is the cost",
 		       "--layers");
@@ -1228,6 +1242,7 @@ int main(void)
 		cmocka_unit_test(standard_output_has_the_report_or_an_export),
 		cmocka_unit_test(lists_of_activities_go_together_and_with_nothing_else),
 		cmocka_unit_test(what_is_for_the_tree_of_calls_goes_with_it),
+		cmocka_unit_test(periods_are_instead_of_the_report_and_cut_it_by_time),
 		cmocka_unit_test(the_layers_of_the_model_are_instead_of_the_report_and_take_what_is_for_trees),
 		cmocka_unit_test(the_source_to_list_is_the_word_behind_lines),
 		cmocka_unit_test(durations_are_seconds_or_have_a_unit),

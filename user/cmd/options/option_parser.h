@@ -91,6 +91,7 @@ int parse_group_by_stack(struct parse *parse, const char *value);
 /* Options of the tree of calls (--tree) and of the source (--lines). */
 int parse_min_percent(struct parse *parse, const char *value);
 int parse_depth(struct parse *parse, const char *value);
+int parse_every(struct parse *parse, const char *value);
 
 /* --lines: the word after it says which file or function, if there is another word for the log. */
 int parse_lines(struct parse *parse, const char *value);

@@ -298,6 +298,10 @@ const struct option_row option_rows[] = {
 	 "instead of the report the source, with what each line costs beside it: of a file,\n"
 	 "of a function, or of the functions that own most; tracing: --lines=FUNCTION",
 	 RECORD | REPORT, .parse = parse_lines},
+	{"every", 0, "a length of time", "LENGTH",
+	 "instead of the report a row for each LENGTH of the trace (1h): how busy GPUs were,\n"
+	 "steps, and the largest loss",
+	 REPORT, .parse = parse_every},
 	{"schedule", 0, "numbers of steps", "skip_first=N,wait=N,warmup=N,active=N,repeat=N",
 	 "--ops, recorded in some steps only, counted as torch.profiler.schedule does;\n"
 	 "%c in the name of an output is the number of the cycle. Ends after the last",

@@ -181,7 +181,7 @@ static int check_activity(struct parse *parse)
 static int check_instead(struct parse *parse)
 {
 	const struct options *options = parse->options;
-	int instead = options->wants_tree + options->wants_layers + options->wants_lines +
+	int instead = options->wants_tree + options->wants_layers + options->wants_lines + (options->every_ns != 0) +
 		      (options->ops && options->subcommand == SUBCOMMAND_REPORT);
 
 	if (options->table_option && !options->ops)
@@ -196,10 +196,13 @@ static int check_instead(struct parse *parse)
 				   "--metric cpu");
 	if (instead > 1)
 		return option_fail(parse,
-				   "--tree, --layers, --lines, --ops: each is instead of the report; one of them");
+				   "--tree, --layers, --lines, --every, --ops: each is instead of the report; one of "
+				   "them");
 	if (instead && options->lists)
-		return option_fail(parse, "--gpu-trace, --gpu-sum and --api-sum exclude --tree, --layers, --lines and "
-					  "--ops: each is instead of the report");
+		return option_fail(parse, "--gpu-trace, --gpu-sum and --api-sum exclude --tree, --layers, --lines, "
+					  "--every and --ops: each is instead of the report");
+	if (options->every_ns && options_want_steps(options))
+		return option_fail(parse, "--every: cuts the trace by time: it excludes --steps and --cycle");
 	return 0;
 }
 

@@ -160,6 +160,8 @@ struct options {
 	struct tree_options tree;
 	bool wants_layers; /* print the layers of the model instead of the report */
 	bool wants_lines;  /* print the source instead of the report */
+	uint64_t every_ns; /* print a row for each period of that length instead of the report; 0: not asked for */
+	const char *every_text;
 	struct lines_options lines;
 	bool lines_word;	  /* the next word may say which file or function */
 	const char *tree_option;  /* a given option that is for the tree of calls only, NULL: none */
@@ -180,7 +182,7 @@ struct options {
 static inline bool options_replace_report(const struct options *options)
 {
 	return options->wants_tree || options->wants_layers || options->wants_lines || options->lists ||
-	       (options->ops && options->subcommand == SUBCOMMAND_REPORT);
+	       options->every_ns || (options->ops && options->subcommand == SUBCOMMAND_REPORT);
 }
 
 /* Frees what options_parse has filled in. */

@@ -228,6 +228,14 @@ int parse_group_by_stack(struct parse *parse, const char *value)
 	return 0;
 }
 
+int parse_every(struct parse *parse, const char *value)
+{
+	parse->options->every_text = value;
+	if (value_duration(value, &parse->options->every_ns) == 0)
+		return 0;
+	return option_fail(parse, "--every %s: a length of time is accepted, as in 1h, 10m or 30s", value);
+}
+
 int parse_depth(struct parse *parse, const char *value)
 {
 	uint64_t depth;

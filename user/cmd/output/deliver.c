@@ -11,6 +11,7 @@
 #include "cmd/process/child_work.h"
 #include "cmd/output/confine.h"
 #include "cmd/output/cycles.h"
+#include "cmd/output/every.h"
 #include "cmd/process/interrupt.h"
 #include "cmd/options/nearest.h"
 #include "cmd/output/output.h"
@@ -27,7 +28,7 @@
 /* ---- the report ---------------------------------------------------------------------------------------------- */
 
 struct report_request {
-	struct trace *trace;
+	const struct reading *reading;
 	const struct options *given;
 	char **tables;	  /* set to the report's tables if the wanted one is not among them */
 	char **functions; /* set to the functions that --lines can list if the wanted one is not among them */
@@ -37,6 +38,7 @@ static int write_report(FILE *out, const struct screen *screen, void *context)
 {
 	const struct report_request *request = context;
 	const struct options *given = request->given;
+	struct trace *trace = request->reading->trace;
 	struct report_options options = {.width = screen->width,
 					 .truncates = screen->is_terminal,
 					 .color = screen->has_color,
@@ -50,28 +52,33 @@ static int write_report(FILE *out, const struct screen *screen, void *context)
 		.what = given->lines.what, .live = given->subcommand == SUBCOMMAND_RECORD, .there = request->functions};
 
 	if (given->subcommand == SUBCOMMAND_WHY)
-		return report_write_why(out, request->trace, &options);
+		return report_write_why(out, trace, &options);
 	if (given->subcommand == SUBCOMMAND_REPORT && given->ops)
-		return options.format ? report_write_key_tables(out, request->trace, &given->table, &options)
-				      : report_write_key_averages(out, request->trace, &given->table);
+		return options.format ? report_write_key_tables(out, trace, &given->table, &options)
+				      : report_write_key_averages(out, trace, &given->table);
 	if (given->lists)
-		return report_write_activities(out, request->trace, &options, given->lists);
+		return report_write_activities(out, trace, &options, given->lists);
 	if (given->wants_tree)
-		return report_write_tree(out, request->trace, &options, &given->tree);
+		return report_write_tree(out, trace, &options, &given->tree);
 	if (given->wants_layers)
 		return report_write_layers(
-			out, request->trace, &options,
+			out, trace, &options,
 			&(struct layers_options){.min_percent = given->tree.min_percent, .depth = given->tree.depth});
+	if (given->every_ns)
+		return every_write(out, request->reading, &options);
 	if (given->wants_lines)
-		return report_write_lines(out, request->trace, &options, &lines);
-	return report_write(out, request->trace, &options);
+		return report_write_lines(out, trace, &options, &lines);
+	return report_write(out, trace, &options);
 }
 
-static int print_report(struct trace *trace, const struct options *given)
+static int print_report(const struct reading *reading, const struct options *given)
 {
 	char *tables = NULL, *functions = NULL;
-	int err = print_on_stdout(write_report, &(struct report_request){trace, given, &tables, &functions});
+	int err;
 
+	if (given->every_ns && !every_fits(reading))
+		return -EINVAL;
+	err = print_on_stdout(write_report, &(struct report_request){reading, given, &tables, &functions});
 	if (functions)
 		msg_error("--lines %s: no file or function of that name called CUDA or had a CPU sample; those that "
 			  "did most: %s",
@@ -205,7 +212,7 @@ static enum exit_code judge_trace(const struct delivery *delivery, struct readin
 static int write_everything(const struct delivery *delivery, struct reading *reading, struct child_work *work)
 {
 	bool report = delivery->report && !is_interrupted() && child_work_begins(work, "the report");
-	int err = report ? print_report(reading->trace, delivery->options) : 0;
+	int err = report ? print_report(reading, delivery->options) : 0;
 	int outputs = outputs_write(reading, delivery->skip, work);
 
 	if (outputs == -ECANCELED)

@@ -251,12 +251,14 @@ static enum exit_code find_steps(struct reading *reading)
 
 	if (err)
 		return reading_failed(reading, err);
-	warn_of_functions(reading);
+	if (!reading->whole)
+		warn_of_functions(reading);
 	if (options_want_steps(options)) {
 		code = options->slice.cycle ? keep_cycle(reading) : keep_steps(reading);
 		return !code && reading->is_long && !reading->is_foreign ? read_again(reading) : code;
 	}
-	if (options->step.request.source != STEP_FITTING && !options->schedule.active && !reading->steps.tracks.count)
+	if (options->step.request.source != STEP_FITTING && !options->schedule.active && !reading->whole &&
+	    !reading->steps.tracks.count)
 		msg_warn("--step: no such steps were found in %s", name_of(reading));
 	return EXIT_GOOD;
 }
@@ -290,20 +292,27 @@ static enum exit_code find_slice(struct reading *reading)
 	return err ? reading_failed(reading, err) : EXIT_GOOD;
 }
 
-enum exit_code reading_open(struct reading *reading, const struct delivery *delivery)
+/* Opens the log, unless its trace is there already. */
+static enum exit_code open_recorded(struct reading *reading)
 {
-	const struct model *first;
 	char *why = NULL;
-	enum exit_code code = EXIT_GOOD;
-	int err;
+	int err = reading->recorded ? 0 : open_log(reading, 0, UINT64_MAX, &why);
 
-	*reading = (struct reading){.delivery = delivery};
-	err = open_log(reading, 0, UINT64_MAX, &why);
 	if (err)
 		return fail_reading(reading, err, why);
+	return trace_first(reading->recorded) ? EXIT_GOOD : reading_failed(reading, reading->recorded->error);
+}
+
+/* What is asked for of it. */
+static enum exit_code open_trace(struct reading *reading)
+{
+	const struct delivery *delivery = reading->delivery;
+	enum exit_code code = open_recorded(reading);
+	const struct model *first;
+
+	if (code)
+		return code;
 	first = trace_first(reading->recorded);
-	if (!first)
-		return reading_failed(reading, reading->recorded->error);
 	reading->is_long = first->more;
 	/* steps of a schedule are reported by the agent, not looked for */
 	if (first->schedule.is_there || delivery->options->schedule.active || steps_are_shown(reading))
@@ -314,6 +323,27 @@ enum exit_code reading_open(struct reading *reading, const struct delivery *deli
 	if (!code)
 		reading->trace->steps = &reading->steps;
 	return code;
+}
+
+enum exit_code reading_open(struct reading *reading, const struct delivery *delivery)
+{
+	*reading = (struct reading){.delivery = delivery};
+	return open_trace(reading);
+}
+
+/* Of a long log only what the slice needs is read again. */
+enum exit_code reading_open_slice(struct reading *reading, const struct delivery *delivery, const struct reading *whole)
+{
+	bool again = whole->is_long && !whole->is_foreign;
+
+	*reading = (struct reading){
+		.delivery = delivery,
+		.whole = whole,
+		.recorded = again ? NULL : whole->recorded,
+		.is_foreign = whole->is_foreign,
+		.wanted = again ? (struct log_restriction){0} : whole->wanted,
+	};
+	return open_trace(reading);
 }
 
 void reading_close(struct reading *reading)

@@ -15,6 +15,7 @@ struct reading {
 	const struct delivery *delivery;
 	struct trace *trace; /* what was asked for */
 
+	const struct reading *whole;   /* of reading_open_slice; NULL */
 	struct trace *recorded;	       /* the log's trace, of which `trace` may be a slice */
 	bool owns_recorded, is_long;   /* is_long: it has several parts */
 	bool is_foreign;	       /* it is another tool's file */
@@ -30,6 +31,13 @@ struct reading {
 
 /* EXIT_GOOD; else a message has said what is wrong.  Closed in any case. */
 enum exit_code reading_open(struct reading *reading, const struct delivery *delivery);
+
+/*
+ * As reading_open, of the slice of the same log that the delivery's options choose, without warnings that `whole` has
+ * printed: a reading of all of it, which must outlive this one.
+ */
+enum exit_code reading_open_slice(struct reading *reading, const struct delivery *delivery,
+				  const struct reading *whole);
 
 /* Prints that the log could not be read; err: the -errno of a trace. */
 enum exit_code reading_failed(const struct reading *reading, int err);

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "report/why/periods.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/why/why_findings.h"
+#include "base/order.h"
+#include "report/page/row_table.h"
+#include "report/why/why_words.h"
+
+#define SECOND_NS 1000000000ull
+
+/* A change that is named: from one part in this many of a step's median, or of the time. */
+#define CHANGE_SHARE 10u
+
+void periods_free(struct periods *periods)
+{
+	for (size_t i = 0; i < periods->list.count; i++)
+		free(periods->list.items[i].loss);
+	array_free(&periods->list);
+	free(periods->whole.loss);
+}
+
+/* ---- one period -------------------------------------------------------------------------------------------------- */
+
+DEFINE_ORDER(by_length, uint64_t, least_first(*a, *b))
+
+/* A step belongs to the period in which it begins, whole. */
+static void look_at_steps(struct period *period, const struct steps *steps)
+{
+	ARRAY(uint64_t) lengths = {0};
+
+	for (size_t t = 0; steps && t < steps->tracks.count; t++) {
+		const struct step_track *track = &steps->tracks.items[t];
+
+		for (size_t i = step_track_first_whole(track); i < track->list.count; i++) {
+			const struct step *step = &track->list.items[i];
+
+			if (step->start_ns >= period->from_ns && step->start_ns < period->to_ns)
+				array_push(&lengths, step->end_ns - step->start_ns);
+		}
+	}
+	period->steps = lengths.count;
+	if (lengths.count) {
+		array_sort(&lengths, by_length);
+		period->median_ns = lengths.items[lengths.count / 2];
+		period->p99_ns = lengths.items[lengths.count - 1 - lengths.count / 100];
+	}
+	array_free(&lengths);
+}
+
+static void look_at_losses(struct period *period, const struct analyses *all)
+{
+	struct why_findings findings;
+	const struct why_finding *most;
+
+	period->looked_ns = all->why.looked_ns;
+	period->lost_ns = all->why.lost_ns;
+	why_findings_make(&findings, &all->why, all->why.looked_ns / WHY_LEAST_SHARE);
+	if (findings.all.count) {
+		AUTO_FREE char *place = NULL;
+
+		most = &findings.all.items[0];
+		place = why_place(all, most->loss, most->line, LINE_WITH_FUNCTION);
+		period->loss_ns = most->ns;
+		period->cause = why_cause_name(most->loss->cause);
+		period->loss = xasprintf("%s: %s", why_short(most->loss->cause), place);
+	}
+	why_findings_free(&findings);
+}
+
+static void look_at(struct period *period, const struct analyses *all, const struct steps *steps)
+{
+	period->from_ns = all->model->start_ns;
+	period->to_ns = all->model->end_ns;
+	period->timed_ns = window_timed_ns(&all->window);
+	for (size_t i = 0; i < all->utilization.rows.count; i++) {
+		period->busy_ns += all->utilization.rows.items[i].busy_ns;
+		period->launches += all->utilization.rows.items[i].launches;
+	}
+	look_at_steps(period, steps);
+	look_at_losses(period, all);
+}
+
+static int analyze_period(struct analyses *all, struct trace *trace, const struct report_options *options)
+{
+	return analyze_with(
+		all, trace, ANALYSES(ANALYZE_UTILIZATION, ANALYZE_UNTIMED, ANALYZE_IDLE, ANALYZE_WHY),
+		&(struct analyze_options){.attribution = &options->attribution, .comm_names = options->comm_kernels});
+}
+
+int period_look(struct period *period, struct trace *slice, const struct steps *steps,
+		const struct report_options *options)
+{
+	struct analyses all;
+	int error = analyze_period(&all, slice, options);
+
+	if (!error)
+		look_at(period, &all, steps);
+	analyses_free(&all);
+	return error;
+}
+
+/* ---- the table --------------------------------------------------------------------------------------------------- */
+
+static const struct column columns_of_periods[] = {
+	COLUMN_NAME("from", "from", TEXT_WHOLE),
+	COLUMN_NUMBER("busy %", "busy_percent", UNIT_PERCENT),
+	COLUMN_NUMBER("lost %", "lost_percent", UNIT_PERCENT),
+	COLUMN_NUMBER("launches", "launches", UNIT_COUNT),
+	COLUMN_NUMBER("steps", "steps", UNIT_COUNT), /* this and the next two: FIRST_OF_STEPS */
+	COLUMN_NUMBER("median", "step_median_ns", UNIT_NS),
+	COLUMN_NUMBER("p99", "step_p99_ns", UNIT_NS),
+	COLUMN_NUMBER("largest %", "loss_percent", UNIT_PERCENT),
+	COLUMN_NAME("largest loss", "loss", TEXT_TRUNCATE_PLACE),
+	COLUMN_DATA("cause", UNIT_TEXT),
+	COLUMN_DATA("loss_ns", UNIT_NS),
+	COLUMN_DATA("from_ns", UNIT_NS),
+	COLUMN_DATA("to_ns", UNIT_NS),
+	COLUMN_DATA("busy_ns", UNIT_NS),
+	COLUMN_DATA("lost_ns", UNIT_NS),
+	COLUMN_DATA("looked_ns", UNIT_NS),
+	COLUMN_END,
+};
+
+#define FIRST_OF_STEPS 4u
+#define LAST_OF_STEPS 6u
+
+/* "1:30:00", as --from takes it; fractions of a second only where there are some. */
+static char *clock_text(uint64_t ns)
+{
+	uint64_t seconds = ns / SECOND_NS, thousandths = ns % SECOND_NS / 1000000;
+	char *text = xasprintf("%" PRIu64 ":%02" PRIu64 ":%02" PRIu64, seconds / 3600, seconds / 60 % 60, seconds % 60);
+
+	return thousandths ? xjoin(text, ".", xasprintf("%03" PRIu64, thousandths)) : text;
+}
+
+static void add_steps(struct table *table, const struct period *period)
+{
+	table_add_count(table, period->steps);
+	if (!period->steps) {
+		table_add_unknowns(table, 2, "");
+		return;
+	}
+	table_add_time(table, period->median_ns);
+	table_add_time(table, period->p99_ns);
+}
+
+static void add_row(struct table *table, const struct periods *periods, const struct period *period, const char *from)
+{
+	table_add(table, from);
+	table_add_percent(table, (double)period->busy_ns, (double)period->timed_ns * periods->gpus);
+	table_add_percent(table, (double)period->lost_ns, (double)period->looked_ns);
+	table_add_count(table, period->launches);
+	add_steps(table, period);
+	table_add_percent(table, (double)period->loss_ns, (double)period->looked_ns);
+	table_add_text(table, period->loss, "");
+	table_add_text(table, period->cause, "");
+	table_add_data(table, period->loss_ns);
+	table_add_data(table, period->from_ns - periods->start_ns);
+	table_add_data(table, period->to_ns - periods->start_ns);
+	table_add_data(table, period->busy_ns);
+	table_add_data(table, period->lost_ns);
+	table_add_data(table, period->looked_ns);
+}
+
+static double busy_share(const struct periods *periods, const struct period *period)
+{
+	return period->timed_ns && periods->gpus ? (double)period->busy_ns / ((double)period->timed_ns * periods->gpus)
+						 : 0;
+}
+
+/* How much the step's median changed from one period to the next, else how busy GPUs were. */
+static double change_between(const struct periods *periods, size_t before, bool by_steps)
+{
+	const struct period *a = &periods->list.items[before], *b = a + 1;
+	double change = by_steps ? a->steps && b->steps ? (double)b->median_ns / (double)a->median_ns - 1 : 0
+				 : busy_share(periods, b) - busy_share(periods, a);
+
+	return change < 0 ? -change : change;
+}
+
+/* The last row may be a short one, and the first has the program's start: the largest change is only named. */
+static void put_change(struct report *report, const struct periods *periods, bool by_steps)
+{
+	size_t most = 0;
+	const struct period *a, *b;
+	AUTO_FREE char *when = NULL;
+
+	for (size_t i = 1; i + 1 < periods->list.count; i++)
+		if (change_between(periods, i, by_steps) > change_between(periods, most, by_steps))
+			most = i;
+	if (periods->list.count < 2 || change_between(periods, most, by_steps) < 1.0 / CHANGE_SHARE)
+		return;
+	a = &periods->list.items[most];
+	b = a + 1;
+	when = clock_text(b->from_ns - periods->start_ns);
+	if (by_steps)
+		report_line(report, "  Largest change of steps: at %s, median %s before, %s from then on", when,
+			    number_time(a->median_ns).text, number_time(b->median_ns).text);
+	else
+		report_line(report, "  Largest change of busy time: at %s, %s %% before, %s %% from then on", when,
+			    number_percent(busy_share(periods, a), 1).text,
+			    number_percent(busy_share(periods, b), 1).text);
+}
+
+static void put_table(struct report *report, const struct periods *periods)
+{
+	struct column columns[sizeof(columns_of_periods) / sizeof(*columns_of_periods)];
+	struct table table;
+
+	memcpy(columns, columns_of_periods, sizeof(columns));
+	for (size_t i = FIRST_OF_STEPS; i <= LAST_OF_STEPS && !periods->whole.steps; i++)
+		columns[i].title = COLUMN_NOT_SHOWN;
+	report_title(report, "periods", "By time",
+		     "busy: of all GPUs; lost: as gputrace why counts it; steps: that begin then");
+	table_begin(&table, columns);
+	for (size_t i = 0; i < periods->list.count; i++) {
+		const struct period *period = &periods->list.items[i];
+		AUTO_FREE char *from = clock_text(period->from_ns - periods->start_ns);
+
+		add_row(&table, periods, period, from);
+	}
+	add_row(&table, periods, &periods->whole, "all");
+	report_table(report, &table);
+	put_change(report, periods, false);
+	put_change(report, periods, true);
+}
+
+int report_write_periods(FILE *out, struct trace *whole, struct periods *periods, const struct report_options *options)
+{
+	struct analyses all;
+	struct report report;
+	int error = analyze_period(&all, whole, options);
+
+	report_page(&report, out, &all, options);
+	if (!error) {
+		periods->gpus = (uint32_t)all.utilization.rows.count;
+		look_at(&periods->whole, &all, whole->steps);
+		report_begin_list(&report, "periods");
+		report.rows = UINT_MAX;
+		put_table(&report, periods);
+		report_list_complete(&report);
+		error = report_end(&report);
+	}
+	analyses_free(&all);
+	return error;
+}
