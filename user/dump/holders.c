@@ -13,6 +13,7 @@
 #include "dump/process/memory.h"
 #include "dump/process/object_lists.h"
 #include "dump/process/object_names.h"
+#include "dump/process/object_search.h"
 #include "dump/process/tensors.h"
 
 #define ARENA_BYTES (256u << 20) /* address space; memory is allocated at first use */
@@ -155,7 +156,7 @@ static const char *find_holders(struct finder *finder, pid_t pid, struct dump_pr
 	if (!memory_keep_pages(python.pid, MEMORY_LARGE) ||
 	    !object_graph_begin(&finder->graph, &python, HOLDERS_OBJECTS_MAX, HOLDERS_CPU_NS))
 		return "there is no memory to search its objects";
-	object_graph_read(&finder->graph, process->thread_count);
+	object_search(&finder->graph, process->thread_count);
 	object_lists_read(&finder->graph);
 	find_tensors(finder, true);
 	find_tensors(finder, false);

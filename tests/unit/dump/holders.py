@@ -245,6 +245,9 @@ def churn(batch):
         changing[number % 1000] = [[number] * (number % 50), {"key": History()}, (number, batch)]
         if number % 7 == 0:
             changing.clear()
+        changing["box"] = [number] * len(history.losses)  # the next line's copy has its memory
+        del changing["box"]
+        len(history.losses[:])
 
 
 many = [[number] for number in range(int(sys.argv[2]))]

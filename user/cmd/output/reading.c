@@ -292,27 +292,15 @@ static enum exit_code find_slice(struct reading *reading)
 	return err ? reading_failed(reading, err) : EXIT_GOOD;
 }
 
-/* Opens the log, unless its trace is there already. */
-static enum exit_code open_recorded(struct reading *reading)
-{
-	char *why = NULL;
-	int err = reading->recorded ? 0 : open_log(reading, 0, UINT64_MAX, &why);
-
-	if (err)
-		return fail_reading(reading, err, why);
-	return trace_first(reading->recorded) ? EXIT_GOOD : reading_failed(reading, reading->recorded->error);
-}
-
-/* What is asked for of it. */
+/* Opens what is asked for of the log, whose trace is there. */
 static enum exit_code open_trace(struct reading *reading)
 {
 	const struct delivery *delivery = reading->delivery;
-	enum exit_code code = open_recorded(reading);
-	const struct model *first;
+	const struct model *first = trace_first(reading->recorded);
+	enum exit_code code = EXIT_GOOD;
 
-	if (code)
-		return code;
-	first = trace_first(reading->recorded);
+	if (!first)
+		return reading_failed(reading, reading->recorded->error);
 	reading->is_long = first->more;
 	/* steps of a schedule are reported by the agent, not looked for */
 	if (first->schedule.is_there || delivery->options->schedule.active || steps_are_shown(reading))
@@ -327,23 +315,29 @@ static enum exit_code open_trace(struct reading *reading)
 
 enum exit_code reading_open(struct reading *reading, const struct delivery *delivery)
 {
+	char *why = NULL;
+	int err;
+
 	*reading = (struct reading){.delivery = delivery};
-	return open_trace(reading);
+	err = open_log(reading, 0, UINT64_MAX, &why);
+	return err ? fail_reading(reading, err, why) : open_trace(reading);
 }
 
 /* Of a long log only what the slice needs is read again. */
 enum exit_code reading_open_slice(struct reading *reading, const struct delivery *delivery, const struct reading *whole)
 {
-	bool again = whole->is_long && !whole->is_foreign;
+	char *why = NULL;
+	int err = 0;
 
-	*reading = (struct reading){
-		.delivery = delivery,
-		.whole = whole,
-		.recorded = again ? NULL : whole->recorded,
-		.is_foreign = whole->is_foreign,
-		.wanted = again ? (struct log_restriction){0} : whole->wanted,
-	};
-	return open_trace(reading);
+	*reading = (struct reading){.delivery = delivery, .whole = whole};
+	if (whole->is_long && !whole->is_foreign) {
+		err = open_log(reading, 0, UINT64_MAX, &why);
+	} else {
+		reading->recorded = whole->recorded;
+		reading->is_foreign = whole->is_foreign;
+		reading->wanted = whole->wanted;
+	}
+	return err ? fail_reading(reading, err, why) : open_trace(reading);
 }
 
 void reading_close(struct reading *reading)

@@ -30,6 +30,7 @@ static struct {
 	struct chunk *chunks;
 	uint8_t *bytes; /* of all chunks */
 	pid_t pid;	/* whose pages are kept; 0: no one's */
+	bool is_passed; /* memory_read_now */
 	uint64_t generation;
 } cache;
 
@@ -80,7 +81,8 @@ static bool read_kept(uint64_t address, uint8_t *to, size_t bytes)
 
 bool memory_read(pid_t pid, uint64_t address, void *to, size_t bytes)
 {
-	return pid == cache.pid ? read_kept(address, to, bytes) : copy_memory(pid, address, to, bytes) == bytes;
+	return pid == cache.pid && !cache.is_passed ? read_kept(address, to, bytes)
+						    : copy_memory(pid, address, to, bytes) == bytes;
 }
 
 static int read_for_process(void *context, uint64_t address, void *buffer, size_t bytes)
@@ -118,6 +120,11 @@ bool memory_keep_pages(pid_t pid, enum memory_room room)
 	cache.pid = pid;
 	cache.generation++;
 	return true;
+}
+
+void memory_read_now(bool now)
+{
+	cache.is_passed = now;
 }
 
 void memory_forget_pages(void)

@@ -27,6 +27,9 @@ enum memory_room {
  */
 bool memory_keep_pages(pid_t pid, enum memory_room room);
 
+/* From here on, reads of that process's memory are of what is there now, and leave the kept pages alone; or no more. */
+void memory_read_now(bool now);
+
 /* From here on none are kept. */
 void memory_forget_pages(void);
 

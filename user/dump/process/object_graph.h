@@ -10,6 +10,7 @@
 #include "dump/process/python.h"
 
 #define NODE_NONE UINT32_MAX
+#define OBJECT_ITEMS_MAX (1u << 23) /* elements of a list or a tuple that are read */
 
 /* How an object is referred to. */
 enum object_edge {
@@ -44,6 +45,14 @@ struct object_graph {
 	uint32_t *seen_nodes;	    /* their nodes */
 	uint64_t seen_mask, seed;
 	uint64_t cpu_end_ns;
+
+	/* References of a container that is being read: they are added once it is known that it stood still. */
+	bool holds_back;
+	ARRAY(struct object_node) held_back;
+	ARRAY(uint32_t)
+	changing; /* nodes of containers that did not stand still: they come last, and name what no other does */
+	bool takes_changing;
+
 	bool cut; /* the limit of objects or of time was reached */
 };
 
@@ -54,14 +63,15 @@ bool object_graph_begin(struct object_graph *graph, struct python_look *look, ui
 void object_graph_add(struct object_graph *graph, uint64_t object, uint32_t parent, enum object_edge edge,
 		      uint64_t name);
 
+/* The same of a reference whose type is known; and of a node that no reference finds.  NODE_NONE: there is no room. */
+void object_graph_add_reference(struct object_graph *graph, struct object_node node);
+uint32_t object_graph_add_node(struct object_graph *graph, struct object_node node);
+
 /* The node of an object; NODE_NONE: it is not known. */
 uint32_t object_graph_find(const struct object_graph *graph, uint64_t object);
 
-/* Follows all references from the nodes that there are. */
-void object_graph_follow(struct object_graph *graph);
+/* An object whose references are of no use: it is not added. */
+void object_graph_mark_seen(struct object_graph *graph, uint64_t object);
 
 /* Whether the limit of time is reached; then the graph is cut. */
 bool object_graph_is_late(struct object_graph *graph);
-
-/* Reads all that can be reached from running frames (of look->stacks) and from modules, nearest first. */
-void object_graph_read(struct object_graph *graph, unsigned threads);

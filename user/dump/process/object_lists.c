@@ -8,6 +8,8 @@
 
 #include <stdlib.h>
 
+#include "dump/process/object_search.h"
+
 /* PyGC_Head (pycore_gc.h): next, prev; flags in the low bits.  3.7 and older, and free-threaded ones, have another. */
 #define HEAD_BYTES 16u
 #define HEAD_FLAGS 3ull
@@ -92,7 +94,7 @@ static void add_unreached(struct lists *lists, bool with_names)
 		if (type && (type->kind == OBJECT_OTHER && type->is_class) == with_names)
 			object_graph_add(graph, lists->unreached.items[i], NODE_NONE, EDGE_UNREACHED, 0);
 	}
-	object_graph_follow(graph);
+	object_search_follow(graph);
 }
 
 void object_lists_read(struct object_graph *graph)
