@@ -187,7 +187,7 @@ def test_the_terminal_is_as_it_was_when_the_screens_process_is_killed(target, tm
 
 
 @pytest.mark.parametrize("words, said", (
-    (("--", "python3"), "top takes no 'python3'; a process is named with -p PID"),
+    (("--", "python3"), "top takes no 'python3'; a process is named with -p: gputrace top -p PID"),
     (("-o", "x.json"), "--output does not apply to top"),
     (("--interval", "0"), "--interval 0: a time above 0 is accepted, as in 500ms or 2"),
 ))

@@ -71,8 +71,7 @@ static int parse_word(struct parse *parse, const char *word)
 	bool takes_many;
 
 	if (!subcommand_row_of(options->subcommand)->reads_log)
-		return option_fail(parse, "%s takes no '%s'; a process is named with -p PID",
-				   subcommand_words(options->subcommand), word);
+		return meant_instead_of_process(parse, word);
 	if (take_lines_word(parse, word))
 		return 0;
 	takes_many = options->subcommand == SUBCOMMAND_MERGE || options->subcommand == SUBCOMMAND_DIFF;

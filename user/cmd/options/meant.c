@@ -12,6 +12,8 @@
 #include "cmd/options/option_rows.h"
 #include "cmd/options/subcommands.h"
 
+static const char *const recording_words[] = {"record", "profile", "trace", "attach", "run", "start"};
+
 static bool is_number(const char *word)
 {
 	return *word && strspn(word, "0123456789,") == strlen(word);
@@ -27,6 +29,19 @@ static struct nearest nearest_subcommand(const char *word)
 	return nearest;
 }
 
+static bool is_script(const char *program)
+{
+	size_t length = strlen(program);
+
+	return length > 3 && !strcmp(program + length - 3, ".py");
+}
+
+/* "python3 " before a script that cannot be started by its name. */
+static const char *interpreter_of(const char *program)
+{
+	return is_script(program) && !(strchr(program, '/') && !access(program, X_OK)) ? "python3 " : "";
+}
+
 /*
  * The program and its first argument, of a command line that begins where a subcommand stands.  Other tools name one
  * there (record, profile), and the program after it or after two dashes.
@@ -38,9 +53,23 @@ static const char *command_of(char **argv)
 	for (char **at = argv; *at; at++)
 		if (!strcmp(*at, "--") && at[1])
 			argv = at + 1;
-	snprintf(command, sizeof(command), "%s%s%s%s", argv[0], argv[1] ? " " : "", argv[1] ? argv[1] : "",
-		 argv[1] && argv[2] ? " ..." : "");
+	snprintf(command, sizeof(command), "%s%s%s%s%s", interpreter_of(argv[0]), argv[0], argv[1] ? " " : "",
+		 argv[1] ? argv[1] : "", argv[1] && argv[2] ? " ..." : "");
 	return command;
+}
+
+/* What other tools call recording; argv: what follows the word. */
+static int fail_with_recording(struct parse *parse, const char *word, char **argv)
+{
+	static const char without[] = "gputrace records without a subcommand";
+
+	if (!argv[0])
+		return option_fail(parse, "'%s': %s: gputrace -p PID, or gputrace -- COMMAND", word, without);
+	if (is_number(argv[0]))
+		return option_fail(parse, "'%s': %s: gputrace -p %s", word, without, argv[0]);
+	if (!strcmp(argv[0], "-p") && argv[1])
+		return option_fail(parse, "'%s': %s: gputrace -p %s", word, without, argv[1]);
+	return option_fail(parse, "'%s': %s: gputrace -- %s", word, without, command_of(argv));
 }
 
 static int fail_with_list(struct parse *parse, char **argv)
@@ -86,6 +115,9 @@ int meant_instead_of_word(struct parse *parse, char **argv)
 		return option_fail(parse, "'version': gputrace --version");
 	if (is_number(word))
 		return option_fail(parse, "'%s': a process is named with -p: gputrace -p %s", word, word);
+	for (size_t i = 0; i < sizeof(recording_words) / sizeof(recording_words[0]); i++)
+		if (!strcmp(word, recording_words[i]))
+			return fail_with_recording(parse, word, argv + 1);
 	if (*near.name)
 		return option_fail(parse,
 				   "there is no subcommand '%s': did you mean %s? A program to start and trace "
@@ -168,12 +200,24 @@ int meant_instead_of_letters(struct parse *parse, const char *word)
 	return 0;
 }
 
+int meant_instead_of_process(struct parse *parse, const char *word)
+{
+	const char *name = subcommand_words(parse->options->subcommand);
+
+	return option_fail(parse, "%s takes no '%s'; a process is named with -p: gputrace %s -p %s", name, word, name,
+			   is_number(word) ? word : "PID");
+}
+
 int meant_instead_of_file(struct parse *parse, const char *first, const char *second)
 {
 	const char *name = subcommand_words(parse->options->subcommand);
 	bool records = parse->options->subcommand == SUBCOMMAND_WHY;
 	struct format format;
 
+	if (records && is_script(first))
+		return option_fail(
+			parse, "why: '%s' is a program; one to start goes after two dashes: gputrace why -- %s%s%s%s",
+			first, interpreter_of(first), first, second ? " " : "", second ? second : "");
 	if (!strcmp(first, "-") || !access(first, F_OK)) /* "-" is standard input */
 		return 0;
 	if (is_number(first) && records)

@@ -19,6 +19,9 @@ int meant_instead_of_topic(struct parse *parse, const char *word);
 /* Fails if the word, such as "-duration", is a long option's name after one dash only. */
 int meant_instead_of_letters(struct parse *parse, const char *word);
 
+/* Fails because of a word of a subcommand that takes processes and no words. */
+int meant_instead_of_process(struct parse *parse, const char *word);
+
 /* Fails if the words of a subcommand that reads a file are a process or a command and no file; first: its first word,
  * second: the word after it, NULL: none. */
 int meant_instead_of_file(struct parse *parse, const char *first, const char *second);
