@@ -57,10 +57,32 @@ def test_without_a_file_the_last_trace_is_read(home):
     assert re.fullmatch(re.escape(named) + r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\n", report.stderr)
     assert home.run("report", "-q").must_be(0).stderr == ""
     for words in (["report", "--tree"], ["why"], ["report", "--lines", "loss_item"]):
-        assert home.run(*words).must_be(0).stdout == tracing.gputrace(home.folder, *words, log).must_be(0).stdout
+        named_too = tracing.gputrace(home.folder, *words, log).must_be(0).stdout
+        assert home.run(*words).must_be(0).stdout == named_too.replace(f" {log}", "")
     assert named in home.run("export", "-o", "last.json").must_be(0).stderr
     tracing.gputrace(home.folder, "export", log, "-o", "named.json").must_be(0)
     assert (home.folder / "last.json").read_bytes() == (home.folder / "named.json").read_bytes()
+
+
+def next_of(stdout):
+    """The command with which a verdict ends."""
+    return re.search(r"^Next: (gputrace .*)$", stdout, re.M).group(1)
+
+
+@pytest.mark.parametrize("words, log", [((), ""), (("-o", "named.gpt"), " named.gpt"), (("-o", "a b.gpt"), " 'a b.gpt'"),
+                                        (("--no-keep",), " FILE")])
+def test_the_next_command_works_as_it_is_printed(home, words, log):
+    done = traces(home, *words)
+    command = next_of(done.stdout)
+    assert re.match(f"gputrace (report|why){re.escape(log)}( --lines |$)", command), command
+    if "FILE" in log:
+        return  # nothing was kept
+    ran = tracing.command(home.folder, "sh", "-c", command.replace("gputrace", str(machine.GPUTRACE), 1), env=home.env).must_be(0)
+    assert ran.stdout
+    again = home.run("report", *words[1:]).must_be(0)
+    assert next_of(again.stdout) == command and again.stdout in done.stdout
+    (kept,) = home.kept()
+    assert next_of(home.run("report", kept).must_be(0).stdout) == command.replace(log, f" {kept}", 1) if log else True
 
 
 def test_view_shows_the_last_trace(home):

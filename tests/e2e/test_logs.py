@@ -3,6 +3,7 @@
 
 import gzip
 import random
+import re
 import struct
 
 import gptlog
@@ -27,9 +28,14 @@ def traced(tmp_path_factory):
     return folder
 
 
+def unnamed(report):
+    """A report without the name of its log, which stands in the next command."""
+    return re.sub(r"^Next: gputrace (report|why) \S+\.gpt", r"Next: gputrace \1 LOG", report, flags=re.M)
+
+
 def test_the_report_from_the_log_is_the_live_one_byte_for_byte(traced, tmp_path):
     done = tracing.gputrace(tmp_path, "report", traced / "trace.gpt").must_be(0)
-    assert done.stdout == (traced / "report.txt").read_text()
+    assert unnamed(done.stdout) == unnamed((traced / "report.txt").read_text())
 
 
 @pytest.mark.parametrize("name", ["trace.json", "trace.json.gz", "trace.folded"])
@@ -64,7 +70,7 @@ def test_reading_a_log_needs_no_privilege(traced, public):
     log = public / "trace.gpt"
     log.write_bytes((traced / "trace.gpt").read_bytes())
     done = tracing.command(public, *tracing.AS_NOBODY, public / "gputrace", "report", log).must_be(0)
-    assert done.stdout == (traced / "report.txt").read_text()
+    assert unnamed(done.stdout) == unnamed((traced / "report.txt").read_text())
 
 
 def _truncated(traced, folder, size):
@@ -108,7 +114,7 @@ def test_a_log_without_its_index_gives_the_same_report(traced, tmp_path):
     end, size = gptlog.Log(traced / "trace.gpt").end, (traced / "trace.gpt").stat().st_size
     for kept in (end, end + 1, end + 20, size - 25, size - 1):
         done = tracing.gputrace(tmp_path, "report", _truncated(traced, tmp_path, kept)).must_be(0)
-        assert done.stdout == (traced / "report.txt").read_text()
+        assert unnamed(done.stdout) == unnamed((traced / "report.txt").read_text())
 
 
 def test_exports_of_a_cut_log_keep_every_rule_and_hold_only_what_was_there(traced, tmp_path):

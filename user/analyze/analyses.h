@@ -143,6 +143,7 @@ typedef void analysis_hook(struct analyses *all, const void *event);
 /* Must not move while in use. */
 struct analyses {
 	const struct model *model;			     /* the latest part */
+	const char *file;				     /* trace.file */
 	bool has[ANALYZE_COUNT];			     /* it was asked for, and is of use */
 	analysis_hook *hooks[HOOK_COUNT][ANALYZE_COUNT + 1]; /* the hooks of those, ended by NULL */
 	bool if_of_use;

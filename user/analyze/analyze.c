@@ -44,6 +44,7 @@ int analyze_with(struct analyses *all, struct trace *trace, const enum analysis 
 	if (!part)
 		return trace->error;
 	analyses_begin(all, part, trace->steps, which, options);
+	all->file = trace->file;
 	if (trace->around && all->has[ANALYZE_IDLE]) {
 		trace->error = walk_around(all, trace);
 		trace->part = NULL;

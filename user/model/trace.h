@@ -34,6 +34,7 @@ struct trace {
 	 */
 	struct trace *around;
 	uint64_t around_to_ns;	  /* with around: the end of the slice, UINT64_MAX: it has none */
+	const char *file;	  /* its log as a word of a command line, "": the last trace; NULL: none is known */
 	int error;		  /* -errno: the last walk ended early; 0 */
 	const struct model *part; /* the part handed over last, NULL: none yet */
 };

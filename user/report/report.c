@@ -25,7 +25,8 @@ static void put_verdict(struct report *report)
 	verdict_make(&verdict, report->all, report->width);
 	fputc('\n', report->out);
 	for (size_t i = 0; i < verdict.count; i++) {
-		report_put(report, verdict.lines[i], report->width, TEXT_TRUNCATE_END);
+		report_put(report, verdict.lines[i], report->width,
+			   i == verdict.command ? TEXT_WHOLE : TEXT_TRUNCATE_FILES);
 		fputc('\n', report->out);
 	}
 	verdict_free(&verdict);
@@ -159,7 +160,7 @@ static int put_sections(struct report *report, struct sections *sections)
 /* A page of which something may be left out. */
 static int put_page(struct report *report, void (*put)(struct report *report, void *context), void *context)
 {
-	struct sections sections = {.page = report->out};
+	struct sections sections = {.page = report->out, .first = "gpu_lines"};
 	int error;
 
 	report->sections = &sections;
@@ -277,10 +278,11 @@ int report_write_page(struct report *report, void (*put)(struct report *report, 
 
 int report_write_of(FILE *out, struct analyses *all, const struct report_options *options)
 {
+	AUTO_FREE char *file = report_file(all), *command = xasprintf("report%s", file);
 	struct report report;
 
 	report_page(&report, out, all, options);
-	report.table_of = "report FILE";
+	report.table_of = command;
 	return report_write_page(&report, put_parts, NULL);
 }
 

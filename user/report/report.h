@@ -2,7 +2,7 @@
 /*
  * The report, as text or as tables for programs (table_writer.h): what the GPUs did, which Python line requested it,
  * which line let them idle, and how complete that is.  It reads only the trace, once, so a report from a log is the
- * same byte for byte.
+ * same byte for byte, but for the log's name in the next command.
  */
 #pragma once
 

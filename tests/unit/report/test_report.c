@@ -12,6 +12,7 @@
 
 #include "input/gpt/gpt.h"
 #include "report/report.h"
+#include "report/table/sections.h"
 #include "report/table/text.h"
 #include "test_export_log.h"
 #include "whole_trace.h"
@@ -926,19 +927,6 @@ static void colour_is_only_used_when_asked_for(void **state)
 	free(color);
 }
 
-static void rows_beyond_the_limit_are_summed(void **state)
-{
-	const struct report_options options = {.width = 100, .rows = 2};
-	char *text = NULL;
-	size_t size = 0;
-	FILE *out = open_memstream(&text, &size);
-
-	assert_int_equal(report_write(out, WHOLE_TRACE(model), &options), 0);
-	fclose(out);
-	assert_has(text, "  ... and 3 more lines, 2,300.0 us: --table gpu_lines\n");
-	free(text);
-}
-
 static char *page_with(const struct report_options *options, int expected)
 {
 	char *text = NULL;
@@ -948,6 +936,17 @@ static char *page_with(const struct report_options *options, int expected)
 	assert_int_equal(report_write(out, WHOLE_TRACE(model), options), expected);
 	fclose(out);
 	return text;
+}
+
+static void rows_beyond_the_limit_are_summed(void **state)
+{
+	char *text = page_with(&(struct report_options){.width = 100, .rows = 2}, 0);
+
+	assert_has(text, "  ... and 3 more lines, 2,300.0 us: --table gpu_lines\n");
+	free(text);
+	text = page_with(&(struct report_options){.width = 100, .rows = 4}, 0);
+	assert_has(text, "  ... and 1 more line, 100.0 us: --table gpu_lines\n");
+	free(text);
 }
 
 static size_t lines_of(const char *text)
@@ -995,6 +994,57 @@ static void a_short_page_has_whole_tables_and_names_the_others(void **state)
 	free(whole);
 }
 
+/* A page of a table of 10 lines and one of 8, after 2 lines that always stand there. */
+static char *page_of_sections(const char *first, size_t most, char **no_room)
+{
+	static const char *const ids[] = {NULL, "steps", "gpu_lines"};
+	static const unsigned lines[] = {2, 10, 8};
+	struct sections sections = {.first = first};
+	struct sections_left left;
+	char *text = NULL;
+	size_t size = 0;
+
+	sections.page = open_memstream(&text, &size);
+	for (size_t i = 0; i < 3; i++) {
+		FILE *out = sections_begin(&sections, ids[i]);
+
+		for (unsigned k = 0; k < lines[i]; k++)
+			fprintf(out, "%s\n", ids[i] ? ids[i] : "page");
+		fclose(out);
+	}
+	left = sections_put(&sections, most);
+	sections_free(&sections);
+	fclose(sections.page);
+	free(left.small);
+	*no_room = left.no_room;
+	return text;
+}
+
+static void the_table_that_matters_most_gets_room_before_those_above_it(void **state)
+{
+	char *left, *page = page_of_sections(NULL, 15, &left);
+
+	assert_has(page, "steps");
+	assert_string_equal(left, "gpu_lines");
+	free(page);
+	free(left);
+	page = page_of_sections("gpu_lines", 15, &left);
+	assert_has(page, "page\ngpu_lines");
+	assert_string_equal(left, "steps");
+	free(page);
+	free(left);
+	page = page_of_sections("gpu_lines", 23, &left);
+	assert_has(page, "page\nsteps");
+	assert_has(page, "steps\ngpu_lines");
+	assert_string_equal(left, "");
+	free(page);
+	free(left);
+	page = page_of_sections("gpu_lines", 12, &left); /* no room for that one either */
+	assert_string_equal(page, "page\npage\n");
+	free(page);
+	free(left);
+}
+
 static void a_table_with_little_of_the_recording_is_left_out_of_a_short_page(void **state)
 {
 	char *text = page_with(&(struct report_options){.width = 100, .lines = 500}, 0);
@@ -1023,6 +1073,21 @@ static void one_table_has_all_its_rows(void **state)
 	assert_string_equal(text, "");
 	assert_has(tables, "gpus, gpu_lines, own_lines, kernels, ");
 	free(tables);
+	free(text);
+}
+
+static void a_gpu_has_one_line_as_long_as_its_name_permits(void **state)
+{
+	char *text;
+
+	model->devices[0].name = "NVIDIA H100 80GB HBM3 #2";
+	text = report_of(model, 100, false);
+	assert_has(text, "\nGPU 0  NVIDIA H100 80GB HBM3 #2  busy 26.4 %  kernels 21.4 %  copies 5.0 %  idle 73.6 %  "
+			 "60 launches\n");
+	free(text);
+	text = report_of(model, 80, false);
+	assert_has(text, "\nGPU 0  NVIDIA H100 80GB HBM3 #2\n  busy 26.4 %  kernels 21.4 %  copies 5.0 %  idle 73.6 %  "
+			 "60 launches\n");
 	free(text);
 }
 
@@ -1211,8 +1276,10 @@ int main(void)
 		TEST(colour_is_only_used_when_asked_for),
 		TEST(rows_beyond_the_limit_are_summed),
 		TEST(a_short_page_has_whole_tables_and_names_the_others),
+		TEST(the_table_that_matters_most_gets_room_before_those_above_it),
 		TEST(a_table_with_little_of_the_recording_is_left_out_of_a_short_page),
 		TEST(one_table_has_all_its_rows),
+		TEST(a_gpu_has_one_line_as_long_as_its_name_permits),
 		TEST(several_processes_have_one_line_each),
 		TEST(what_gpus_did_is_on_the_page_where_they_communicate),
 		TEST(idle_time_waits_and_copies_are_of_a_process_where_there_are_several),

@@ -59,6 +59,26 @@ static void of_a_place_the_line_number_stays(void **state)
 			fail_msg("%u columns: %s", columns, shown);
 }
 
+static void of_a_sentence_each_line_number_stays(void **state)
+{
+	static const char loss[] = "1. 5.0 ms, data: before the launch at a_block_of_a_model.py:118 forward";
+	static const char owners[] =
+		"Most: 41.5 % (thread 3: no Python), 27.7 % a_block_of_a_model.py:118, 25.2 % train.py:31";
+
+	assert_string_equal(truncate_text(loss, 68, TEXT_TRUNCATE_FILES),
+			    "1. 5.0 ms, data: before the launch at a_block_of_a_model.py:118 f...");
+	assert_string_equal(truncate_text(loss, 60, TEXT_TRUNCATE_FILES),
+			    "1. 5.0 ms, data: before the launch at ...f_a_model.py:118...");
+	assert_string_equal(truncate_text(loss, 53, TEXT_TRUNCATE_FILES),
+			    "1. 5.0 ms, data: before the launch at ...el.py:118...");
+	assert_string_equal(truncate_text(owners, 80, TEXT_TRUNCATE_FILES),
+			    "Most: 41.5 % (thread 3: no Python), 27.7 % ...a_model.py:118, 25.2 % train.py:31");
+	assert_string_equal(truncate_text("busy for 9.5 % of the 12.0 ms", 12, TEXT_TRUNCATE_FILES), "busy for ...");
+	assert_string_equal(
+		truncate_text("in \xe4\xb8\xad\xe6\x96\x87\xe4\xb8\xad\xe6\x96\x87.py:1181 f", 18, TEXT_TRUNCATE_FILES),
+		"in ....py:1181 f");
+}
+
 static void messages_are_whole(void **state)
 {
 	assert_string_equal(truncate_text("a message", 3, TEXT_WHOLE), "a message");
@@ -140,6 +160,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_are_truncated_where_they_say_least),
 		cmocka_unit_test(of_a_place_the_line_number_stays),
+		cmocka_unit_test(of_a_sentence_each_line_number_stays),
 		cmocka_unit_test(messages_are_whole),
 		cmocka_unit_test(width_is_that_of_the_terminal),
 		cmocka_unit_test(text_breaks_at_blanks),

@@ -258,8 +258,19 @@ static void md_has_the_first_rows_of_the_tables_that_matter(void **state)
 	}
 	table_writer_put(&writer, &table);
 	table_free(&table);
+	table_writer_title(&writer, "idle", "Without rows", NULL);
+	table_begin(&table, columns);
+	table_writer_put(&writer, &table);
+	table_free(&table);
+	table_writer_title(&writer, "waits", "With a note alone", NULL);
+	table_begin(&table, columns);
+	table_writer_put(&writer, &table);
+	table_writer_note(&writer, "why there are none");
+	table_free(&table);
 	assert_int_equal(table_writer_close(&writer, &ids), 0);
 	fclose(out);
+	assert_null(strstr(text, "Without rows"));
+	assert_non_null(strstr(text, "\n**With a note alone**\n\n- why there are none\n"));
 	for (only = strstr(text, "`row`"); only; only = strstr(only + 1, "`row`"))
 		rows++;
 	assert_int_equal(rows, 5);

@@ -64,7 +64,7 @@ static void the_worker_that_kept_the_gpu_waiting_leads(void **state)
 		    "   Try: Make that line cheaper, or give the DataLoader more num_workers",
 		    "\nMost GPU time: 99.0 % train.py:34 train\n"
 		    "Complete: 2 of 2 launches joined, 0 lost; 100.0 % of GPU time under a Python line\n"
-		    "Next: gputrace report FILE --lines __getitem__ (without FILE: the last trace)\n");
+		    "Next: gputrace report FILE --lines __getitem__\n");
 	end_words(&gap);
 }
 
@@ -126,7 +126,7 @@ static void a_busy_gpu_has_nothing_to_mend(void **state)
 		    "\nThe GPU was busy for 99.5 % of the 190.0 ms from its first operation to its last.\n"
 		    "Nothing to mend: 0.5 % of that time was lost; in the other 9.8 s no GPU work was seen.\n"
 		    "Most GPU time: 52.4 % train.py:34 train",
-		    "\nNext: gputrace report FILE --lines train (");
+		    "\nNext: gputrace report FILE --lines train\n");
 	model_free(model);
 }
 
@@ -307,7 +307,7 @@ static void no_name_that_a_shell_would_read_is_in_a_command(void **state)
 	log_stack(&gap.log, PID, 77, 1, (struct gpt_pyframe[]){{.code = 0xbad, .lasti = 2}});
 	runs(&gap.log, PID, TID, 77, FROM, TO);
 	end_gap(&gap);
-	VERDICT_HAS(gap.model, ": $(reboot).py:2 f;reboot\n", "\nNext: gputrace why FILE (");
+	VERDICT_HAS(gap.model, ": $(reboot).py:2 f;reboot\n", "\nNext: gputrace why FILE\n");
 	end_words(&gap);
 }
 
@@ -345,7 +345,7 @@ static void a_helper_is_told_apart_by_who_called_it(void **state)
 	end_gap(&gap);
 	VERDICT_HAS(gap.model, "\n1. 60.0 ms, 65.9 %, Python: util.py:11 busy <- train.py:31 train\n",
 		    "\n2. 30.0 ms, 33.0 %, Python: util.py:11 busy <- train.py:32 train\n",
-		    "\nNext: gputrace report FILE --lines busy (");
+		    "\nNext: gputrace report FILE --lines busy\n");
 	SAYS(&gap, report_write_why, "util.py:11 busy <- train.py:31 train: 60.0 ms",
 	     "util.py:11 busy <- train.py:32 train: 30.0 ms");
 	SAYS(&gap, report_write, "\n     60.0  66.7     1  util.py:11 busy ",
@@ -378,7 +378,7 @@ static void a_library_s_line_is_named_before_the_line_that_called_it(void **stat
 	called_from(&gap, ENCODER, 2, 10 * MS, 100 * MS);
 	end_gap(&gap);
 	VERDICT_HAS(gap.model, "\n1. 90.0 ms, 98.9 %, Python: encoder.py:258 iterencode <- train.py:32 train\n",
-		    "\nNext: gputrace report FILE --lines train (");
+		    "\nNext: gputrace report FILE --lines train\n");
 	SAYS(&gap, report_write_why, "   where    encoder.py:258 iterencode <- train.py:32 train\n");
 	end_words(&gap);
 }

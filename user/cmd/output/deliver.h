@@ -16,6 +16,7 @@ struct delivery {
 	const struct options *options;
 	int log_fd;
 	const char *log_name; /* for messages, NULL: recorded just now */
+	const char *file;     /* trace.file */
 	bool report;	      /* print the report on standard output */
 	size_t skip;	      /* index of the output that is the log itself, SIZE_MAX: none */
 };

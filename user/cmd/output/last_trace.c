@@ -2,6 +2,7 @@
 /* Names, adds, removes and finds the files of the folder. */
 #include "cmd/output/last_trace.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -268,6 +269,20 @@ static char *chosen[2]; /* paths that were handed out */
 bool last_trace_is(const char *path)
 {
 	return path && (path == chosen[0] || path == chosen[1]);
+}
+
+char *last_trace_word(const char *path)
+{
+	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/_.,:=+@%-";
+
+	if (last_trace_is(path))
+		return xstrdup("");
+	for (const char *at = path; *at; at++)
+		if (iscntrl((unsigned char)*at) || *at == '\'')
+			return NULL;
+	if (*path == '-')
+		return NULL;
+	return strspn(path, plain) == strlen(path) ? xstrdup(path) : xasprintf("'%s'", path);
 }
 
 int last_trace_open(const char *path)

@@ -20,6 +20,9 @@ void last_trace_keep(int log_fd);
  * -ENOENT and a message: there is none. */
 int last_trace_choose(struct options *options);
 
+/* A log's name as a word of a command, for trace.file; the caller frees it. */
+char *last_trace_word(const char *path);
+
 /* Whether last_trace_choose has named that file; then it is opened here, with its owner's ids.  -1 and errno */
 bool last_trace_is(const char *path);
 int last_trace_open(const char *path);

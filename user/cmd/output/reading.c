@@ -308,8 +308,10 @@ static enum exit_code open_trace(struct reading *reading)
 	reading->trace = reading->recorded;
 	if (!code && options_want_slice(delivery->options))
 		code = find_slice(reading);
-	if (!code)
+	if (!code) {
 		reading->trace->steps = &reading->steps;
+		reading->trace->file = delivery->file;
+	}
 	return code;
 }
 
@@ -423,5 +425,6 @@ int spans_take(struct spans *spans, struct reading *span, uint64_t from_ns, uint
 	span->slicing.slice.read_from_ns = of->wanted.from_ns;
 	err = spans->last ? slice_of_log(spans, span) : open_slice(span);
 	span->trace->steps = &of->steps;
+	span->trace->file = of->delivery->file;
 	return err;
 }

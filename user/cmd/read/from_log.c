@@ -139,9 +139,11 @@ static bool has_wanted_log(const struct options *options, int fd)
 
 static enum exit_code from_log(const struct options *options, bool report)
 {
+	AUTO_FREE char *file = is_stdin(options->log) ? NULL : last_trace_word(options->log);
 	struct delivery delivery = {
 		.options = options,
 		.log_name = from_log_name(options->log),
+		.file = file,
 		.report = report,
 		.skip = SIZE_MAX,
 	};

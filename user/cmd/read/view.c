@@ -13,6 +13,7 @@
 
 #include "base/thread.h"
 #include "capture/signals.h"
+#include "cmd/output/last_trace.h"
 #include "cmd/process/destination.h"
 #include "cmd/output/reading.h"
 #include "input/foreign_trace.h"
@@ -142,7 +143,9 @@ static enum exit_code serve_view(struct viewing *viewing, struct server *server,
 enum exit_code view_command(const struct options *options)
 {
 	struct viewing viewing = {.options = options,
-				  .delivery = {.options = options, .log_name = from_log_name(options->log)}};
+				  .delivery = {.options = options,
+					       .log_name = from_log_name(options->log),
+					       .file = last_trace_word(options->log)}};
 	enum exit_code code = EXIT_FAILED;
 	struct server *server = NULL;
 	pthread_t reader;

@@ -44,7 +44,12 @@ static bool has_early(const struct options *options)
 static void write_cycle(const struct options *all, int log_fd, uint32_t cycle)
 {
 	struct options options = *all;
-	struct delivery delivery = {.options = &options, .log_fd = log_fd, .skip = SIZE_MAX};
+	struct delivery delivery = {
+		.options = &options,
+		.log_fd = log_fd,
+		.file = all->keeps_log ? "" : NULL,
+		.skip = SIZE_MAX,
+	};
 	bool all_written;
 
 	options.outputs.list.items = NULL;

@@ -69,11 +69,23 @@ enum exit_code recording_result(const struct recording *recording)
 	return reason == GPT_END_DISK || reason == GPT_END_ERROR ? EXIT_FAILED : EXIT_GOOD;
 }
 
+/* How a command names the log when this gputrace has ended. */
+static char *file_word(const struct recording *recording)
+{
+	const struct options *options = recording->options;
+
+	if (recording->log_output < options->outputs.list.count)
+		return last_trace_word(options->outputs.list.items[recording->log_output]);
+	return options->keeps_log ? xstrdup("") : NULL;
+}
+
 static enum exit_code make_outputs(struct recording *recording)
 {
+	AUTO_FREE char *file = file_word(recording);
 	struct delivery delivery = {
 		.options = recording->options,
 		.log_fd = recording->file.fd,
+		.file = file,
 		.report = !options_use_stdout(recording->options),
 		.skip = recording->log_output,
 	};

@@ -353,8 +353,9 @@ static struct listed put_owners(struct listing *listing)
 	if (more) {
 		if (!listing->report->writer)
 			fputc('\n', listing->report->out);
-		report_line(listing->report, "... and %s more functions; --lines FUNCTION or --lines FILE lists others",
-			    number_count(more).text);
+		report_line(listing->report,
+			    "... and %s more function%s; --lines FUNCTION or --lines FILE lists others",
+			    number_count(more).text, more == 1 ? "" : "s");
 	}
 	return listed;
 }

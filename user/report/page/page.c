@@ -76,6 +76,18 @@ static void put_wrapped(struct report *report, const char *text)
 	report_wrap(report, text + indent, indent, indent + 2);
 }
 
+char *report_file(const struct analyses *all)
+{
+	const char *file = all->file ? all->file : "FILE";
+
+	return xasprintf("%s%s", *file ? " " : "", file);
+}
+
+bool report_is_for_programs(const struct report *report)
+{
+	return report->writer && !report->writer->format->is_for_people;
+}
+
 void report_line(struct report *report, const char *format, ...)
 {
 	AUTO_FREE char *text = NULL;
@@ -108,8 +120,8 @@ void report_text(struct report *report, unsigned indent, const char *format, ...
 void report_more(struct report *report, size_t count, const char *what, struct number sum, const char *unit)
 {
 	if (count)
-		report_line(report, "  ... and %s more %s, %s%s%s%s%s", number_count(count).text, what, sum.text,
-			    *unit ? " " : "", unit, report->table ? ": --table " : "",
+		report_line(report, "  ... and %s more %s%s, %s%s%s%s%s", number_count(count).text, what,
+			    count == 1 ? "" : "s", sum.text, *unit ? " " : "", unit, report->table ? ": --table " : "",
 			    report->table ? report->table : "");
 }
 

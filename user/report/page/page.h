@@ -17,7 +17,7 @@ struct report {
 	struct table_writer *writer; /* csv, json, md: gets all tables; NULL: a page */
 	struct table_writer own_writer;
 	struct sections *sections; /* hold what goes to out; NULL: it is written at once */
-	const char *table_of;	   /* a page that leaves tables out says how to see them: "report FILE" */
+	const char *table_of;	   /* a page that leaves tables out says how to see them: "report all.gpt" */
 	bool names_tables;	   /* for more rows the page sends its reader to --table */
 	const char *table;	   /* the table that is printed; NULL: none, or its name is not to be said */
 	bool is_one_list;	   /* a list in a format that has a single table */
@@ -27,6 +27,13 @@ struct report {
 	bool truncates;	      /* truncates names that are wider than the page; else they stick out */
 	bool color;
 };
+
+/* What follows "gputrace report" in a command that reads this trace again: " all.gpt", "" for the last trace, " FILE".
+ */
+char *report_file(const struct analyses *all);
+
+/* Whether rows are wanted that people would take for more of the same. */
+bool report_is_for_programs(const struct report *report);
 
 /* Sets up a page of the requested size, or tables in the requested format. */
 void report_page(struct report *report, FILE *out, struct analyses *all, const struct report_options *options);
@@ -72,7 +79,7 @@ void report_line(struct report *report, const char *format, ...) __attribute__((
 /* The same for longer text; lines after the first are indented by `indent`. */
 void report_text(struct report *report, unsigned indent, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* A line such as "12 more" below a table. */
+/* A line below a table: "... and 12 more lines"; what: one of them. */
 void report_more(struct report *report, size_t count, const char *what, struct number sum, const char *unit);
 
 /* How many of `count` rows of a table are shown. */

@@ -75,7 +75,7 @@ struct row_table {
 	} carries;
 	void (*add_notes)(struct report *report, struct table *table, const void *row); /* below the row; NULL */
 	/* What is left, in a line below the table: "... and 3 more kernels, 12.0 us", by the first column. */
-	const char *more;    /* what rows are; NULL: no such line */
+	const char *more;    /* what a row is; NULL: no such line */
 	const char *counted; /* of a count: of what */
 };
 

@@ -366,7 +366,8 @@ static void put_late(struct report *report, const struct ranks *ranks)
 	else if (!ranks->late.count)
 		report_line(report, "  no one, by more than the clocks can show");
 	if (ranks->late.count > shown)
-		report_line(report, "  ... and %s more places", number_count(ranks->late.count - shown).text);
+		report_line(report, "  ... and %s more place%s", number_count(ranks->late.count - shown).text,
+			    ranks->late.count - shown == 1 ? "" : "s");
 }
 
 static void put_job(struct report *report, void *context)

@@ -209,7 +209,7 @@ static const struct row_table lines = {
 	.title = "Exposed communication by Python line",
 	.remark = REMARK,
 	.carries = ROW_CARRIES_OF_WHOLE,
-	.more = "lines",
+	.more = "line",
 	.columns =
 		(const struct row_column[]){
 			ROW_NS("exposed %s", "exposed_communication_ns", struct breakdown_line,
@@ -233,7 +233,7 @@ static void put_lines(struct report *report)
 	const struct breakdown *all = &report->all->breakdown;
 	size_t count = all->lines.count;
 
-	while (!report->writer && count && !all->lines.items[count - 1].exposed_communication_ns)
+	while (!report_is_for_programs(report) && count && !all->lines.items[count - 1].exposed_communication_ns)
 		count--;
 	report_rows(report, &lines,
 		    &(struct row_list){ROWS(all->lines.items, count), .sum = all->all.exposed_communication_ns,

@@ -30,7 +30,7 @@ static const struct row_table collectives = {
 	.title = "GPU time by collective",
 	.remark = "of torch.distributed and NCCL; bytes: of one, in or out of this rank, GB/s: of these",
 	.unit_of_first = true,
-	.more = "collectives",
+	.more = "collective",
 	.columns =
 		(const struct row_column[]){
 			ROW_NS("%s", "gpu_ns", GROUP_ROW, ns),

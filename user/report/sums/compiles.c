@@ -63,7 +63,7 @@ static const struct row_table table = {
 	.title = "Compiling and loading code by Python line",
 	.remark = "kernel: launched next, if it was new",
 	.carries = ROW_CARRIES_OF_RECORDING,
-	.more = "rows",
+	.more = "row",
 	.columns =
 		(const struct row_column[]){
 			ROW_NS("%s", "ns", struct compile_row, ns),

@@ -21,7 +21,7 @@ static const struct row_table table = {
 	.id = "cpu_lines",
 	.title = "CPU time by Python line",
 	.carries = ROW_CARRIES_OF_RECORDING,
-	.more = "lines",
+	.more = "line",
 	.columns =
 		(const struct row_column[]){
 			ROW_NS("self %s", "self_ns", struct line_row, self),

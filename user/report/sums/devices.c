@@ -13,26 +13,50 @@ static const char *device_name(const struct model *model, uint32_t id)
 	return "";
 }
 
+static char *name_text(const struct report *report, const struct utilization_row *row)
+{
+	return xasprintf("GPU %" PRIu32 "  %s", row->device, device_name(report->model, row->device));
+}
+
 /* kernels: time covered by kernels; copies: time covered only by memcpys and memsets; together they are busy time. */
-static void put_device(struct report *report, const struct utilization_row *row)
+static char *facts_text(const struct report *report, const struct utilization_row *row, const char *gap)
 {
 	double window = (double)report_timed_ns(report);
-	AUTO_FREE char *name = xasprintf("GPU %" PRIu32 "  %s", row->device, device_name(report->model, row->device));
-	AUTO_FREE char *facts = xasprintf("   busy %s %%   kernels %s %%   copies %s %%   idle %s %%   %s launch%s",
-					  number_percent((double)row->busy_ns, window).text,
-					  number_percent((double)row->kernel_ns, window).text,
-					  number_percent((double)(row->busy_ns - row->kernel_ns), window).text,
-					  number_percent(window - (double)row->busy_ns, window).text,
-					  number_count(row->launches).text, row->launches == 1 ? "" : "es");
-	unsigned taken = text_width(facts);
-	bool fits = text_width(name) + taken <= report->width; /* a truncated name would lack the model */
 
-	report_put(report, name, fits ? report->width - taken : report->width, TEXT_TRUNCATE_MIDDLE);
-	if (fits) {
-		fprintf(report->out, "%s\n", facts);
-	} else {
-		fputs("\n  ", report->out);
-		report_wrap(report, facts + strspn(facts, " "), 2, 2);
+	return xasprintf("%sbusy %s %%%skernels %s %%%scopies %s %%%sidle %s %%%s%s launch%s", gap,
+			 number_percent((double)row->busy_ns, window).text, gap,
+			 number_percent((double)row->kernel_ns, window).text, gap,
+			 number_percent((double)(row->busy_ns - row->kernel_ns), window).text, gap,
+			 number_percent(window - (double)row->busy_ns, window).text, gap,
+			 number_count(row->launches).text, row->launches == 1 ? "" : "es");
+}
+
+static bool all_fit(const struct report *report, const char *gap)
+{
+	for (size_t i = 0; i < report->all->utilization.rows.count; i++) {
+		const struct utilization_row *row = &report->all->utilization.rows.items[i];
+		AUTO_FREE char *name = name_text(report, row), *facts = facts_text(report, row, gap);
+
+		if (text_width(name) + text_width(facts) > report->width)
+			return false;
+	}
+	return true;
+}
+
+/* On one line each, or all on two: a truncated name would lack the model. */
+static void put_devices(struct report *report)
+{
+	const char *gap = all_fit(report, "   ") ? "   " : "  ";
+	bool fits = all_fit(report, gap);
+
+	for (size_t i = 0; i < report->all->utilization.rows.count; i++) {
+		const struct utilization_row *row = &report->all->utilization.rows.items[i];
+		AUTO_FREE char *name = name_text(report, row), *facts = facts_text(report, row, gap);
+
+		report_put(report, name, report->width, TEXT_TRUNCATE_MIDDLE);
+		fputs(fits ? "" : "\n", report->out);
+		report_put(report, facts, report->width, TEXT_WHOLE);
+		fputc('\n', report->out);
 	}
 }
 
@@ -177,14 +201,11 @@ static void put_table(struct report *report)
 
 void report_devices(struct report *report)
 {
-	const struct utilization *utilization = &report->all->utilization;
-
 	if (report->writer) {
 		put_table(report);
 		return;
 	}
 	fputc('\n', report->out);
-	for (size_t i = 0; i < utilization->rows.count; i++)
-		put_device(report, &utilization->rows.items[i]);
+	put_devices(report);
 	put_remarks(report);
 }

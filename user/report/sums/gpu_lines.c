@@ -84,7 +84,7 @@ static const struct row_table gpu_table = {
 	.id = "gpu_lines",
 	.title = "GPU time by Python line",
 	.remark = "% of GPU time",
-	.more = "lines",
+	.more = "line",
 	.add_notes = add_notes,
 	.columns =
 		(const struct row_column[]){
@@ -160,7 +160,7 @@ static const struct row_table calls_table = {
 	.id = "call_lines",
 	.title = "CUDA calls by Python line",
 	.remark = "kernel and graph launches, copies, fills",
-	.more = "lines",
+	.more = "line",
 	.counted = "calls",
 	.add_notes = add_notes,
 	.columns =
@@ -192,7 +192,7 @@ static const struct row_table untimed_table = {
 	.title = "Launches without GPU times by Python line",
 	.remark = "not in the tables of GPU time; why: the last lines",
 	.carries = ROW_CARRIES_OF_WHOLE,
-	.more = "lines",
+	.more = "line",
 	.counted = "launches",
 	.columns =
 		(const struct row_column[]){

@@ -141,6 +141,6 @@ void report_idle(struct report *report)
 		else
 			rest += idle->rows[i].ns;
 	report_table(report, &table);
-	report_more(report, gaps - shown, "causes", number_in(rest, unit), unit.name);
+	report_more(report, gaps - shown, "cause", number_in(rest, unit), unit.name);
 	explain_rows(report, shown);
 }

@@ -33,7 +33,7 @@ static const struct row_table table = {
 	.title = "Python itself",
 	.remark = "garbage collection and imports; GPU idle: the part without GPU work",
 	.carries = ROW_CARRIES_OF_RECORDING,
-	.more = "rows",
+	.more = "row",
 	.columns =
 		(const struct row_column[]){
 			ROW_NS("%s", "ns", struct interpreter_row, ns),

@@ -16,7 +16,7 @@ static const struct row_table jit = {
 	.remark = "by the driver, inside the call that needed the code",
 	.unit_of_first = true,
 	.carries = ROW_CARRIES_OF_RECORDING,
-	.more = "rows",
+	.more = "row",
 	.columns =
 		(const struct row_column[]){
 			ROW_NS("%s", "ns", GROUP_ROW, ns),

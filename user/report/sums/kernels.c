@@ -18,7 +18,7 @@ static const struct row_table kernels = {
 	.id = "kernels",
 	.title = "GPU time by kernel",
 	.remark = "% of GPU time",
-	.more = "kernels",
+	.more = "kernel",
 	.columns =
 		(const struct row_column[]){
 			ROW_NS("%s", "gpu_ns", GROUP_ROW, ns),

@@ -95,7 +95,7 @@ static const struct row_table layers_table = {
 	.id = "layers",
 	.title = "GPU time by layer of the model",
 	.remark = "total: with the modules that it calls; idle: for its lines; % of GPU time",
-	.more = "layers",
+	.more = "layer",
 	.add_notes = add_notes,
 	.columns =
 		(const struct row_column[]){

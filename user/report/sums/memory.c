@@ -100,7 +100,7 @@ static void put_lines(struct report *report)
 	report_table(report, &table);
 	for (size_t i = shown; i < memory->count; i++)
 		rest += memory->rows[i].at_peak;
-	report_more(report, memory->count - shown, "lines", number_memory(rest), "");
+	report_more(report, memory->count - shown, "line", number_memory(rest), "");
 	put_kept(report);
 }
 

@@ -46,7 +46,8 @@ static void put_table(struct report *report, const struct nvtx *nvtx)
 	}
 	report_table(report, &table);
 	if (nvtx->rows.count > shown)
-		report_line(report, "  ... and %s more ranges", number_count(nvtx->rows.count - shown).text);
+		report_line(report, "  ... and %s more range%s", number_count(nvtx->rows.count - shown).text,
+			    nvtx->rows.count - shown == 1 ? "" : "s");
 }
 
 void report_ranges(struct report *report)

@@ -27,7 +27,7 @@ static const struct row_table table = {
 	.title = "Waits off the CPU by Python line",
 	.remark = "% of the time of all waits that were recorded",
 	.carries = ROW_CARRIES_OF_RECORDING,
-	.more = "rows",
+	.more = "row",
 	.columns =
 		(const struct row_column[]){
 			ROW_NS("%s", "ns", GROUP_ROW, ns),

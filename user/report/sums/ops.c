@@ -24,8 +24,8 @@ static char *name_text(const struct report *report, const void *row)
 	}
 
 /* The title is printed also where there are no rows. */
-static const struct row_table on_gpu_table = {.columns = OPS_COLUMNS(gpu_self_ns, gpu_once_ns), .more = "ops"},
-			      on_cpu_table = {.columns = OPS_COLUMNS(cpu_self_ns, cpu_ns), .more = "ops"};
+static const struct row_table on_gpu_table = {.columns = OPS_COLUMNS(gpu_self_ns, gpu_once_ns), .more = "op"},
+			      on_cpu_table = {.columns = OPS_COLUMNS(cpu_self_ns, cpu_ns), .more = "op"};
 
 static void put_left_out(struct report *report)
 {

@@ -84,7 +84,7 @@ static void add_process(struct report *report, struct table *table, struct time_
 	struct idle_by_cause all = idle_steps_all(&report->all->idle.steps, number);
 
 	add_rows(report, table, unit, &(struct place){.what = "all", .label = "in steps", .process = process}, &all);
-	if (report->writer)
+	if (report_is_for_programs(report))
 		add_steps(report, table, unit, number);
 	add_slot(report, table, unit,
 		 &(struct place){.what = "outside", .label = "outside of them", .process = process},

@@ -69,7 +69,7 @@ static void put_lines(struct report *report)
 	report_table(report, &table);
 	for (size_t i = shown; i < held->count; i++)
 		rest += held->rows[i].bytes;
-	report_more(report, held->count - shown, "lines", number_memory(rest), "");
+	report_more(report, held->count - shown, "line", number_memory(rest), "");
 }
 
 static const char *unknown_place(enum torch_held_by by)
@@ -171,7 +171,7 @@ static void put_holders(struct report *report)
 	report_table(report, &table);
 	for (size_t i = shown; i < held->holder_count; i++)
 		rest += held->holders[i].bytes;
-	report_more(report, held->holder_count - shown, "holders", number_memory(rest), "");
+	report_more(report, held->holder_count - shown, "holder", number_memory(rest), "");
 	put_searches(report);
 }
 

@@ -109,7 +109,7 @@ static void put_rows(struct report *report)
 	report_table(report, &table);
 	for (size_t i = shown; i < memory->count; i++)
 		rest += memory->rows[i].at_peak;
-	report_more(report, memory->count - shown, "lines", number_memory(rest), "");
+	report_more(report, memory->count - shown, "line", number_memory(rest), "");
 }
 
 static void put_held(struct report *report, const struct torch_memory_out *out)
@@ -135,7 +135,7 @@ static void put_held(struct report *report, const struct torch_memory_out *out)
 	report_table(report, &table);
 	for (size_t i = shown; i < out->count; i++)
 		rest += out->rows[i].held;
-	report_more(report, out->count - shown, "lines", number_memory(rest), "");
+	report_more(report, out->count - shown, "line", number_memory(rest), "");
 }
 
 static void put_out(struct report *report, const struct torch_memory_out *out)

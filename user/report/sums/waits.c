@@ -45,7 +45,7 @@ static const struct row_table table = {
 	.title = "CPU waiting for the GPU by Python line",
 	.remark = "% of the time of all waits",
 	.carries = ROW_CARRIES_OF_RECORDING,
-	.more = "kinds of waits",
+	.more = "row",
 	.columns =
 		(const struct row_column[]){
 			ROW_NS("%s", "ns", struct wait_row, ns),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Tables as GitHub's Markdown, short enough to paste into an issue: the first rows of the tables that matter, as a page
- * shows them.  Names cannot become markup, links or mentions: they are code, or escaped.
+ * shows them; of a table without rows only what is said about it.  Names cannot become markup, links or mentions: they
+ * are code, or escaped.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -53,12 +54,12 @@ static char *cut_text(const char *text, enum text_truncate truncate)
 	return cut;
 }
 
-static void begin_table(struct table_writer *writer)
+static void put_title(struct table_writer *writer)
 {
 	const struct table_section *section = &writer->section;
 	FILE *out = writer->out;
 
-	fputs(writer->tables ? "\n**" : "**", out);
+	fputs(writer->tables > 1 ? "\n**" : "**", out);
 	put_escaped(out, section->title);
 	fputs("**", out);
 	if (section->about) {
@@ -67,8 +68,13 @@ static void begin_table(struct table_writer *writer)
 		fputc(')', out);
 	}
 	fputc('\n', out);
-	if (!section->count)
-		return;
+}
+
+static void put_columns(struct table_writer *writer)
+{
+	const struct table_section *section = &writer->section;
+	FILE *out = writer->out;
+
 	fputs("\n|", out);
 	for (unsigned i = 0; i < section->count; i++)
 		if (column_is_shown(&section->columns[i])) {
@@ -87,6 +93,10 @@ static void put_row(struct table_writer *writer, const struct cell *cells)
 {
 	if (writer->rows >= ROWS && !writer->section.is_whole)
 		return;
+	if (!writer->rows) {
+		put_title(writer);
+		put_columns(writer);
+	}
 	fputc('|', writer->out);
 	for (unsigned i = 0; i < writer->section.count; i++) {
 		const struct column *column = &writer->section.columns[i];
@@ -109,6 +119,10 @@ static void end_table(struct table_writer *writer)
 {
 	const struct table_section *section = &writer->section;
 
+	if (!writer->rows && (section->notes.count || writer->only))
+		put_title(writer);
+	if (!writer->rows && writer->only && section->count)
+		put_columns(writer);
 	fputs(section->notes.count ? "\n" : "", writer->out);
 	for (size_t i = 0; i < section->notes.count; i++) {
 		fputs("- ", writer->out);
@@ -120,8 +134,8 @@ static void end_table(struct table_writer *writer)
 const struct table_format table_format_md = {
 	.name = "md",
 	.rows = ROWS,
+	.is_for_people = true,
 	.is_brief = true,
-	.begin_table = begin_table,
 	.put_row = put_row,
 	.end_table = end_table,
 };

@@ -42,16 +42,32 @@ static void add_id(char **ids, const char *id)
 	*ids = xjoin(*ids, ", ", xstrdup(id));
 }
 
+/* The lines of what always stands there, or of the table that gets room first. */
+static size_t lines_of_all(const struct sections *sections, const char *id)
+{
+	size_t lines = 0;
+
+	for (size_t i = 0; i < sections->all.count; i++) {
+		const struct section *section = sections->all.items[i];
+
+		if (id ? section->id && !section->is_small && !strcmp(section->id, id) : !section->id)
+			lines += lines_of(section);
+	}
+	return lines;
+}
+
 struct sections_left sections_put(struct sections *sections, size_t most)
 {
 	struct sections_left left = {xstrdup(""), xstrdup("")};
-	size_t used = LINES_OF_LEFT;
+	size_t used = LINES_OF_LEFT + lines_of_all(sections, NULL);
+	size_t reserved = sections->first ? lines_of_all(sections, sections->first) : 0;
+	bool is_reserved = reserved && used + reserved <= most;
 
-	for (size_t i = 0; i < sections->all.count; i++)
-		used += sections->all.items[i]->id ? 0 : lines_of(sections->all.items[i]);
+	used += is_reserved ? reserved : 0;
 	for (size_t i = 0; i < sections->all.count; i++) {
 		const struct section *section = sections->all.items[i];
-		size_t lines = section->id ? lines_of(section) : 0;
+		bool has_room = !section->id || (is_reserved && !strcmp(section->id, sections->first));
+		size_t lines = has_room ? 0 : lines_of(section);
 
 		if (section->id && section->is_small) {
 			add_id(&left.small, section->id);

@@ -20,7 +20,8 @@ struct section {
 
 struct sections {
 	ARRAY(struct section *) all;
-	FILE *page; /* the caller's */
+	FILE *page;	   /* the caller's */
+	const char *first; /* the table that gets room before those above it; NULL: none */
 };
 
 /* Returns where the section's text goes, until the next one begins or the page is put: closed then. */

@@ -50,7 +50,8 @@ static void begin_table(struct table_writer *writer, const struct column *column
 	writer->is_begun = true;
 	if (!writer->is_wanted)
 		return;
-	writer->format->begin_table(writer);
+	if (writer->format->begin_table)
+		writer->format->begin_table(writer);
 	writer->tables++;
 }
 

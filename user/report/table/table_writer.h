@@ -33,9 +33,10 @@ struct table_writer;
 /* A format's functions; NULL: nothing to do. */
 struct table_format {
 	const char *name;
-	unsigned rows;	   /* rows of a table that it shows, UINT_MAX: all */
-	bool is_one_table; /* its readers expect a single table, so a list is written without anything beside it */
-	bool is_brief;	   /* has only the important tables, unless one is requested */
+	unsigned rows;	    /* rows of a table that it shows, UINT_MAX: all */
+	bool is_one_table;  /* its readers expect a single table, so a list is written without anything beside it */
+	bool is_for_people; /* has the rows that a page of text has; others also have rows for programs */
+	bool is_brief;	    /* has only the important tables, unless one is requested */
 	void (*begin)(struct table_writer *writer);
 	void (*begin_table)(struct table_writer *writer);
 	void (*put_row)(struct table_writer *writer, const struct cell *cells);

@@ -12,7 +12,8 @@
 
 #define DOTS "..."
 #define DOTS_WIDTH 3u
-#define TEXT_LEAST 6u /* a name is not truncated to less than this */
+#define TEXT_LEAST 6u	/* a name is not truncated to less than this */
+#define PLACE_LEAST 12u /* a file in a sentence, with its line's number */
 
 static _Thread_local locale_t utf8, before;
 
@@ -161,6 +162,69 @@ static unsigned put_place(FILE *out, const char *text, const char *end, unsigned
 	return written;
 }
 
+/* Whether a word is a place, "model.py:42", or one before a comma; *end: after its number. */
+static bool is_place(const char *word, size_t length, const char **end)
+{
+	const char *colon = memrchr(word, ':', length - !!length);
+	size_t digits = colon ? strspn(colon + 1, "0123456789") : 0;
+
+	if (!digits)
+		return false;
+	*end = colon + 1 + digits;
+	return *end == word + length || (*end + 1 == word + length && strchr(",;)", **end));
+}
+
+/* The widest place of a text, start and end, and the end of its last one; false: it has none. */
+static bool find_places(const char *text, const char **start, const char **end, const char **last)
+{
+	unsigned widest = 0;
+
+	*last = NULL;
+	for (size_t length; *text; text += length + (text[length] == ' ')) {
+		const char *after;
+
+		length = strcspn(text, " ");
+		if (!is_place(text, length, &after))
+			continue;
+		*last = after;
+		if (after - text > (ptrdiff_t)widest) {
+			widest = (unsigned)(after - text);
+			*start = text;
+			*end = after;
+		}
+	}
+	return *last;
+}
+
+/* Shortens files until the last place fits; returns the text, to be freed. */
+static char *shorten_files(const char *sentence, unsigned columns)
+{
+	char *text = xstrdup(sentence);
+	const char *start = text, *end = text, *last;
+
+	while (find_places(text, &start, &end, &last)) {
+		AUTO_FREE char *upto = xasprintf("%.*s", (int)(last - text), text);
+		AUTO_FREE char *place = xasprintf("%.*s", (int)(end - start), start);
+		unsigned taken = text_width(upto) + (*last ? DOTS_WIDTH : 0), width = text_width(place);
+		unsigned excess = taken > columns ? taken - columns : 0, least = PLACE_LEAST;
+		char *shorter = NULL;
+		size_t size = 0;
+		FILE *out;
+
+		if (!excess || width <= least)
+			break;
+		out = xmemstream(&shorter, &size);
+		fwrite(text, 1, (size_t)(start - text), out);
+		text_put(out, place, width - excess > least && width > excess ? width - excess : least,
+			 TEXT_TRUNCATE_START);
+		fputs(end, out);
+		fclose(out);
+		free(text);
+		text = shorter;
+	}
+	return text;
+}
+
 unsigned text_put(FILE *out, const char *text, unsigned columns, enum text_truncate where)
 {
 	unsigned width = text_width(text), room, head, written;
@@ -170,6 +234,11 @@ unsigned text_put(FILE *out, const char *text, unsigned columns, enum text_trunc
 		return put_part(out, text, 0, width);
 	if (width <= columns)
 		return put_part(out, text, 0, columns);
+	if (where == TEXT_TRUNCATE_FILES) {
+		AUTO_FREE char *shorter = shorten_files(text, columns);
+
+		return text_put(out, shorter, columns, TEXT_TRUNCATE_END);
+	}
 	if (where == TEXT_TRUNCATE_PLACE) {
 		end = end_of_number(text);
 		if (end)

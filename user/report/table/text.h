@@ -19,6 +19,7 @@ enum text_truncate {
 	TEXT_TRUNCATE_START,  /* keeps the end: paths */
 	TEXT_TRUNCATE_PLACE,  /* keeps the number of a line: "model.py:42 Block.forward", "...del.py:42"; without one as
 				 MIDDLE, and a reason in brackets as END */
+	TEXT_TRUNCATE_FILES,  /* a sentence: files of places, "...del.py:42", the longest first, then its end */
 	TEXT_WHOLE,	      /* never truncated: text of a message */
 };
 

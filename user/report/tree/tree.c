@@ -238,7 +238,8 @@ static void put_outside(const struct view *view)
 				    number_time(window).text);
 	}
 	if (threads > report->rows)
-		report_line(report, "  ... and %s more threads", number_count(threads - report->rows).text);
+		report_line(report, "  ... and %s more thread%s", number_count(threads - report->rows).text,
+			    threads - report->rows == 1 ? "" : "s");
 }
 
 static void put_below(const struct view *view)

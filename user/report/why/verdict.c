@@ -20,6 +20,7 @@
 #define INDENT 8u	  /* of the advice */
 #define INDENT_HELD 3u	  /* of who holds memory */
 #define EXPOSED_SHARE 20u /* exposed communication is named from one part in this many of the time */
+#define NAME_MOST 40u	  /* characters of a name in the next command */
 #define OTHER_SHARE 10u	  /* a second cause is named from one part in this many of a loss */
 
 static void add_line(struct verdict *verdict, char *line)
@@ -255,12 +256,12 @@ static void add_owners(struct verdict *verdict, const struct analyses *all, unsi
 
 /* ---- the next command -------------------------------------------------------------------------------------------- */
 
-/* Whether a shell takes a name from the traced program as the word that it is. */
+/* Whether a shell takes a name from the traced program as the word that it is, and a line has room for it. */
 static bool is_plain_word(const char *name)
 {
 	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.";
 
-	return *name && strspn(name, plain) == strlen(name);
+	return *name && strspn(name, plain) == strlen(name) && strlen(name) <= NAME_MOST;
 }
 
 /* What --lines takes for the function around a line, else for its file; NULL: there is no plain word for it. */
@@ -280,11 +281,19 @@ static const char *name_for_lines(const struct lines *lines, uint32_t line)
 	return is_plain_word(slash ? slash + 1 : place->file) ? (slash ? slash + 1 : place->file) : NULL;
 }
 
+static char *command_for_why(const struct analyses *all)
+{
+	AUTO_FREE char *file = report_file(all);
+
+	return xasprintf("gputrace why%s", file);
+}
+
 static char *command_for_line(const struct analyses *all, uint32_t line)
 {
 	const char *name = name_for_lines(&all->lines, line);
+	AUTO_FREE char *file = report_file(all);
 
-	return name ? xasprintf("gputrace report FILE --lines %s", name) : xstrdup("gputrace why FILE");
+	return name ? xasprintf("gputrace report%s --lines %s", file, name) : command_for_why(all);
 }
 
 /* Where nothing was sampled, a recording with samples knows more than any look at this one. */
@@ -311,9 +320,9 @@ static void add_next(struct verdict *verdict, const struct analyses *all, const 
 		     bool has_caution)
 {
 	const struct line_row *owner = all->gpu_lines.count ? &all->gpu_lines.rows[0] : NULL;
-	const char *kept = model_is_foreign(all->model) ? "" : " (without FILE: the last trace)";
 	char *command;
 
+	verdict->command = verdict->count;
 	if (finding && lacks_samples(all, finding)) {
 		command = command_with_samples(all, finding);
 		add_line(verdict, xasprintf("Next: %s%s", command,
@@ -322,10 +331,10 @@ static void add_next(struct verdict *verdict, const struct analyses *all, const 
 		if (finding && why_is_culprit(finding->loss->cause, finding->line))
 			command = command_for_line(all, finding->line->line);
 		else if (finding || !owner)
-			command = xstrdup("gputrace why FILE");
+			command = command_for_why(all);
 		else
 			command = command_for_line(all, owner->user_line == NONE ? owner->line : owner->user_line);
-		add_line(verdict, xasprintf("Next: %s%s", command, kept));
+		add_line(verdict, xasprintf("Next: %s", command));
 	}
 	free(command);
 }
@@ -397,7 +406,7 @@ void verdict_make(struct verdict *verdict, const struct analyses *all, unsigned 
 {
 	char *unknown = why_unknown(all);
 
-	*verdict = (struct verdict){0};
+	*verdict = (struct verdict){.command = VERDICT_LINES};
 	if (!unknown) {
 		add_answer(verdict, all, width);
 		return;

@@ -14,6 +14,7 @@ struct verdict {
 	char *lines[VERDICT_LINES];
 	size_t loss[VERDICT_LINES]; /* of a line that names a loss: its number from 1 on, in the order of findings */
 	size_t count;
+	size_t command; /* the line with the next command, which is typed as it is; VERDICT_LINES: none */
 };
 
 /* all: the analyses of the report.  width: columns that sentences are fitted into; names may stick out. */

@@ -47,7 +47,7 @@ static char *outside_text(const struct analyses *all)
 	uint64_t trace_ns = all->window.end_ns - all->window.start_ns;
 	uint64_t worked_ns = why->devices.count ? why->looked_ns / why->devices.count : 0;
 
-	if (why->step_count || model_is_foreign(all->model) || worked_ns >= trace_ns / 2)
+	if (why->step_count || worked_ns >= trace_ns / 2)
 		return xstrdup("");
 	return xasprintf("; in the other %s no GPU work was seen", number_time(trace_ns - worked_ns).text);
 }
