@@ -272,6 +272,62 @@ def test_idle_threads_are_folded_together_and_named(page):
     assert sorted(set(named)) == list(range(IDLE_THREADS)) and named == sorted(named), "by name"
 
 
+def kineto(path, launches, steps=()):
+    """A file of torch.profiler: [(GPU, microseconds)] launched by train.py(2): step <- train.py(1): main, and [(start, length)] of steps."""
+    def slice_of(category, name, start, length, thread, **args):
+        return {"ph": "X", "cat": category, "name": name, "pid": 11, "tid": thread, "ts": start, "dur": length, "args": args}
+
+    end = max(at for _, at in launches) + 100
+    events = [slice_of("python_function", "/own/train.py(1): main", 1, end, 11, **{"Python id": 1})]
+    events += [slice_of("user_annotation", f"ProfilerStep#{i}", *span, 11) for i, span in enumerate(steps)]
+    for i, (gpu, at) in enumerate(launches):
+        events += [slice_of("python_function", "/own/train.py(2): step", at, 20, 11, **{"Python id": 2 + i, "Python parent id": 1}),
+                   slice_of("cuda_runtime", "cudaLaunchKernel", at + 2, 5, 11, correlation=1 + i),
+                   {**slice_of("kernel", "gemm", at + 9, 30, 7, correlation=1 + i, device=gpu, stream=7), "pid": gpu}]
+    path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
+
+
+@pytest.fixture(scope="module")
+def of_two_gpus(chromium, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("two-gpus")
+    kineto(folder / "k.json", [(1 - i % 2, 1000 + 2000 * i) for i in range(12)], [(500 + 2000 * i, 1999) for i in range(12)])
+    tracing.gputrace(folder, "export", "k.json", "-o", "k.html").must_be(0)
+    opened = chromium.open((folder / "k.html").as_uri(), width=1440)
+    opened.until("report", "GPU time by kernel")
+    yield opened
+    opened.close()
+
+
+def titles(page, table):
+    return page.evaluate(f"[...document.querySelectorAll('#table-{table} th')].map((one) => one.textContent)")
+
+
+def test_gpus_stand_by_their_number_whichever_worked_first(of_two_gpus):
+    heads = [label for _, label in json.loads(of_two_gpus.evaluate(ROWS % "[]")) if label.startswith("GPU")]
+    assert [re.match(r"GPU \d", head).group() for head in heads] == ["GPU 0", "GPU 1"]
+
+
+def test_a_table_has_no_empty_columns_and_no_rows_that_are_parts_of_others(of_two_gpus):
+    assert titles(of_two_gpus, "processes") == ["pid", "calls", "GPU operations", "process"]
+    where = cells(of_two_gpus, "step_idle", 3)
+    assert where and set(where) <= {"in steps", "outside of them"}, where
+    assert not of_two_gpus.evaluate("!!document.getElementById('table-breakdown_lines')"), "nothing was communicated"
+
+
+def test_who_called_a_line_is_below_the_line(of_two_gpus):
+    at = titles(of_two_gpus, "why_lines").index("where")
+    found = of_two_gpus.evaluate("[...document.querySelectorAll('#table-why_lines td')].map((one, i) => [one.cellIndex, one.querySelector('.beside')])"
+                                 ".filter(([, beside]) => beside).map(([at, beside]) => [at, beside.textContent])")
+    assert found and {tuple(one) for one in found} == {(at, "\u2190 train.py:1 main")}
+
+
+def test_the_legend_has_causes_and_slices_apart(of_two_gpus):
+    tracing.until(lambda: "kernel" in of_two_gpus.text("tl-legend"))
+    lines = of_two_gpus.evaluate("[...document.querySelectorAll('#tl-legend > div')].map((one) => one.textContent)")
+    assert lines[0].startswith("The GPU idle, by cause:") and "kernel" not in lines[0]
+    assert lines[1].startswith("Slices:") and "kernel" in lines[1] and len(lines) == 2
+
+
 def test_a_long_name_of_native_code_breaks_no_table(chromium, tmp_path):
     name = "void at::native::" + "vectorized_elementwise_kernel<at::native::CUDAFunctor_add<float>, " * 9 + "4>(int)"
     (tmp_path / "k.json").write_text(json.dumps({"schemaVersion": 1, "traceEvents": [

@@ -160,6 +160,7 @@ static void end_tables(struct table_writer *writer)
 static const struct table_format for_page = {
 	.name = "page",
 	.rows = ROWS_MOST,
+	.is_for_people = true,
 	.begin = begin_tables,
 	.begin_table = begin_table,
 	.put_row = put_row,

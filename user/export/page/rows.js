@@ -50,10 +50,12 @@ function gputraceLegend(place, categories) {
 		return gputraceElement("span", {className: "swatch"}, box, name);
 	};
 
+	const line = (title, categories) => gputraceElement("div", {className: "swatches"}, gputraceElement("span", {className: "soft"}, title), ...categories.map(swatch));
+
 	place.textContent = "";
 	if (gaps.length)
-		place.append(gputraceElement("span", {className: "soft"}, "The GPU idle, by cause:"), ...gaps.map(swatch));
-	place.append(...known.filter((one) => one < GPUTRACE_GAP_CATEGORY).map(swatch));
+		place.append(line("The GPU idle, by cause:", gaps));
+	place.append(line("Slices:", known.filter((one) => one < GPUTRACE_GAP_CATEGORY)));
 }
 
 // "thread 4711 (python3)" and "thread 4711 waits" by the thread's name

@@ -79,7 +79,9 @@ function gputraceTable(table, sourceOf) {
 	const FIRST_ROWS = 10;
 	const state = {by: -1, up: false, whole: false, filter: ""};
 	const body = gputraceElement("tbody"), more = gputraceElement("button", {className: "more"});
-	const first = Math.max(0, table.columns.findIndex(([, number]) => !number));
+	const filled = table.columns.map((column, i) => i).filter((i) => !table.rows.length || table.rows.some((row) => gputraceCellText(row[i]) !== ""));
+	const place = table.columns.findIndex(([title]) => /^(line|where|mostly .*)$/.test(title));
+	const called = place < 0 ? Math.max(0, table.columns.findIndex(([, number]) => !number)) : place; // who called it is below that cell
 	const lowered = table.rows.map((row) => row.map((cell) => typeof cell === "string" ? cell : JSON.stringify(cell)).join("\n").toLowerCase());
 	let made = null; // rows, once drawn
 
@@ -87,11 +89,11 @@ function gputraceTable(table, sourceOf) {
 	function makeRow(row) {
 		const beside = row[row.length - 1], open = beside.at && sourceOf(beside.at), more = gputraceBeside(beside);
 		const line = open ? table.columns.findIndex(([, number], i) => !number && gputraceCellText(row[i]).includes(":" + beside.at[1])) : -1;
-		const cells = table.columns.map(([, number], i) => {
-			const text = gputraceCellText(row[i]), whole = Array.isArray(row[i]) && typeof row[i][1] === "string" ? row[i][1] : "";
-			const shown = i === line ? gputraceElement("button", {className: "line", onclick: open, title: "its source, with costs"}, text) : text;
+		const cells = filled.map((i) => {
+			const number = table.columns[i][1], text = gputraceCellText(row[i]), whole = Array.isArray(row[i]) && typeof row[i][1] === "string" ? row[i][1] : "";
+			const content = i === line ? gputraceElement("button", {className: "line", onclick: open, title: "its source, with costs"}, text) : text;
 
-			return gputraceElement("td", {className: number ? "number" : "name", title: whole}, shown, i === first && beside.called_from ? more.shift() : null);
+			return gputraceElement("td", {className: number ? "number" : "name", title: whole}, content, i === called && beside.called_from ? more.shift() : null);
 		});
 
 		return [gputraceElement("tr", {}, ...cells), ...(more.length ? [gputraceElement("tr", {className: "below"}, gputraceElement("td", {colSpan: cells.length}, ...more))] : [])];
@@ -139,7 +141,7 @@ function gputraceTable(table, sourceOf) {
 		table.about ? gputraceElement("span", {className: "soft"}, table.about) : null));
 
 	if (table.columns.length && table.rows.length)
-		section.append(gputraceElement("div", {className: "scroll"}, gputraceElement("table", {}, gputraceElement("thead", {}, gputraceElement("tr", {}, ...titles)), body)), more);
+		section.append(gputraceElement("div", {className: "scroll"}, gputraceElement("table", {}, gputraceElement("thead", {}, gputraceElement("tr", {}, ...filled.map((i) => titles[i]))), body)), more);
 	section.append(...table.notes.map((note) => gputraceElement("div", {className: "note"}, note)));
 	draw();
 	return {section, filter: (text) => {

@@ -227,13 +227,15 @@ static uint64_t busy_of(const struct zoom_track *track)
 	return busy_ns;
 }
 
-/* GPUs first, each with its gaps first, then processes by rank; rows of a thread stay together. */
+/* GPUs first, by number, each with its gaps first, then processes by rank; rows of a thread stay together. */
 static bool stands_before(const struct zoom_track *a, const struct zoom_track *b)
 {
 	bool a_gaps = a->kind == ZOOM_TRACK_GAPS, b_gaps = b->kind == ZOOM_TRACK_GAPS;
 
 	if (a->on_gpu != b->on_gpu)
 		return a->on_gpu;
+	if (a->on_gpu && a->key.group.device != b->key.group.device)
+		return a->key.group.device < b->key.group.device;
 	if (!a->on_gpu && a->rank != b->rank)
 		return a->rank < b->rank;
 	if (a->group_index == b->group_index && a_gaps != b_gaps)
