@@ -445,6 +445,24 @@ static void a_function_that_calls_itself_is_told_apart_by_who_called_it_first(vo
 	end_words(&gap);
 }
 
+/* What makes it less certain has two lines at most. */
+static void what_has_no_room_ends_after_a_clause(void **state)
+{
+	struct verdict verdict;
+	struct gap gap;
+
+	begin_gap(&gap);
+	end_gap(&gap);
+	text_begin();
+	verdict_make(&verdict, &gap.all, 44);
+	assert_string_equal(verdict.lines[3], "What ran while the GPU waited is not in this");
+	assert_string_equal(verdict.lines[4], "  trace");
+	assert_memory_equal(verdict.lines[5], "Complete: ", 10);
+	verdict_free(&verdict);
+	text_end();
+	end_words(&gap);
+}
+
 /* However narrow the screen, the line stays, and no line is wider. */
 static void a_brief_verdict_has_the_line_on_any_screen(void **state)
 {
@@ -525,6 +543,7 @@ int main(void)
 		cmocka_unit_test(a_library_s_line_is_named_before_the_line_that_called_it),
 		cmocka_unit_test(callers_too_small_to_be_named_are_one_finding_of_the_line),
 		cmocka_unit_test(a_caller_too_small_to_be_named_stays_with_the_one_that_has_most),
+		cmocka_unit_test(what_has_no_room_ends_after_a_clause),
 		cmocka_unit_test(a_brief_verdict_has_the_line_on_any_screen),
 		cmocka_unit_test(for_programs_why_names_callers_and_stacks_and_says_how_complete_it_is),
 		cmocka_unit_test(a_function_that_calls_itself_is_told_apart_by_who_called_it_first),

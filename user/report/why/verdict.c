@@ -31,20 +31,67 @@ static void add_line(struct verdict *verdict, char *line)
 		free(line);
 }
 
-/* Adds text as lines of the width, at most that many; frees it. */
+/*
+ * Length of the longest part that ends between two clauses, of which `marks` are the ends, and has at most `most`
+ * columns, else of the shortest.  After the first sentence only whole ones are added.
+ */
+static size_t length_of_clauses(const char *text, const char *marks, size_t most)
+{
+	size_t length = strlen(text), fits = 0;
+	bool in_first = true;
+	int depth = 0;
+
+	length -= length && text[length - 1] == '.';
+	for (size_t i = 1; i <= length; i++) {
+		bool ends_sentence = i == length || (text[i] == '.' && text[i + 1] == ' ');
+		bool ends_clause = ends_sentence || (text[i] == ' ' && text[i + 1] == '(' && strchr(marks, '(')) ||
+				   (strchr(marks, text[i]) && text[i + 1] == ' ');
+
+		if (!depth && (in_first ? ends_clause : ends_sentence) && (!fits || i <= most))
+			fits = i;
+		if (!depth && ends_sentence)
+			in_first = false;
+		depth += text[i] == '(';
+		depth -= text[i] == ')';
+	}
+	return fits;
+}
+
+/* Text as lines of the width; the caller frees it. */
+static char *wrapped_text(const char *text, unsigned width)
+{
+	char *wrapped = NULL;
+	size_t size = 0;
+	FILE *out = xmemstream(&wrapped, &size);
+
+	text_wrap(out, text, 0, 2, width, TEXT_WHOLE);
+	fclose(out);
+	return wrapped;
+}
+
+static size_t count_lines(const char *text)
+{
+	size_t lines = 0;
+
+	for (; *text; text++)
+		lines += *text == '\n';
+	return lines;
+}
+
+/* Adds text as lines of the width, at most that many, and of more only whole clauses; frees it. */
 static void add_wrapped(struct verdict *verdict, char *text, unsigned width, size_t most)
 {
-	char *wrapped = NULL, *rest, *line;
-	size_t size = 0;
-	FILE *out = open_memstream(&wrapped, &size);
+	char *wrapped = wrapped_text(text, width), *rest, *line;
 
-	if (out) {
-		text_wrap(out, text, 0, 2, width, TEXT_WHOLE);
-		fclose(out);
-		rest = wrapped;
-		while (most-- && (line = strsep(&rest, "\n")) && *line)
-			add_line(verdict, xstrdup(line));
+	for (size_t columns = most * width; count_lines(wrapped) > most && columns;
+	     columns -= columns > width ? width / 4 : columns) {
+		text[length_of_clauses(text, ":;", columns)] = '\0';
+		free(wrapped);
+		wrapped = wrapped_text(text, width);
 	}
+	rest = wrapped;
+	while (most-- && (line = strsep(&rest, "\n")) && *line)
+		add_line(verdict, xstrdup(line));
 	free(wrapped);
 	free(text);
 }
@@ -125,32 +172,6 @@ static char *fitting_loss(const struct analyses *all, const struct why_finding *
 	return text;
 }
 
-/*
- * Length of the longest part that ends between two clauses and has at most `most` columns, else of the shortest.  After
- * the first sentence only whole ones are added.
- */
-static size_t length_of_clauses(const char *text, size_t most)
-{
-	size_t length = strlen(text), fits = 0;
-	bool in_first = true;
-	int depth = 0;
-
-	length -= length && text[length - 1] == '.';
-	for (size_t i = 1; i <= length; i++) {
-		bool ends_sentence = i == length || (text[i] == '.' && text[i + 1] == ' ');
-		bool ends_clause =
-			ends_sentence || !strncmp(text + i, " (", 2) || (strchr(",:;", text[i]) && text[i + 1] == ' ');
-
-		if (!depth && (in_first ? ends_clause : ends_sentence) && (!fits || i <= most))
-			fits = i;
-		if (!depth && ends_sentence)
-			in_first = false;
-		depth += text[i] == '(';
-		depth -= text[i] == ')';
-	}
-	return fits;
-}
-
 /* "   Try: Make that line cheaper", as much of the advice as fits */
 static char *try_text(const struct analyses *all, const struct why_finding *finding, unsigned width)
 {
@@ -161,7 +182,7 @@ static char *try_text(const struct analyses *all, const struct why_finding *find
 	own.lines = &line;
 	own.line_count = 1;
 	advice = why_advice(all, &own);
-	return xasprintf("   Try: %.*s", (int)length_of_clauses(advice, width - INDENT), advice);
+	return xasprintf("   Try: %.*s", (int)length_of_clauses(advice, "(,:;", width - INDENT), advice);
 }
 
 /* Of the first `most` those that are worth a line. */
