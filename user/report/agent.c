@@ -5,6 +5,8 @@
 
 #include "report/page/parts.h"
 
+#define PROCESSES_NAMED 10u /* of more that made no call the first one is no likely culprit */
+
 struct hint {
 	const char *why, *remedy;
 };
@@ -198,6 +200,12 @@ void report_no_gpu(struct report *report)
 
 char *report_unseen_reason(const struct model *model)
 {
+	if (model->process_count > PROCESSES_NAMED)
+		return xasprintf(
+			"None of %s processes made one. If the one that you mean stands still, `gputrace dump -p "
+			"PID` shows what its threads do and wait for. If it does call CUDA, `gputrace doctor "
+			"-p PID` says what keeps that from being seen.",
+			number_count(model->process_count).text);
 	for (uint32_t i = 0; i < model->process_count; i++)
 		if (!model->processes[i].exit_ns)
 			return xasprintf("Is the process idle, or does it hang? `gputrace dump -p %" PRIu32

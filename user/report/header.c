@@ -159,6 +159,7 @@ static void put_page_head(struct report *report)
 	const struct model *model = report->model;
 	AUTO_FREE char *threads = print_count(report->all->threads.count, "thread launching", "threads launching");
 	uint32_t gpus = (uint32_t)report->all->utilization.rows.count, shown = 0;
+	bool listed;
 	AUTO_FREE char *devices = gpus ? print_count(gpus, "GPU", "GPUs") : xstrdup("no GPU times");
 	AUTO_FREE char *sum =
 		xasprintf(", %s, %s, %s", number_time(report->all->window.end_ns - report->all->window.start_ns).text,
@@ -166,7 +167,8 @@ static void put_page_head(struct report *report)
 
 	for (uint32_t i = 0; i < model->process_count; i++)
 		shown += is_shown(report, &model->processes[i]);
-	for (uint32_t i = 0, put = 0; i < model->process_count && put < report->rows; i++) {
+	listed = report->all->active || shown <= report->rows; /* of many that made no call none is worth a line */
+	for (uint32_t i = 0, put = 0; i < model->process_count && put < report->rows && listed; i++) {
 		AUTO_FREE char *own = NULL;
 
 		if (!is_shown(report, &model->processes[i]))
@@ -176,7 +178,7 @@ static void put_page_head(struct report *report)
 		put_process(report, &model->processes[i], shown == 1 ? sum : own);
 		put++;
 	}
-	if (shown > report->rows)
+	if (shown > report->rows && listed)
 		report_line(report, "... and %u more processes", shown - report->rows);
 	if (shown != 1)
 		report_line(report, "%u processes%s", shown, sum);

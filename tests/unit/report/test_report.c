@@ -829,6 +829,30 @@ static void an_empty_trace_is_helped(void **state)
 	free(text);
 }
 
+/* As of a whole machine: which of them was meant is not known. */
+static void of_many_processes_without_a_call_none_is_named(void **state)
+{
+	struct model_process processes[30];
+	struct model_source source = {0};
+	struct model empty = {.start_ns = 5,
+			      .end_ns = 10000000005,
+			      .processes = processes,
+			      .process_count = 30,
+			      .sources = &source,
+			      .source_count = 1};
+	char *text;
+
+	for (uint32_t i = 0; i < 30; i++)
+		processes[i] = (struct model_process){
+			.pid = 77 + i, .name = "cc1", .exe = "", .cmdline = "", .python_path = ""};
+	text = report_of(&empty, 100, false);
+	assert_memory_equal(text, "30 processes, 10.0 s, 0 threads launching, no GPU times\n", 55);
+	assert_has(text, "\n\nNo CUDA call was seen in 10.0 s. None of 30 processes made one.");
+	assert_has(text, "`gputrace dump -p PID`");
+	assert_null(strstr(text, "pid 77"));
+	free(text);
+}
+
 static void a_trace_without_length_divides_by_nothing(void **state)
 {
 	char *text;
@@ -1269,6 +1293,7 @@ int main(void)
 		TEST(how_full_the_ring_buffer_was_is_said),
 		TEST(without_gpu_times_tables_count_launches),
 		TEST(an_empty_trace_is_helped),
+		TEST(of_many_processes_without_a_call_none_is_named),
 		TEST(a_trace_without_length_divides_by_nothing),
 		TEST(long_names_never_break_the_page),
 		TEST(names_are_whole_where_no_terminal_is),
