@@ -26,10 +26,22 @@ static void what_was_meant_by_a_word_is_said(void **state)
 		       "a program to start goes after two dashes:", "gputrace why -- python x.py");
 	assert_refused(PARSE("why", "-v", "python"), "why: there is no file 'python'", "gputrace why -- python");
 	assert_refused(PARSE("python", "x.py"), "no subcommand 'python'", "two dashes: gputrace -- python x.py");
-	assert_refused(PARSE("profile", "--", "python", "x.py", "--fast"), "no subcommand 'profile'",
-		       "two dashes: gputrace -- python x.py ...");
-	assert_refused(PARSE("record", "--", "python"), "no subcommand 'record'", "two dashes: gputrace -- python");
+	assert_refused(PARSE("train.py", "--lr"), "no subcommand 'train.py'",
+		       "two dashes: gputrace -- python3 train.py --lr");
+	assert_refused(PARSE("why", "train.py"), "'train.py' is a program", "gputrace why -- python3 train.py");
 	assert_refused(PARSE("/proc/self/status.gpt"), "no subcommand '/proc/self/status.gpt'", "gputrace -- ");
+}
+
+/* As perf, nsys and py-spy name it. */
+static void to_record_needs_no_subcommand(void **state)
+{
+	assert_refused(PARSE("record", "python", "x.py", "y"), "'record'", ": gputrace -- python x.py ...");
+	assert_refused(PARSE("profile", "-o", "x", "--", "python", "x.py"), "'profile'", ": gputrace -- python x.py");
+	assert_refused(PARSE("record", "--", "python"), "'record'", ": gputrace -- python");
+	assert_refused(PARSE("trace", "1234"), "'trace'", ": gputrace -p 1234");
+	assert_refused(PARSE("attach", "-p", "1234"), "'attach'", ": gputrace -p 1234");
+	assert_refused(PARSE("record"), "'record'", ": gputrace -p PID, or gputrace -- COMMAND");
+	assert_refused(PARSE("top", "1234"), "'1234'", ": gputrace top -p 1234");
 }
 
 static void a_slip_is_recognised(void **state)
@@ -143,6 +155,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_was_meant_by_a_word_is_said),
+		cmocka_unit_test(to_record_needs_no_subcommand),
 		cmocka_unit_test(a_slip_is_recognised),
 		cmocka_unit_test(an_option_that_the_subcommand_knows_is_nearer),
 		cmocka_unit_test(a_value_that_is_nearly_a_name_is_recognised),

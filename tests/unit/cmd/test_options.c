@@ -582,22 +582,8 @@ static void a_word_without_the_two_dashes_is_never_run(void **state)
 	assert_refused(PARSE("nvtop2"), "no subcommand 'nvtop2'",
 		       "top, report, export, diff, merge, why, view, dump, doctor");
 	assert_refused(PARSE("-q", "python", "x.py"), "gputrace -- python", "two dashes");
-	assert_refused(PARSE("train.py", "--lr"), "no subcommand 'train.py'",
-		       "two dashes: gputrace -- python3 train.py --lr");
-	assert_refused(PARSE("why", "train.py"), "'train.py' is a program", "gputrace why -- python3 train.py");
 	assert_refused(PARSE("-p", "1", "2"), "'2'", "-p 41230,41231");
 	assert_refused(PARSE("-d", "--", "python"), "--", "duration");
-}
-
-/* As perf, nsys and py-spy name it. */
-static void to_record_needs_no_subcommand(void **state)
-{
-	assert_refused(PARSE("record", "python", "x.py", "y"), "'record'", ": gputrace -- python x.py ...");
-	assert_refused(PARSE("profile", "-o", "x", "--", "python", "x.py"), "'profile'", ": gputrace -- python x.py");
-	assert_refused(PARSE("trace", "1234"), "'trace'", ": gputrace -p 1234");
-	assert_refused(PARSE("attach", "-p", "1234"), "'attach'", ": gputrace -p 1234");
-	assert_refused(PARSE("record"), "'record'", ": gputrace -p PID, or gputrace -- COMMAND");
-	assert_refused(PARSE("top", "1234"), "'1234'", ": gputrace top -p 1234");
 }
 
 static void a_word_after_the_two_dashes_is_a_command_whatever_it_says(void **state)
@@ -1292,7 +1278,6 @@ int main(void)
 		cmocka_unit_test(what_the_agent_records_can_be_chosen),
 		cmocka_unit_test(options_after_the_command_belong_to_it),
 		cmocka_unit_test(a_word_without_the_two_dashes_is_never_run),
-		cmocka_unit_test(to_record_needs_no_subcommand),
 		cmocka_unit_test(a_word_after_the_two_dashes_is_a_command_whatever_it_says),
 		cmocka_unit_test(a_command_and_pids_exclude_each_other),
 		cmocka_unit_test(dashes_without_a_command_are_refused),
