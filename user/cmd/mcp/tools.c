@@ -183,17 +183,23 @@ static void add_option(struct call *call, const char *option, const char *value)
 	add_word(call, xasprintf("%s%s", option, value));
 }
 
+static bool is_inside(const char *folder, const char *path)
+{
+	size_t length = strlen(folder);
+
+	return !strncmp(path, folder, length) && (length == 1 || path[length] == '/' || !path[length]);
+}
+
 /* A file in the folder or below it, wherever links lead; what is named is not what is opened if it is changed
  * meanwhile, which is no one's but the user's own folder. */
 static void add_file(struct call *call, const char *name, const char *value)
 {
-	size_t length = strlen(call->folder);
 	char path[PATH_MAX];
 	struct stat of;
 
 	if (!realpath(value, path) || stat(path, &of))
 		refuse_argument(call, name, "no such file; list_traces has those that are here");
-	else if (strncmp(path, call->folder, length) != 0 || (length > 1 && path[length] != '/' && path[length]))
+	else if (!is_inside(call->folder, path))
 		refuse_argument(call, name, "is outside of the folder that gputrace mcp was started for");
 	else if (!S_ISREG(of.st_mode))
 		refuse_argument(call, name, "is no regular file");
@@ -291,11 +297,13 @@ static void list_traces(struct mcp_answer *answer)
 {
 	ARRAY(struct file) files = {0};
 	DIR *folder = opendir(".");
+	char here[PATH_MAX] = "", path[PATH_MAX];
 	struct dirent *entry;
 	struct stat of;
 
-	while (folder && (entry = readdir(folder)))
-		if (is_trace(entry->d_name) && !stat(entry->d_name, &of) && S_ISREG(of.st_mode))
+	while (folder && realpath(".", here) && (entry = readdir(folder)))
+		if (is_trace(entry->d_name) && realpath(entry->d_name, path) && is_inside(here, path) &&
+		    !stat(path, &of) && S_ISREG(of.st_mode))
 			array_push(&files, ((struct file){xstrdup(entry->d_name), of}));
 	if (folder)
 		closedir(folder);
