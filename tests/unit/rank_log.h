@@ -12,6 +12,8 @@
 #define CODE 0x1000u
 #define STACK_COLLECTIVE 1u
 #define STACK_BEFORE 2u
+#define ROOT_MODULE 0x7f0000010000ull
+#define BLOCK_MODULE (ROOT_MODULE + 0x100)
 #define SEPARATOR GPT_COLLECTIVE_SEPARATOR
 
 /* A rank as the test defines it: how its clock differs from rank 0's, and when it is late. */
@@ -36,6 +38,7 @@ struct rank {
 	bool has_steps;		      /* a step ends 70 ms after each collective was due */
 	uint32_t slow_every, slow_ms; /* every N-th step ends later; 0: none */
 	uint32_t compute_us;	      /* what the launch before each collective runs; 0: nothing is known of it */
+	bool has_modules;	      /* that launch is made in Net's blocks.0 */
 };
 
 /* CLOCK_REALTIME minus the rank's own clock: unless wall_as_first, all ranks have rank 0's wall clock. */
@@ -155,7 +158,19 @@ LOG_FN void rank_put_program(struct log_builder *log, const struct rank *rank)
 	log_process(log, RANK_PID, 1, 20, 15, 0x30c, "python3", "", "", "");
 	log_function(log, RANK_PID, CODE, "train", "/src/train.py", 10);
 	log_stack(log, RANK_PID, STACK_COLLECTIVE, 1, &collective);
-	log_stack(log, RANK_PID, STACK_BEFORE, 1, &before);
+	if (rank->has_modules) {
+		log_module(log,
+			   &(struct gpt_module){.module = BLOCK_MODULE,
+						.root = ROOT_MODULE,
+						.pid = RANK_PID,
+						.root_number = 1,
+						.names = 1},
+			   "blocks.0\0Block\0Net\0", 20);
+		log_stack_of_modules(log, RANK_PID, STACK_BEFORE, 1, &before, 1,
+				     &(struct gpt_stack_module){.module = BLOCK_MODULE});
+	} else {
+		log_stack(log, RANK_PID, STACK_BEFORE, 1, &before);
+	}
 	log_batch(log, RANK_PID, RANK_PID, rank_shows(rank, 500 * MS));
 	rank_put_names(log, rank);
 }

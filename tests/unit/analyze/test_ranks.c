@@ -9,9 +9,9 @@
 #include "analyze/ranks/ranks.h"
 #include "report/ranks/ranks.h"
 
-#define RANKS_MAX 3
+#define RANKS_MAX 4
 
-static const char *const names[RANKS_MAX] = {"a.gpt", "b.gpt", "c.gpt"};
+static const char *const names[RANKS_MAX] = {"a.gpt", "b.gpt", "c.gpt", "d.gpt"};
 
 /* Adds the log of a rank, read with this division. */
 static void add_rank(struct ranks *ranks, const struct rank *rank, const struct trace_division *division)
@@ -634,14 +634,14 @@ static void what_a_late_rank_does_unlike_the_others_is_by_line(void **state)
 	rank_lines_make(&lines, &ranks);
 	assert_int_equal(lines.ranks, 3);
 	assert_true(lines.has_steps);
-	line = &lines.lines.items[0];
+	line = &lines.lines.list.items[0];
 	assert_string_equal(line->place, "train.py:11");
 	assert_in_range((uint64_t)line->least_ns, 7000000 - 100, 7000000 + 100);
 	assert_in_range((uint64_t)line->most.before, 7500000 - 100, 7500000 + 100);
 	assert_in_range((uint64_t)line->most.after, 21000000 - 100, 21000000 + 100);
 	assert_int_equal(line->least_rank, 0);
 	assert_int_equal(line->most_rank, 2);
-	assert_int_equal(lines.lines.count, 1); /* the collective is no computation */
+	assert_int_equal(lines.lines.list.count, 1); /* the collective is no computation */
 	assert_int_equal(lines.late, 2);
 	row = &lines.differences.computation.list.items[0];
 	assert_in_range((uint64_t)row->cost.before, 7000000 - 100, 7000000 + 100); /* the lower median of the others */
@@ -650,6 +650,41 @@ static void what_a_late_rank_does_unlike_the_others_is_by_line(void **state)
 	rank_lines_free(&lines);
 	assert_page(&ranks, "\nWhat rank 2 does unlike the other ranks   per step, beside the median of the others\n");
 	assert_page(&ranks, "\nComputation by line, on the ranks with least and most   per step; ");
+	ranks_free(&ranks);
+}
+
+/* Rank 3's modules were not recorded, so what it computed in them is not known. */
+static void what_ranks_compute_unlike_is_by_layer_where_modules_were_recorded(void **state)
+{
+	const struct rank first = RANK(0, "boot-a", .world = 4, .has_steps = true, .compute_us = 7000,
+				       .has_modules = true),
+			  second = RANK(1, "boot-a", .world = 4, .has_steps = true, .compute_us = 21000,
+					.has_modules = true),
+			  third = RANK(2, "boot-a", .world = 4, .has_steps = true, .compute_us = 7500,
+				       .has_modules = true),
+			  fourth = RANK(3, "boot-a", .world = 4, .has_steps = true, .compute_us = 1000);
+	const struct line_spread *layer;
+	struct ranks ranks = {0};
+	struct rank_lines lines;
+
+	add_rank(&ranks, &first, NULL);
+	add_rank(&ranks, &second, NULL);
+	add_rank(&ranks, &third, NULL);
+	add_rank(&ranks, &fourth, NULL);
+	align_ranks(&ranks);
+	rank_lines_make(&lines, &ranks);
+	assert_int_equal(lines.ranks, 4);
+	assert_int_equal(lines.layers.list.count, 1); /* the collective is no computation */
+	layer = &lines.layers.list.items[0];
+	assert_string_equal(layer->name, "Net.blocks.0");
+	assert_in_range((uint64_t)layer->least_ns, 7000000 - 100, 7000000 + 100);
+	assert_in_range((uint64_t)layer->most.before, 7500000 - 100, 7500000 + 100);
+	assert_in_range((uint64_t)layer->most.after, 21000000 - 100, 21000000 + 100);
+	assert_int_equal(layer->least_rank, 0);
+	assert_int_equal(layer->most_rank, 1);
+	rank_lines_free(&lines);
+	assert_page(&ranks, "\nComputation by layer, on the ranks with least and most   per step; ");
+	assert_page(&ranks, "Net.blocks.0\n");
 	ranks_free(&ranks);
 }
 
@@ -924,6 +959,7 @@ int main(void)
 		cmocka_unit_test(steps_are_the_same_by_the_collectives_in_them),
 		cmocka_unit_test(steps_without_a_collective_that_others_have_are_not_compared),
 		cmocka_unit_test(what_a_late_rank_does_unlike_the_others_is_by_line),
+		cmocka_unit_test(what_ranks_compute_unlike_is_by_layer_where_modules_were_recorded),
 		cmocka_unit_test(logs_without_steps_are_compared_on_a_page_only_if_they_are_equally_long),
 		cmocka_unit_test(a_page_of_few_lines_says_how_to_see_the_tables_it_leaves_out),
 		cmocka_unit_test(ranks_that_compute_alike_have_no_table_of_lines_on_a_page),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "analyze/ranks/rank_lines.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,9 +52,9 @@ static bool are_alike(const struct comparable *of)
 	return of->has_steps || most_ns - least_ns <= most_ns / 100;
 }
 
-/* ---- computation by line ----------------------------------------------------------------------------------------- */
+/* ---- computation by line and by layer ---------------------------------------------------------------------------- */
 
-/* A line on a rank; without a row it computed nothing. */
+/* A line or a layer on a rank; without a row it computed nothing. */
 struct own_line {
 	const struct per_step_row *row;
 	struct estimate cost;
@@ -64,9 +65,9 @@ DEFINE_ORDER(by_key, struct own_line, strcmp(a->row->key, b->row->key) ?: least_
 
 DEFINE_ORDER(by_cost, struct own_line, lower_first(a->cost.mean, b->cost.mean) ?: least_first(a->rank, b->rank))
 
-/* list: of one line; scratch: room for all ranks. */
-static void add_line(struct rank_lines *lines, const struct comparable *of, const struct own_line *list, size_t count,
-		     struct own_line *scratch)
+/* list: of one line or layer; scratch: room for all ranks. */
+static void add_spread(struct line_spreads *spreads, const struct comparable *of, const struct own_line *list,
+		       size_t count, struct own_line *scratch)
 {
 	const struct own_line *median, *most;
 	size_t all = of->ranks.count, next = 0;
@@ -79,25 +80,26 @@ static void add_line(struct rank_lines *lines, const struct comparable *of, cons
 	qsort(scratch, all, sizeof(*scratch), by_cost);
 	median = &scratch[(all - 1) / 2];
 	most = &scratch[all - 1];
-	array_push(&lines->lines, ((struct line_spread){.place = list->row->place,
-							.name = list->row->name,
-							.least_ns = scratch->cost.mean,
-							.most = difference_of(&median->cost, &most->cost),
-							.least_rank = scratch->rank,
-							.most_rank = most->rank}));
+	array_push(&spreads->list, ((struct line_spread){.place = list->row->place,
+							 .name = list->row->name,
+							 .least_ns = scratch->cost.mean,
+							 .most = difference_of(&median->cost, &most->cost),
+							 .least_rank = scratch->rank,
+							 .most_rank = most->rank}));
 }
 
 DEFINE_ORDER(by_spread, struct line_spread,
 	     higher_first(difference_change(&a->most), difference_change(&b->most)) ?: strcmp(a->place, b->place) ?:
 	     strcmp(a->name, b->name))
 
-static void make_lines(struct rank_lines *lines, const struct comparable *of)
+/* offset: where the rows are in the tables. */
+static void make_spreads(struct line_spreads *spreads, const struct comparable *of, size_t offset)
 {
 	struct own_line *scratch = xcalloc(of->ranks.count + 1, sizeof(*scratch));
 	ARRAY(struct own_line) all = {0};
 
 	for (size_t i = 0; i < of->ranks.count; i++) {
-		const struct per_step_rows *rows = &of->tables.items[i]->computation;
+		const struct per_step_rows *rows = (const void *)((const char *)of->tables.items[i] + offset);
 
 		for (size_t k = 0; k < rows->list.count; k++)
 			array_push(&all, ((struct own_line){&rows->list.items[k], rows->list.items[k].cost,
@@ -107,11 +109,27 @@ static void make_lines(struct rank_lines *lines, const struct comparable *of)
 	for (size_t i = 0, end; i < all.count; i = end) {
 		for (end = i + 1; end < all.count && !strcmp(all.items[end].row->key, all.items[i].row->key); end++)
 			;
-		add_line(lines, of, &all.items[i], end - i, scratch);
+		add_spread(spreads, of, &all.items[i], end - i, scratch);
 	}
-	array_sort(&lines->lines, by_spread);
+	array_sort(&spreads->list, by_spread);
 	array_free(&all);
 	free(scratch);
+}
+
+/* Of the ranks whose modules were recorded: others did not compute nothing in them. */
+static void make_layers(struct rank_lines *lines, const struct comparable *all)
+{
+	struct comparable of = {.has_steps = all->has_steps};
+
+	for (size_t i = 0; i < all->ranks.count; i++)
+		if (all->tables.items[i]->has_layers) {
+			array_push(&of.ranks, all->ranks.items[i]);
+			array_push(&of.tables, all->tables.items[i]);
+		}
+	if (of.ranks.count > 1)
+		make_spreads(&lines->layers, &of, offsetof(struct per_step_tables, layer_computation));
+	array_free(&of.ranks);
+	array_free(&of.tables);
 }
 
 /* ---- the late rank ----------------------------------------------------------------------------------------------- */
@@ -147,7 +165,8 @@ void rank_lines_make(struct rank_lines *lines, const struct ranks *ranks)
 	lines->has_steps = of.has_steps;
 	lines->is_alike = of.ranks.count && are_alike(&of);
 	if (of.ranks.count > 1)
-		make_lines(lines, &of);
+		make_spreads(&lines->lines, &of, offsetof(struct per_step_tables, computation));
+	make_layers(lines, &of);
 	compare_late(lines, ranks, &of);
 	array_free(&of.ranks);
 	array_free(&of.tables);
@@ -155,7 +174,8 @@ void rank_lines_make(struct rank_lines *lines, const struct ranks *ranks)
 
 void rank_lines_free(struct rank_lines *lines)
 {
-	array_free(&lines->lines);
+	array_free(&lines->lines.list);
+	array_free(&lines->layers.list);
 	if (lines->late == SIZE_MAX)
 		return;
 	differences_free(&lines->differences);

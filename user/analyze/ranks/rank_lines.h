@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What ranks do unlike each other: computation by line on the rank with least, the median one and the one with most,
- * and what the rank that was late most does unlike the median of all others (steps/differences.h).
+ * What ranks do unlike each other: computation by line and by layer on the rank with least, the median one and the one
+ * with most, and what the rank that was late most does unlike the median of all others (steps/differences.h).
  */
 #pragma once
 
 #include "analyze/ranks/ranks.h"
 #include "analyze/steps/differences.h"
 
-/* A line's computation per step, on all ranks that are compared. */
+/* The computation of a line or a layer per step, on all ranks that are compared. */
 struct line_spread {
 	const char *place, *name; /* of per_step_row */
 	double least_ns;
@@ -19,8 +19,10 @@ struct line_spread {
 struct rank_lines {
 	size_t ranks; /* compared: what they computed is known, and by steps if that is known of any */
 	bool has_steps;
-	bool is_alike;			 /* per step, or of logs that are equally long, to 1 % */
-	ARRAY(struct line_spread) lines; /* largest difference of most and median first */
+	bool is_alike; /* per step, or of logs that are equally long, to 1 % */
+	struct line_spreads {
+		ARRAY(struct line_spread) list; /* largest difference of most and median first */
+	} lines, layers;
 	size_t late; /* ranks.rows: the rank that differs; SIZE_MAX: none was late, or no other is */
 	struct per_step_tables median;
 	struct differences differences;

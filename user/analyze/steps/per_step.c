@@ -20,7 +20,8 @@ void per_step_free(struct per_step *all)
 	op_tree_free(&all->tree);
 	comm_names_free(&all->comm_names);
 	gpu_tally_free(&all->gpu);
-	gpu_tally_free(&all->layers);
+	gpu_tally_free(&all->computation_of_layers);
+	gpu_tally_free(&all->other_work_of_layers);
 	tally_free(&all->calls);
 	tally_free(&all->waits);
 	tally_free(&all->ops);
@@ -49,13 +50,15 @@ static enum per_step_work work_of(struct per_step *all, const struct gpu_event *
 										   : PER_STEP_COMPUTATION;
 }
 
-static void add_to_layer(struct per_step *all, const struct gpu_event *event, uint32_t block, uint64_t ns)
+static void add_to_layer(struct per_step *all, const struct gpu_event *event, uint32_t block, enum per_step_work work)
 {
+	struct gpu_tally *sums =
+		work == PER_STEP_COMPUTATION ? &all->computation_of_layers : &all->other_work_of_layers;
 	uint32_t place = place_of(all, event->stack, event->caller);
 	struct tally_key key = {
 		{place, place < CALLER_NO_FRAME ? event->replay : NONE, block, call_pass(event->attributed)}};
 
-	gpu_tally_at(&all->layers, event->op, key)->ns += ns;
+	gpu_tally_at(sums, event->op, key)->ns += gpu_ns(event->op);
 }
 
 void per_step_add_gpu(struct per_step *all, const struct gpu_event *event)
@@ -63,17 +66,19 @@ void per_step_add_gpu(struct per_step *all, const struct gpu_event *event)
 	uint64_t ns = gpu_ns(event->op), at_ns = event->launch ? event->launch->start_ns : event->op->start_ns;
 	uint32_t block = step_blocks_at(all->blocks, event->op->process, at_ns);
 	struct tally_entry *sum;
+	enum per_step_work work;
 
 	if (block == STEP_BLOCK_NONE) {
 		all->outside_ns += ns;
 		return;
 	}
+	work = work_of(all, event);
 	sum = gpu_tally_at(&all->gpu, event->op,
 			   (struct tally_key){{place_of(all, event->stack, event->caller), operation_pack(event->op),
-					       block, work_of(all, event)}});
+					       block, work}});
 	sum->ns += ns;
 	sum->count++;
-	add_to_layer(all, event, block, ns);
+	add_to_layer(all, event, block, work);
 }
 
 void per_step_add_call(struct per_step *all, const struct call_event *event)
@@ -119,6 +124,7 @@ void per_step_finish(struct per_step *all, const struct window *window)
 {
 	op_tree_finish(&all->tree);
 	gpu_tally_all(&all->gpu);
-	gpu_tally_all(&all->layers);
+	gpu_tally_all(&all->computation_of_layers);
+	gpu_tally_all(&all->other_work_of_layers);
 	all->wall_ns = step_blocks_has_steps(all->blocks) ? all->blocks->wall_ns : window->end_ns - window->start_ns;
 }

@@ -243,25 +243,31 @@ static bool has_module(const struct model *model, const struct tally *sums)
 	return false;
 }
 
-static void make_layers(struct per_step_tables *tables, struct analyses *all, const struct step_blocks *blocks)
+static void add_gpu_of_layers(struct drafts *drafts, const struct tally *sums)
 {
-	const struct tally *gpu = &all->per_step.layers.timed, *calls = &all->per_step.calls;
+	for (size_t i = 0; i < sums->count; i++) {
+		const uint32_t *part = sums->entries[i].key.part;
+
+		if (step_blocks_has(drafts->blocks, part[2]))
+			layer_draft(drafts, part[0], part[1], part[3])->cost[part[2]] += (double)sums->entries[i].ns;
+	}
+}
+
+static void make_layers(struct per_step_rows *rows, struct analyses *all, const struct step_blocks *blocks,
+			bool only_computation)
+{
+	const struct tally *calls = &all->per_step.calls;
 	struct drafts drafts = {.all = all, .blocks = blocks};
 
-	tables->has_layers = has_module(all->model, calls) || has_module(all->model, gpu);
-	if (!tables->has_layers)
-		return;
-	for (size_t i = 0; i < gpu->count; i++) {
-		const uint32_t *part = gpu->entries[i].key.part;
-
-		layer_draft(&drafts, part[0], part[1], part[3])->cost[part[2]] += (double)gpu->entries[i].ns;
-	}
-	for (size_t i = 0; i < calls->count; i++) {
+	add_gpu_of_layers(&drafts, &all->per_step.computation_of_layers.timed);
+	if (!only_computation)
+		add_gpu_of_layers(&drafts, &all->per_step.other_work_of_layers.timed);
+	for (size_t i = 0; i < calls->count && !only_computation; i++) {
 		const uint32_t *part = calls->entries[i].key.part;
 
 		layer_draft(&drafts, part[0], NONE, part[1])->count[part[2]] += (double)calls->entries[i].count;
 	}
-	take_rows(&tables->layers, &drafts, false);
+	take_rows(rows, &drafts, false);
 }
 
 /* ---- kernels, ops, losses and waits ------------------------------------------------------------------------------ */
@@ -495,18 +501,19 @@ static void make_values(struct per_step_tables *tables, const struct analyses *a
 	const struct per_step *per_step = &all->per_step;
 	uint64_t wall_ns = step_blocks_has_steps(blocks) ? blocks->wall_ns : per_step->wall_ns;
 
-	*tables =
-		(struct per_step_tables){.has_steps = step_blocks_has_steps(blocks),
-					 .has_gpu = all->gpu_ops != 0,
-					 .has_ops = op_tree_has_ops(&per_step->tree),
-					 .of_other_tool = model_is_of_other_tool(all->model),
-					 .steps = blocks->steps,
-					 .wall_ns = wall_ns,
-					 .outside_ns = per_step->outside_ns,
-					 .launches = estimate_all(blocks, &per_step->calls, 2, SUM_MORE, SUM_MORE),
-					 .other_calls = estimate_all(blocks, &per_step->calls, 2, SUM_COUNT, SUM_MORE),
-					 .idle_ns = estimate_all(blocks, &all->idle.idle_blocks, 0, SUM_NS, SUM_NS),
-					 .wait_ns = estimate_all(blocks, &per_step->waits, 2, SUM_NS, SUM_NS)};
+	*tables = (struct per_step_tables){
+		.has_steps = step_blocks_has_steps(blocks),
+		.has_gpu = all->gpu_ops != 0,
+		.has_ops = op_tree_has_ops(&per_step->tree),
+		.has_layers = has_module(all->model, &per_step->calls) || has_module(all->model, &per_step->gpu.timed),
+		.of_other_tool = model_is_of_other_tool(all->model),
+		.steps = blocks->steps,
+		.wall_ns = wall_ns,
+		.outside_ns = per_step->outside_ns,
+		.launches = estimate_all(blocks, &per_step->calls, 2, SUM_MORE, SUM_MORE),
+		.other_calls = estimate_all(blocks, &per_step->calls, 2, SUM_COUNT, SUM_MORE),
+		.idle_ns = estimate_all(blocks, &all->idle.idle_blocks, 0, SUM_NS, SUM_NS),
+		.wait_ns = estimate_all(blocks, &per_step->waits, 2, SUM_NS, SUM_NS)};
 	estimate_both(&tables->wall, &tables->median_wall, blocks, step_blocks_wall(blocks, wall_ns));
 	estimate_both(&tables->gpu_ns, &tables->median_gpu_ns, blocks,
 		      sum_by_block(blocks, &per_step->gpu.timed, 2, SUM_NS, SUM_NS));
@@ -520,6 +527,8 @@ bool per_step_tables_make_of(struct per_step_tables *tables, struct analyses *al
 		return false;
 	make_values(tables, all, &blocks);
 	make_computation(&tables->computation, all, &blocks);
+	if (tables->has_layers)
+		make_layers(&tables->layer_computation, all, &blocks, true);
 	make_losses(&tables->losses, all, &blocks);
 	make_waits(&tables->waits, all, &blocks);
 	return true;
@@ -532,7 +541,8 @@ void per_step_tables_make(struct per_step_tables *tables, struct analyses *all)
 	make_values(tables, all, blocks);
 	estimate_memory(tables, all);
 	make_lines(&tables->lines, all, blocks);
-	make_layers(tables, all, blocks);
+	if (tables->has_layers)
+		make_layers(&tables->layers, all, blocks, false);
 	make_rows(&tables->kernels, all, blocks, &all->per_step.gpu.timed, 2, kernel_draft);
 	make_rows(&tables->ops, all, blocks, &all->per_step.ops, 2, op_draft);
 	make_stacks(&tables->stacks, all, blocks);
@@ -557,6 +567,7 @@ void per_step_tables_free(struct per_step_tables *tables)
 	free_rows(&tables->lines);
 	free_rows(&tables->layers);
 	free_rows(&tables->computation);
+	free_rows(&tables->layer_computation);
 	free_rows(&tables->kernels);
 	free_rows(&tables->ops);
 	free_rows(&tables->stacks);

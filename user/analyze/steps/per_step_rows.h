@@ -38,6 +38,7 @@ struct per_step_tables {
 	struct per_step_rows lines;		    /* the innermost line of the user's own code, where there is one */
 	struct per_step_rows layers;		    /* modules of PyTorch and what is in none; none: !has_layers */
 	struct per_step_rows computation;	    /* lines of one process: kernels that do not communicate */
+	struct per_step_rows layer_computation;	    /* the same by module; none: !has_layers */
 	struct per_step_rows kernels;		    /* count: kernels that ran */
 	struct per_step_rows ops;		    /* own GPU time; count: ops */
 	struct per_step_rows stacks;
@@ -54,8 +55,8 @@ struct per_step_tables {
 void per_step_tables_make(struct per_step_tables *tables, struct analyses *all);
 
 /*
- * The same of one process, with rows of computation, losses and waits only.  all: with PER_STEP and WHY.  False: others
- * have steps, it has none.  In a trace without steps it is the sum of all processes.
+ * The same of one process, with rows of both computations, losses and waits only.  all: with PER_STEP and WHY.  False:
+ * others have steps, it has none.  In a trace without steps it is the sum of all processes.
  */
 bool per_step_tables_make_of(struct per_step_tables *tables, struct analyses *all, uint32_t process);
 void per_step_tables_free(struct per_step_tables *tables);

@@ -23,7 +23,7 @@ static size_t rows_shown(const struct report *report, const struct report_job *j
 	return count < most ? count : most;
 }
 
-/* ---- computation by line ----------------------------------------------------------------------------------------- */
+/* ---- computation by line and by layer ---------------------------------------------------------------------------- */
 
 /* Whether a page shows it: it differs by more than chance, and by a part of a step. */
 static bool is_large(const struct report_job *job, const struct difference *difference)
@@ -38,54 +38,65 @@ static bool is_large(const struct report_job *job, const struct difference *diff
 	return difference_is_seen(difference) && difference_change(difference) >= SHOWN_SHARE * whole;
 }
 
-static void add_line_spread(struct table *table, const struct report_job *job, const struct line_spread *line)
+static void add_spread(struct table *table, const struct report_job *job, const struct line_spread *spread,
+		       bool has_place)
 {
-	const struct difference *most = &line->most;
+	const struct difference *most = &spread->most;
 
-	table_add_ms_avg(table, line->least_ns);
+	table_add_ms_avg(table, spread->least_ns);
 	table_add_ms_avg(table, most->before);
 	table_add_ms_avg(table, most->after);
 	table_add_ms_avg(table, most->after - most->before);
 	table_add_value(table, number_tenths(difference_percent(most)), difference_percent(most));
 	table_add_value(table, (struct number){""}, most->noise);
-	table_add_rank(table, job->ranks->rows.items[line->least_rank].of->rank);
-	table_add_rank(table, job->ranks->rows.items[line->most_rank].of->rank);
-	table_add(table, line->place);
-	table_add(table, line->name);
+	table_add_rank(table, job->ranks->rows.items[spread->least_rank].of->rank);
+	table_add_rank(table, job->ranks->rows.items[spread->most_rank].of->rank);
+	if (has_place)
+		table_add(table, spread->place);
+	table_add(table, spread->name);
 	table_add(table, difference_is_seen(most) ? "yes" : "no");
 }
 
-static void put_lines(struct report *report, const struct report_job *job)
+#define SPREAD_COLUMNS                                                                                                 \
+	COLUMN_NUMBER("least ms", "least_ns", UNIT_NS_AVG), COLUMN_NUMBER("median", "median_ns", UNIT_NS_AVG),         \
+		COLUMN_NUMBER("most", "most_ns", UNIT_NS_AVG), COLUMN_NUMBER("more", "more_ns", UNIT_NS_AVG),          \
+		COLUMN_NUMBER("%", "more_percent", UNIT_PERCENT), COLUMN_DATA("noise_ns", UNIT_NS_AVG),                \
+		COLUMN_NUMBER("least on", "least_rank", UNIT_ID), COLUMN_NUMBER("most on", "most_rank", UNIT_ID)
+
+/* has_place: they are of lines. */
+static void put_spreads(struct report *report, const struct report_job *job, const struct line_spreads *spreads,
+			bool has_place)
 {
-	static const struct column columns[] = {
-		COLUMN_NUMBER("least ms", "least_ns", UNIT_NS_AVG),
-		COLUMN_NUMBER("median", "median_ns", UNIT_NS_AVG),
-		COLUMN_NUMBER("most", "most_ns", UNIT_NS_AVG),
-		COLUMN_NUMBER("more", "more_ns", UNIT_NS_AVG),
-		COLUMN_NUMBER("%", "more_percent", UNIT_PERCENT),
-		COLUMN_DATA("noise_ns", UNIT_NS_AVG),
-		COLUMN_NUMBER("least on", "least_rank", UNIT_ID),
-		COLUMN_NUMBER("most on", "most_rank", UNIT_ID),
+	static const struct column of_lines[] = {
+		SPREAD_COLUMNS,
 		COLUMN_NAME("line", "line", TEXT_TRUNCATE_PLACE),
 		COLUMN_NAME("function", "function", TEXT_TRUNCATE_MIDDLE),
 		COLUMN_DATA("differs", UNIT_TEXT),
 		COLUMN_END,
 	};
-	size_t count = job->lines->lines.count, shown;
+	static const struct column of_layers[] = {
+		SPREAD_COLUMNS,
+		COLUMN_NAME("layer", "layer", TEXT_TRUNCATE_START),
+		COLUMN_DATA("differs", UNIT_TEXT),
+		COLUMN_END,
+	};
+	size_t count = spreads->list.count, shown;
 	struct table table;
 
 	for (shown = 0; !shows_all(report, job) && shown < count; shown++)
-		if (!is_large(job, &job->lines->lines.items[shown].most))
+		if (!is_large(job, &spreads->list.items[shown].most))
 			break;
 	shown = rows_shown(report, job, shows_all(report, job) ? count : shown);
 	if (!shown && !shows_all(report, job))
 		return;
-	report_title(report, "merge_lines", "Computation by line, on the ranks with least and most",
+	report_title(report, has_place ? "merge_lines" : "merge_layers",
+		     has_place ? "Computation by line, on the ranks with least and most"
+			       : "Computation by layer, on the ranks with least and most",
 		     job->lines->has_steps ? "per step; more: than the median rank"
 					   : "in all; more: than the median rank");
-	table_begin(&table, columns);
+	table_begin(&table, has_place ? of_lines : of_layers);
 	for (size_t i = 0; i < shown; i++)
-		add_line_spread(&table, job, &job->lines->lines.items[i]);
+		add_spread(&table, job, &spreads->list.items[i], has_place);
 	report_table(report, &table);
 }
 
@@ -222,5 +233,7 @@ void report_job_lines(struct report *report, const struct report_job *job)
 	if (!job->lines->is_alike && !shows_all(report, job))
 		return;
 	put_difference(report, job);
-	put_lines(report, job);
+	put_spreads(report, job, &job->lines->lines, true);
+	if (job->lines->layers.list.count || report->writer)
+		put_spreads(report, job, &job->lines->layers, false);
 }
