@@ -11,8 +11,9 @@ static const struct comm_name {
 	bool is_prefix;
 	enum comm_kind kind;
 } known_names[] = {
-	/* NCCL 2.30 (src/device/generate.py: ncclDevKernel_FUNC_RED_TYPE_ALGO_PROTO) and its symmetric kernels
-	   (src/device/symmetric/generate.py; ncclSymDevKernel_ up to 2.28); up to 2.18 ncclKernel_FUNC_ALGO_... */
+	/* NCCL 2.30.7 (its libnccl.so.2; src/device/generate.py: ncclDevKernel_FUNC_RED_TYPE_ALGO_PROTO) and its
+	   symmetric kernels (src/device/symmetric/generate.py; ncclSymDevKernel_ up to 2.28); up to 2.18
+	   ncclKernel_FUNC_ALGO_... */
 	{"ncclDevKernel_AllReduce_", true, COMM_OF_ALL},
 	{"ncclDevKernel_AllGather_", true, COMM_OF_ALL},
 	{"ncclDevKernel_ReduceScatter_", true, COMM_OF_ALL},
@@ -23,28 +24,76 @@ static const struct comm_name {
 	{"ncclKernel_AllGather_", true, COMM_OF_ALL},
 	{"ncclKernel_ReduceScatter_", true, COMM_OF_ALL},
 	{"ncclKernel_", true, COMM_OF_SOME},
-	/* vLLM: csrc/custom_all_reduce.cuh; SGLang: sgl-kernel/csrc/allreduce/custom_all_reduce.cuh */
+	/* vLLM: csrc/custom_all_reduce.cuh, at c9eabec7d862; SGLang's sgl-kernel/csrc/allreduce/custom_all_reduce.cuh
+	   and FlashInfer's include/flashinfer/comm/vllm_custom_all_reduce.cuh have the same */
 	{"cross_device_reduce_1stage", false, COMM_OF_ALL},
 	{"cross_device_reduce_2stage", false, COMM_OF_ALL},
-	/* TensorRT-LLM: cpp/tensorrt_llm/kernels/customAllReduceKernels.cu; PyTorch up to 2.6:
-	   torch/csrc/distributed/c10d/intra_node_comm.cu */
+	/* vLLM: csrc/custom_all_gather_reduce_scatter.cuh, at 15a3fd47ef45 */
+	{"cross_device_all_gather", false, COMM_OF_ALL},
+	{"cross_device_reduce_scatter", false, COMM_OF_ALL},
+	{"mnnvl_lamport_all_gather", false, COMM_OF_ALL},
+	{"mnnvl_lamport_reduce_scatter_kernel", false, COMM_OF_ALL},
+	/* SGLang: csrc/distributed/custom_all_reduce_pull.cuh, at 0ba3cdd47463, and
+	   custom_all_reduce_push.cuh, at 233f402cba0c */
+	{"all_reduce_one_shot_kernel", false, COMM_OF_ALL},
+	{"all_reduce_two_shot_kernel", false, COMM_OF_ALL},
+	{"all_reduce_one_shot_push_kernel", false, COMM_OF_ALL},
+	/* TensorRT-LLM: cpp/tensorrt_llm/kernels/customAllReduceKernels.cu; FlashInfer 0.6.18:
+	   include/flashinfer/comm/trtllm_allreduce.cuh.  PyTorch up to 2.6:
+	   torch/csrc/distributed/c10d/intra_node_comm.cu, at 0007e752d518, which also has the last of them */
 	{"oneShotAllReduceKernel", false, COMM_OF_ALL},
 	{"twoShotAllReduceKernel", false, COMM_OF_ALL},
-	/* TensorRT-LLM: cpp/tensorrt_llm/kernels/communicationKernels/allReduceFusionKernels.cu and
-	   moeAllReduceFusionKernels.cu; FlashInfer has the same */
+	{"lamport_style_one_shot_all_reduce_norm_kernel", false, COMM_OF_ALL},
+	{"one_shot_all_reduce_norm_kernel", false, COMM_OF_ALL},
+	{"one_shot_prenorm_all_reduce_norm_kernel", false, COMM_OF_ALL},
+	{"hybridCubeAllReduceKernel", false, COMM_OF_ALL},
+	/* TensorRT-LLM: cpp/tensorrt_llm/kernels/communicationKernels/, allReduceFusionKernels.cu,
+	   moeAllReduceFusionKernels.cu, MiniMaxReduceRMSKernel.cu and customLowPrecisionAllReduceKernels.cu; FlashInfer
+	   0.6.18: include/flashinfer/comm/trtllm_allreduce_fusion.cuh and trtllm_moe_allreduce_fusion.cuh */
 	{"allreduce_fusion_kernel_oneshot_lamport", false, COMM_OF_ALL},
 	{"allreduce_fusion_kernel_twoshot_sync", false, COMM_OF_ALL},
 	{"moereduce_allreduce_fusion_kernel_oneshot_lamport", false, COMM_OF_ALL},
-	/* TensorRT-LLM: cpp/tensorrt_llm/kernels/communicationKernels/mnnvlTwoShotAllreduceKernels.cu */
+	{"moefinalize_allreduce_fusion_kernel_oneshot_lamport", false, COMM_OF_ALL},
+	{"minimax_reduce_rms_kernel_lamport", false, COMM_OF_ALL},
+	{"lowPrecisionTwoShotAllReduceKernel", false, COMM_OF_ALL},
+	/* TensorRT-LLM: in the same folder mnnvlAllreduceKernels.cu (before that mnnvlTwoShotAllreduceKernels.cu),
+	   lowlatTwoShotAllreduceKernels.cu, at 0cbf7a7ce410, and mnnvlAllGatherKernels.cu, at 4c9e23db1c62; FlashInfer
+	   0.6.18: include/flashinfer/comm/trtllm_mnnvl_allreduce.cuh */
+	{"oneshotAllreduceFusionKernel", false, COMM_OF_ALL},
 	{"twoshotAllreduceKernel", false, COMM_OF_ALL},
-	/* PyTorch 2.10: torch/csrc/distributed/c10d/symm_mem/CUDASymmetricMemoryOps.cu; the first also in Triton by
-	   its documentation of symmetric memory */
+	{"twoshot_allreduce_kernel", false, COMM_OF_ALL},
+	{"mnnvlAllGatherSplitKernel", false, COMM_OF_ALL},
+	/* TensorRT-LLM: in the same folder moeAlltoAllKernels.cu; FlashInfer 0.6.18:
+	   include/flashinfer/comm/trtllm_alltoall.cuh and ulysses_all_to_all.cuh */
+	{"moeA2ADispatchKernel", false, COMM_OF_SOME},
+	{"moeA2ACombineKernel", false, COMM_OF_SOME},
+	{"moeAllToAllKernel", false, COMM_OF_SOME},
+	{"ulysses_a2a_kernel", false, COMM_OF_SOME},
+	/* FlashInfer 0.6.18: include/flashinfer/comm/mixed_comm.cuh and pcie_ipc_all_reduce.cuh */
+	{"mixed_comm::allreduce_kernel", false, COMM_OF_ALL},
+	{"mixed_comm::allgather_kernel", false, COMM_OF_ALL},
+	{"mixed_comm::reducescatter_kernel", false, COMM_OF_ALL},
+	{"mixed_comm::fused_allreduce_allgather_kernel", false, COMM_OF_ALL},
+	{"mixed_comm::fused_reducescatter_allreduce_kernel", false, COMM_OF_ALL},
+	{"pcie_ipc::ipc_", true, COMM_OF_ALL},
+	{"pcie_ipc::push_oneshot_param_kernel", false, COMM_OF_ALL},
+	/* PyTorch 2.15.0 (its libtorch_cuda.so; torch/csrc/distributed/c10d/symm_mem/CUDASymmetricMemoryOps.cu); the
+	   first also in Triton by its documentation of symmetric memory */
 	{"one_shot_all_reduce_kernel", false, COMM_OF_ALL},
 	{"two_shot_all_reduce_kernel", false, COMM_OF_ALL},
 	{"two_shot_all_reduce_kernel_inplace", false, COMM_OF_ALL},
 	{"multimem_all_reduce_kernel", false, COMM_OF_ALL},
-	{"multimem_one_shot_all_reduce_kernel", false, COMM_OF_ALL},
+	{"multimem_one_shot_all_reduce_kernel", false, COMM_OF_ALL}, /* before */
+	{"multimem_one_shot_reduce_kernel", false, COMM_OF_ALL},
 	{"multimem_all_gather_kernel", false, COMM_OF_ALL},
+	/* PyTorch 2.15.0 (its libtorch_cuda.so and libtorch_nvshmem.so): in the same folder CUDASymmetricMemory.cu,
+	   nccl_extension.cu and nvshmem_extension.cu */
+	{"symmetric_memory::barrier_kernel", false, COMM_OF_ALL},
+	{"symmetric_memory::multimem_barrier_kernel", false, COMM_OF_ALL},
+	{"symmetric_memory::put_signal_kernel", false, COMM_OF_SOME},
+	{"symmetric_memory::wait_signal_kernel", false, COMM_OF_SOME},
+	{"nccl_extension::", true, COMM_OF_SOME},
+	{"nvshmem_extension::", true, COMM_OF_SOME},
 };
 
 char *comm_kernels_add(struct comm_kernels *kernels, const char *pattern)

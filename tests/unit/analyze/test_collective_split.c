@@ -394,6 +394,13 @@ static void kernels_of_known_libraries_are_known_by_their_names(void **state)
 	assert_kind("ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", COMM_OF_SOME);
 	assert_kind("ncclDevKernel_Broadcast_RING_LL(ncclDevKernelArgsStorage<4096ul>)", COMM_OF_SOME);
 	assert_kind("void vllm::cross_device_reduce_2stage<__half, 8>(vllm::RankData*)", COMM_OF_ALL);
+	assert_kind("void vllm::cross_device_all_gather<8>(vllm::RankData*)", COMM_OF_ALL);
+	assert_kind("void (anonymous namespace)::all_reduce_one_shot_push_kernel<__half, 8u, true>(int)", COMM_OF_ALL);
+	assert_kind("void (anonymous namespace)::multimem_one_shot_reduce_kernel<float, 16>(float*)", COMM_OF_ALL);
+	assert_kind("c10d::symmetric_memory::barrier_kernel(unsigned int**, int, int, int, unsigned long)",
+		    COMM_OF_ALL);
+	assert_kind("my::barrier_kernel(unsigned int**)", COMM_NONE);
+	assert_kind("c10d::nccl_extension::all_to_all_lsa_kernel(ncclWindow_vidmem*)", COMM_OF_SOME);
 	assert_kind("void (anonymous namespace)::one_shot_all_reduce_kernel<c10::BFloat16, 16, 8>()", COMM_OF_ALL);
 	assert_kind("void tensorrt_llm::kernels::oneShotAllReduceKernel<float, 4>(AllReduceParams)", COMM_OF_ALL);
 	assert_kind("void cross_device_reduce_2stage_naive(RankData*)", COMM_NONE);
