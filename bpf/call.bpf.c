@@ -250,7 +250,8 @@ COUNTED_PROGRAM("uprobe", call_symbol)
 
 	call_stacks(ctx, process, thread, sp, &stacks);
 	if (unlikely(thread->nccl_sp))
-		nccl_launch(thread, sp, now, GPT_COOKIE_API(cookie));
+		nccl_launch(thread, sp, now, GPT_COOKIE_API(cookie),
+			    nccl_stream_at_entry(ctx, GPT_COOKIE_ARGS(cookie), stack.argument));
 	record = RING_RESERVE(sizeof(*record));
 	if (unlikely(!record)) {
 		count_one(GPT_COUNTER_CALLS_LOST);
@@ -276,7 +277,7 @@ COUNTED_PROGRAM("uprobe", call_symbol)
 	return GPT_PART_CALLS;
 }
 
-/* gputrace_agent_call(corr, api), agent.h */
+/* gputrace_agent_call(corr, api, params), agent.h */
 COUNTED_PROGRAM("uprobe.later", call_agent)
 {
 	__u64 now = run->start_ns, pid_tid = bpf_get_current_pid_tgid();
@@ -315,7 +316,8 @@ COUNTED_PROGRAM("uprobe.later", call_agent)
 	}
 	call_stacks(ctx, process, thread, PT_REGS_SP(ctx), &stacks);
 	if (unlikely(thread->nccl_sp))
-		nccl_launch(thread, PT_REGS_SP(ctx), now, PT_REGS_PARM2(ctx));
+		nccl_launch(thread, PT_REGS_SP(ctx), now, PT_REGS_PARM2(ctx),
+			    nccl_stream_of(PT_REGS_PARM2(ctx), PT_REGS_PARM3(ctx)));
 	record = RING_RESERVE(sizeof(*record));
 	if (unlikely(!record)) {
 		count_one(GPT_COUNTER_CALLS_LOST);

@@ -25,16 +25,20 @@ struct {
 	__type(value, struct gpt_nccl_file);
 } nccl_files SEC(".maps");
 
+static const struct gpt_nccl_thread no_calls; /* a program's stack has no room for it */
+
 static __always_inline struct gpt_nccl_thread *nccl_thread(const struct gpt_thread_state *thread, __u32 tid)
 {
 	struct gpt_nccl_thread *nccl = bpf_map_lookup_elem(&nccl_threads, &tid);
-	struct gpt_nccl_thread fresh = {.program = thread->program};
 
 	if (nccl && nccl->program == thread->program)
 		return nccl;
-	if (bpf_map_update_elem(&nccl_threads, &tid, &fresh, BPF_ANY))
+	if (bpf_map_update_elem(&nccl_threads, &tid, &no_calls, BPF_ANY))
 		return 0;
-	return bpf_map_lookup_elem(&nccl_threads, &tid);
+	nccl = bpf_map_lookup_elem(&nccl_threads, &tid);
+	if (nccl)
+		nccl->program = thread->program;
+	return nccl;
 }
 
 /* ---- communicators -------------------------------------------------------------------------------------------- */
@@ -84,18 +88,20 @@ static __always_inline void read_ranks(struct gpt_nccl_group *call, __u32 file)
 
 /* ---- calls ------------------------------------------------------------------------------------------------------ */
 
-static __always_inline void read_call(struct gpt_nccl_group *call, struct pt_regs *ctx, __u32 args, __u64 sp)
+/* Returns the stream. */
+static __always_inline __u64 read_call(struct gpt_nccl_group *call, struct pt_regs *ctx, __u32 args, __u64 sp)
 {
 	__u64 a2 = PT_REGS_PARM2(ctx), a3 = PT_REGS_PARM3(ctx), a4 = PT_REGS_PARM4(ctx), a5 = PT_REGS_PARM5(ctx),
-	      a6 = ctx->r9, on_stack = 0;
+	      a6 = ctx->r9, on_stack[2] = {}, stream = a6;
 
 	call->calls = 1;
 	call->count = a3;
 	call->dtype = a4;
 	switch (args) {
 	case GPT_NCCL_ARGS_REDUCE:
-		bpf_probe_read_user(&on_stack, 8, (void *)(sp + 8));
-		call->comm = on_stack;
+		bpf_probe_read_user(on_stack, sizeof(on_stack), (void *)(sp + 8));
+		call->comm = on_stack[0];
+		stream = on_stack[1];
 		break;
 	case GPT_NCCL_ARGS_ONE_BUFFER:
 		call->count = a2;
@@ -106,11 +112,14 @@ static __always_inline void read_call(struct gpt_nccl_group *call, struct pt_reg
 		call->comm = a5;
 		break;
 	default:
+		bpf_probe_read_user(on_stack, sizeof(on_stack[0]), (void *)(sp + 8));
 		call->comm = a6;
+		stream = on_stack[0];
 		break;
 	}
 	if (call->dtype < 0 || call->dtype >= GPT_NCCL_DTYPES)
 		call->dtype = -1;
+	return stream;
 }
 
 static __always_inline void look_up_comm(struct gpt_nccl_group *call, const struct gpt_thread_state *thread)
@@ -147,22 +156,54 @@ static __always_inline void add_to_group(struct gpt_nccl_group *group, const str
 		group->count += call->count;
 }
 
-/* Adds a send or receive, whose other rank is the fourth argument (nccl.h). */
-static __always_inline void add_pair(struct gpt_nccl_thread *nccl, struct pt_regs *ctx, __s32 function)
+/* Adds a send or receive with the rank `other`. */
+static __always_inline void add_pair(struct gpt_nccl_pairs *pairs, bool is_first, __u32 other, __s32 function)
 {
-	__u32 other = PT_REGS_PARM4(ctx);
 	__u64 bit = other < 64 ? 1ull << other : 0;
 
-	if (!nccl->group.calls)
-		nccl->pairs = (struct gpt_nccl_pairs){};
+	if (is_first)
+		*pairs = (struct gpt_nccl_pairs){};
 	if (function != GPT_NCCL_SEND && function != GPT_NCCL_RECV)
 		return;
-	nccl->pairs.pairs++;
-	nccl->pairs.more_pairs += !bit;
+	pairs->pairs++;
+	pairs->more_pairs += !bit;
 	if (function == GPT_NCCL_SEND)
-		nccl->pairs.sends |= bit;
+		pairs->sends |= bit;
 	else
-		nccl->pairs.receives |= bit;
+		pairs->receives |= bit;
+}
+
+static __always_inline void forget_group(struct gpt_nccl_thread *nccl)
+{
+	nccl->group.calls = 0;
+	nccl->part_count = 0;
+}
+
+/* Adds a call to its communicator's part of the group.  A communicator with several streams cannot be told apart. */
+static __noinline int add_to_part(struct gpt_nccl_thread *nccl, const struct gpt_nccl_group *call, __u64 stream,
+				  __u32 other)
+{
+	struct gpt_nccl_part *part = 0;
+
+	if (!nccl || !call)
+		return 0;
+#pragma unroll
+	for (__u32 i = 0; i < GPT_NCCL_PARTS; i++)
+		if (!part && (i >= nccl->part_count || nccl->parts[i].group.comm == call->comm)) {
+			part = &nccl->parts[i];
+			if (i >= nccl->part_count) {
+				nccl->part_count = i + 1;
+				part->group.calls = 0;
+				part->stream = stream;
+			}
+		}
+	if (!part || part->stream != stream) {
+		nccl->part_count = GPT_NCCL_PARTS + 1;
+		return 0;
+	}
+	add_pair(&part->pairs, !part->group.calls, other, call->function);
+	add_to_group(&part->group, call);
+	return 0;
 }
 
 /* Until the function returns, the thread's launches belong to the group. */
@@ -177,7 +218,7 @@ static __always_inline void enter_group(struct gpt_thread_state *thread, __u64 s
 static __always_inline void group_ends(struct gpt_thread_state *thread, struct gpt_nccl_thread *nccl, __u64 sp)
 {
 	if (!nccl->depth) /* the group began before the trace: not all of it was seen */
-		nccl->group.calls = 0;
+		forget_group(nccl);
 	else if (!--nccl->depth)
 		enter_group(thread, sp);
 }
@@ -186,14 +227,17 @@ static __always_inline void nccl_operation(struct pt_regs *ctx, struct gpt_threa
 					   struct gpt_nccl_thread *nccl, __u64 cookie, __u64 sp)
 {
 	struct gpt_nccl_group call = {.function = GPT_COOKIE_API(cookie)};
+	__u64 stream = read_call(&call, ctx, GPT_COOKIE_ARGS(cookie), sp);
+	__u32 other = PT_REGS_PARM4(ctx); /* the other rank of a send or receive (nccl.h) */
 
-	read_call(&call, ctx, GPT_COOKIE_ARGS(cookie), sp);
 	read_ranks(&call, GPT_COOKIE_FILE(cookie));
 	look_up_comm(&call, thread);
 	if (!nccl->depth)
-		nccl->group.calls = 0;
+		forget_group(nccl);
 	enter_group(thread, sp); /* also in a group, to recognize the NCCL functions that this one calls */
-	add_pair(nccl, ctx, call.function);
+	if (nccl->depth)
+		add_to_part(nccl, &call, stream, other);
+	add_pair(&nccl->pairs, !nccl->group.calls, other, call.function);
 	add_to_group(&nccl->group, &call);
 }
 
@@ -232,14 +276,14 @@ COUNTED_PROGRAM("uprobe", nccl_call)
 	switch (GPT_COOKIE_API(cookie)) {
 	case GPT_NCCL_GROUP_START:
 		if (!nccl->depth++)
-			nccl->group.calls = 0;
+			forget_group(nccl);
 		break;
 	case GPT_NCCL_GROUP_END:
 		group_ends(thread, nccl, sp);
 		break;
 	case GPT_NCCL_GROUP_SIMULATE_END:
 		nccl->depth -= nccl->depth != 0;
-		nccl->group.calls = 0;
+		forget_group(nccl);
 		break;
 	case GPT_NCCL_INIT:
 	case GPT_NCCL_INIT_CONFIG:

@@ -44,13 +44,13 @@
  * Agent and collector must have the same number: an agent with another one is left alone and reported. Raised by each
  * change of the exported names or of their arguments; tests/unit/agent_library.sh checks that both agree.
  */
-#define GPT_AGENT_ABI 12
+#define GPT_AGENT_ABI 13
 
 /*
  * Exported symbols of the agent.
  *
- * gputrace_agent_call(u32 corr, u32 api): on the application's thread, from CUPTI's API callback at the
- *     entry of each outermost call of cuda_api.h; api is GPT_API(domain, cbid).
+ * gputrace_agent_call(u32 corr, u32 api, const void *params): on the application's thread, from CUPTI's API callback
+ *     at the entry of each outermost call of cuda_api.h; api is GPT_API(domain, cbid), params its functionParams.
  * gputrace_agent_batch(const void *data, u64 bytes, u64 own_thread): on one thread at a time; bytes <=
  *     GPT_AGENT_BATCH_MAX; own_thread: 1 on a thread of the agent's own, whose waits are not recorded, else 0.
  * gputrace_agent_stack(u32 what, u64 number): on the application's thread: its Python stack belongs to the event that

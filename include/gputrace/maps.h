@@ -204,15 +204,28 @@ struct gpt_nccl_pairs {
 	__u32 more_pairs;      /* of these with rank 64 or above */
 };
 
+/*
+ * The calls of a group on one communicator.  NCCL launches a kernel for each, on the stream that its calls have, and in
+ * an order of its own (src/include/group.h of NCCL 2.30.7), so they are told apart by their streams.
+ */
+#define GPT_NCCL_PARTS 4
+
+struct gpt_nccl_part {
+	struct gpt_nccl_group group;
+	struct gpt_nccl_pairs pairs;
+	__u64 stream;
+};
+
 struct gpt_nccl_thread {
 	__u64 program; /* gpt_process_state.program */
 	__u64 init_sp; /* stack pointer of the call that makes a communicator, 0: none */
 	__u64 init_to; /* address that receives the communicator */
 	__u64 init_id;
-	__u32 depth; /* of open groups */
-	__u32 pad;
+	__u32 depth;	  /* of open groups */
+	__u32 part_count; /* communicators of the group; above GPT_NCCL_PARTS: they cannot be told apart */
 	struct gpt_nccl_group group;
 	struct gpt_nccl_pairs pairs; /* of the group */
+	struct gpt_nccl_part parts[GPT_NCCL_PARTS];
 };
 
 struct gpt_nccl_comm_key {

@@ -345,7 +345,7 @@ struct gpt_await GPT_RECORD(await);
  */
 #define GPT_ROWS_nccl(F, R, A) \
 	F(__u64, time_ns, "time") \
-	F(__u64, comm, "id")    /* ncclComm_t, 0: several */ \
+	F(__u64, comm, "id")    /* ncclComm_t, 0: one of several, which are not told apart */ \
 	F(__u64, comm_id, "id") /* hash of the ncclUniqueId it was made with: the same on all ranks; 0: not known */ \
 	/* as passed; the sum for several calls of one communicator and type; -1: no single number */ \
 	F(__s64, count, "id") \

@@ -6,6 +6,7 @@ import collections
 import json
 import re
 
+import logfile
 import machine
 import pytest
 import tracing
@@ -23,12 +24,12 @@ BASES = {"numbered": "number", "gathered": "number", "grouped": "number", "ring"
 
 
 class Run:
-    def __init__(self, folder, kinds, **settings):
+    def __init__(self, folder, kinds, options=(), **settings):
         self.folder, self.kinds = folder, kinds
         (folder / "job").mkdir()
         command = tracing.on_simgpu(folder / "gpu-%p.json", machine.any_python(), PROGRAM, RANKS, folder / "job",
                                     "--kinds", ",".join(kinds), "--rounds", ROUNDS)
-        self.done = tracing.trace(folder, command, env={**SETTINGS, **settings})
+        self.done = tracing.trace(folder, command, *options, env={**SETTINGS, **settings})
         self.truth = {}  # {(pid, correlation): what was}
         self.launched = {}  # {(pid, correlation): when}
         for path in folder.glob("gpu-*.json"):
@@ -184,6 +185,30 @@ def test_in_each_way_that_nccl_may_launch(tmp_path, settings):
     assert waits > 2 * ROUNDS * LATE_NS
     wrong = sum(abs(waited(entry) - run.kernels[key]["waiting ns"]) for key, entry in run.truth.items())
     assert wrong <= WRONG_MOST * ROUNDS * LATE_NS * len(kinds)
+
+
+def test_each_kernel_of_a_group_is_of_its_own_communicator(tmp_path):
+    """NCCL launches them in an order of its own: they are told apart by the streams of their calls."""
+    run = Run(tmp_path, ["several"]).merge()
+    of = {row["ranks"]: row for row in run.tables["split_communicators"]}
+    assert {ranks: row["kernels"] for ranks, row in of.items()} == {"0-3": ROUNDS * RANKS, "0-1": ROUNDS * 2, "2-3": ROUNDS * 2}
+    assert of["0-3"]["bytes"] == 4 * ROUNDS * RANKS * 250000 and of["0-1"]["bytes"] == 4 * ROUNDS * 2 * 1000
+    waits = sum(waited(entry) for entry in run.truth.values())
+    assert len(run.truth) == 2 * ROUNDS * RANKS and waits > 2 * ROUNDS * LATE_NS
+    wrong = sum(abs(waited(entry) - run.kernels[key]["waiting ns"]) for key, entry in run.truth.items())
+    assert wrong <= WRONG_MOST * ROUNDS * LATE_NS
+
+
+def test_without_the_agent_a_launch_has_its_communicator_too(tmp_path):
+    Run(tmp_path, ["several"], options=["--agent", "off"])
+    made = collections.Counter(record.values["comm_id"] for record in logfile.records(tmp_path / "trace.gpt", logfile.NCCL))
+    assert sorted(made.values()) == [2 * ROUNDS, 2 * ROUNDS, RANKS * ROUNDS] and 0 not in made
+
+
+def test_kernels_of_a_group_that_cannot_be_told_apart_are_not_split(tmp_path):
+    run = Run(tmp_path, ["several_in_one_stream"]).merge()
+    assert len(run.truth) == 2 * ROUNDS * RANKS
+    assert {run.kernels[key]["waiting unknown"] for key in run.truth} == {"nothing says which kernels of other ranks belong to them"}
 
 
 def test_the_report_of_one_log_with_all_ranks_has_the_same_tables(run):

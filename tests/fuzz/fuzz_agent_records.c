@@ -42,7 +42,7 @@ void gputrace_agent_batch(const void *data, uint64_t bytes, uint64_t own_thread)
 	}
 }
 
-void gputrace_agent_call(uint32_t corr, uint32_t api)
+void gputrace_agent_call(uint32_t corr, uint32_t api, const void *params)
 {
 	abort();
 }

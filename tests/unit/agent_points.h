@@ -34,7 +34,7 @@ static struct {
 	unsigned state_count;
 } said;
 
-void gputrace_agent_call(uint32_t corr, uint32_t api)
+void gputrace_agent_call(uint32_t corr, uint32_t api, const void *params)
 {
 	if (said.calls < 64) {
 		said.corr[said.calls] = corr;

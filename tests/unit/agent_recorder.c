@@ -45,7 +45,7 @@ static void put_data(uint32_t what, const void *data, uint32_t bytes)
 		abort();
 }
 
-void gputrace_agent_call(uint32_t corr, uint32_t api)
+void gputrace_agent_call(uint32_t corr, uint32_t api, const void *params)
 {
 	uint32_t words[3] = {corr, api, (uint32_t)syscall(SYS_gettid)};
 	unsigned made;

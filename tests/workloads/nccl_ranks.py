@@ -43,7 +43,7 @@ class Rank:
         check(self.cuda.cuMemAlloc_v2(ctypes.byref(self.memory), ctypes.c_size_t(1 << 22)))
         self.cuda.sim_kernel.restype = ctypes.c_void_p
         self.world = self.communicator("world", ranks, rank)
-        self.replayed = None
+        self.replayed = self.half = None
 
     def communicator(self, name, ranks, rank):
         made = ctypes.c_void_p()
@@ -80,6 +80,20 @@ class Rank:
         for count in (1000, 2000, 3000):
             self.all_reduce(count)
         check(self.nccl.ncclGroupEnd())
+
+    def several(self, in_one_stream=False):
+        """In one group all ranks, and ranks 0 and 1, 2 and 3 and so on, in a stream of their own."""
+        if not self.half:
+            self.half, self.other_stream = self.communicator(f"half {self.rank // 2}", 2, self.rank % 2), ctypes.c_void_p()
+            check(self.cuda.cuStreamCreate(ctypes.byref(self.other_stream), 1))
+        check(self.nccl.ncclGroupStart())
+        self.all_reduce()
+        check(self.nccl.ncclAllReduce(self.memory, self.memory, ctypes.c_size_t(1000), FLOAT, 0, self.half,
+                                      self.stream if in_one_stream else self.other_stream))
+        check(self.nccl.ncclGroupEnd())
+
+    def several_in_one_stream(self):
+        self.several(in_one_stream=True)
 
     def ring(self):
         check(self.nccl.ncclGroupStart())

@@ -256,8 +256,8 @@ struct new_nccl_launch {
 	uint32_t pid, tid;
 	int64_t sequence;	  /* of the collective on its communicator, -1: not known */
 	struct text fields;	  /* as in an op's collective (enum gpt_collective_field) */
-	uint64_t sends, receives; /* as in model_collective, like the next two */
-	bool pairs_are_incomplete, is_known_everywhere;
+	uint64_t sends, receives; /* as in model_collective, like the next three */
+	bool pairs_are_incomplete, is_known_everywhere, is_of_several;
 };
 
 /* ---- ops of PyTorch ---------------------------------------------------------------------------------------------- */

@@ -211,6 +211,7 @@ struct model_collective {
 	uint64_t sends, receives;
 	bool pairs_are_incomplete; /* not all of these ranks are known, or it has collectives, too */
 	bool is_known_everywhere;  /* its communicator has the same name on all ranks */
+	bool is_of_several;	   /* communicators: of which one is not known */
 };
 
 /* A PyTorch allocator handed out memory, took it back, or ran out of it.  A part has the events that happened in it. */

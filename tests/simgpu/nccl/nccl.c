@@ -35,6 +35,7 @@ struct ncclComm {
 	uint64_t magic; /* the real struct, too, begins with another field */
 	int ranks, rank;
 	struct peers *peers; /* NULL: its kernels wait for no one */
+	uint64_t hash;	     /* the same on all ranks */
 };
 
 struct grouped {
@@ -130,7 +131,22 @@ static bool has_kernel_for_each(void)
 	return wanted && !strcmp(wanted, "each");
 }
 
-/* One kernel for all operations of a communicator in one stream. */
+/* The first call of the communicator whose turn it is; group.count: none is left. */
+static int next_to_launch(void)
+{
+	int next = group.count;
+
+	for (int i = group.count; i-- > 0;)
+		if (group.list[i].comm &&
+		    (next == group.count || group.list[i].comm->hash <= group.list[next].comm->hash))
+			next = i;
+	return next;
+}
+
+/*
+ * One kernel for all operations of a communicator in one stream.  Of several communicators those launch first whose
+ * hash is least, as in NCCL 2.30.7 (src/include/group.h), and not in the program's order.
+ */
 static int launch_group(void)
 {
 	int i, j, count, status = STATUS_SUCCESS, operation_count;
@@ -138,10 +154,8 @@ static int launch_group(void)
 	struct grouped first;
 	char name[160];
 
-	for (i = 0; i < group.count && !status; i++) {
+	while (!status && (i = next_to_launch()) < group.count) {
 		first = group.list[i];
-		if (!first.comm)
-			continue;
 		for (operation_count = count = 0, j = i; j < group.count; j++) {
 			if (group.list[j].comm != first.comm || group.list[j].stream != first.stream)
 				continue;
@@ -291,6 +305,15 @@ int ncclGetUniqueId(struct unique_id *id)
 	return getrandom(id, sizeof(*id), 0) == sizeof(*id) ? STATUS_SUCCESS : STATUS_INVALID_USAGE;
 }
 
+static uint64_t hash_of(const struct unique_id *id)
+{
+	uint64_t hash = 0xcbf29ce484222325u;
+
+	for (size_t i = 0; i < sizeof(id->bytes); i++)
+		hash = (hash ^ (uint8_t)id->bytes[i]) * 0x100000001b3u;
+	return hash;
+}
+
 int ncclCommInitRankConfig(struct ncclComm **comm, int ranks, struct unique_id id, int rank, void *config);
 int ncclCommInitRankConfig(struct ncclComm **comm, int ranks, struct unique_id id, int rank, void *config)
 {
@@ -300,6 +323,7 @@ int ncclCommInitRankConfig(struct ncclComm **comm, int ranks, struct unique_id i
 		return STATUS_INVALID_ARGUMENT;
 	(*comm)->ranks = ranks;
 	(*comm)->rank = rank;
+	(*comm)->hash = hash_of(&id);
 	if (ranks == 1 || getenv("SIMGPU_NCCL_ALONE"))
 		return STATUS_SUCCESS;
 	(*comm)->peers = peers_join(&id, ranks, rank);

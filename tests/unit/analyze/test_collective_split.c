@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The time of collectives' kernels, split: ranks are made by hand, as collective_kernels.c leaves them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <cmocka.h>
+/* The time of collectives' kernels, split: most ranks are made by hand, as collective_kernels.c leaves them. */
+#include <gputrace/nccl.h>
 
+#include "model_of.h"
+
+#include "analyze/analyze.h"
 #include "analyze/ranks/collective_split.h"
 
 #define RANKS 4
@@ -381,6 +379,56 @@ static void ranks_with_other_steps_share_those_that_both_have(void **state)
 	end(&job);
 }
 
+/* A kernel that NCCL launches for the calls of a group, on that communicator; 0: on several. */
+static enum collective_basis basis_of_group(uint64_t comm)
+{
+	struct log_builder log = {0};
+	struct analyses all;
+	struct trace *trace;
+	const char *why;
+	enum collective_basis basis;
+	int fd;
+
+	log_begin(&log, 10, 0);
+	log_process(&log, PID, 1, 20, 15, 0x30c, "python3", "", "", "");
+	log_batch(&log, PID, TID, 900000);
+	log_agent_name(&log, 1, "ncclDevKernel_AllReduce_Sum_f32_RING_LL");
+	log_nccl(&log, (struct gpt_nccl){.time_ns = 100,
+					 .comm = comm,
+					 .comm_id = comm,
+					 .count = 1000,
+					 .sequence = comm ? 3 : -1,
+					 .pid = PID,
+					 .tid = TID,
+					 .calls = 2,
+					 .rank = comm ? 1 : -1,
+					 .ranks = 4,
+					 .function = GPT_NCCL_ALL_REDUCE,
+					 .dtype = 7});
+	log_launch(&log, PID, TID, 100, 0, 1);
+	log_batch(&log, PID, TID, 900000);
+	log_agent_kernel(&log,
+			 (struct gpt_agent_kernel){.start_wall_ns = 200, .end_wall_ns = 300, .corr = 1, .name = 1});
+	log_end(&log, 1000000);
+	fd = log_fd(&log);
+	log_free(&log);
+	assert_int_equal(gpt_trace_open(fd, NULL, NULL, &trace, &why), 0);
+	assert_int_equal(analyze(&all, trace, ANALYSES(ANALYZE_COLLECTIVE_KERNELS), NULL), 0);
+	assert_int_equal(all.collective_kernels.processes.list.count, 1);
+	basis = all.collective_kernels.processes.list.items[0].kernels.list.items[0].basis;
+	analyses_free(&all);
+	gpt_trace_close(trace);
+	close(fd);
+	return basis;
+}
+
+/* By its name it could be mistaken for one of the other communicator. */
+static void a_kernel_of_one_of_several_communicators_is_not_found_by_its_name(void **state)
+{
+	assert_int_equal(basis_of_group(0x5000), COLLECTIVE_BY_NUMBER);
+	assert_int_equal(basis_of_group(0), COLLECTIVE_BY_NOTHING);
+}
+
 static void assert_kind(const char *name, enum comm_kind kind)
 {
 	assert_int_equal(comm_kind_of(NULL, name), kind);
@@ -440,6 +488,7 @@ int main(void)
 		cmocka_unit_test(what_clocks_do_not_know_is_said_with_it),
 		cmocka_unit_test(by_wall_clocks_nothing_is_split),
 		cmocka_unit_test(ranks_with_other_steps_share_those_that_both_have),
+		cmocka_unit_test(a_kernel_of_one_of_several_communicators_is_not_found_by_its_name),
 		cmocka_unit_test(kernels_of_known_libraries_are_known_by_their_names),
 		cmocka_unit_test(a_user_s_pattern_adds_names),
 	};

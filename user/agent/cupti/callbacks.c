@@ -91,7 +91,7 @@ static void call_enter(uint32_t domain, uint32_t cbid, uint32_t corr, uint64_t *
 		atomic_fetch_add_explicit(&shard->timed, 1, memory_order_relaxed);
 	if (domain == CUPTI_DOMAIN_DRIVER)
 		kernel_places_launch(cbid, params, corr);
-	points_call(corr, apis_of(domain, cbid));
+	points_call(corr, apis_of(domain, cbid), params);
 	if (slot)
 		*slot = clock_now_ns(); /* after the probe, whose cost is not part of the call */
 }

@@ -44,7 +44,7 @@ SEMAPHORE unsigned short gputrace_agent_schedule_semaphores[GPT_SCHEDULE_SEMAPHO
 	}
 GPT_AGENT_ACTIVITY_SETS(SET)
 
-POINT void gputrace_agent_call(uint32_t corr, uint32_t api)
+POINT void gputrace_agent_call(uint32_t corr, uint32_t api, const void *params)
 {
 	__asm__ volatile(POINT_BODY);
 }

@@ -27,7 +27,7 @@ extern unsigned short gputrace_agent_torch_memory_semaphore, gputrace_agent_memo
 extern unsigned short gputrace_agent_schedule_semaphores[GPT_SCHEDULE_SEMAPHORES];
 
 /* To be called only while points_listening(). */
-void gputrace_agent_call(uint32_t corr, uint32_t api);
+void gputrace_agent_call(uint32_t corr, uint32_t api, const void *params);
 void gputrace_agent_state(uint32_t state, uint32_t abi);
 
 /* To be called only while points_batch_listening(). */
@@ -185,9 +185,10 @@ static inline bool points_take_ranges(void)
 
 /* ---- to the listeners ------------------------------------------------------------------------------------------ */
 
-static inline void points_call(uint32_t corr, uint32_t api)
+/* params: CUPTI's functionParams. */
+static inline void points_call(uint32_t corr, uint32_t api, const void *params)
 {
-	gputrace_agent_call(corr, api);
+	gputrace_agent_call(corr, api, params);
 	if (share_control)
 		share_call(corr, api);
 }

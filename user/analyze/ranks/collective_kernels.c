@@ -203,7 +203,7 @@ static enum collective_basis take_reported(const struct taking_part *taking, con
 		return collective_read(&of_nccl, taking->model->strings[nccl->params])
 			       ? take_pairs(taking, nccl, &of_nccl)
 			       : COLLECTIVE_BY_NOTHING;
-	if (is_pair(collective))
+	if (is_pair(collective) || reported->is_of_several)
 		return COLLECTIVE_BY_NOTHING;
 	if (reported->sequence >= 0)
 		return take_number(taking, reported, collective);
@@ -224,7 +224,7 @@ static char *name_of_communicator(const struct collective *collective)
 	return strcmp(about, "default_pg") != 0 ? xasprintf("%s (%s)", group, about) : xstrdup(about);
 }
 
-/* Groups of calls on several communicators are none. */
+/* None: of groups of calls on several that could not be told apart. */
 static uint32_t communicator_of(struct kernel_collector *collector, const struct model *part, uint32_t process,
 				const struct model_collective *reported, const struct collective *collective)
 {

@@ -99,6 +99,7 @@ bool gpt_add_nccl(struct builder *builder, const struct sender *none, const stru
 		.pairs_are_incomplete =
 			event->more_pairs || (event->pairs && (event->pairs != event->calls || !event->comm)),
 		.is_known_everywhere = event->comm_id != 0,
+		.is_of_several = !event->comm,
 	};
 
 	if (event->function >= GPT_NCCL_FUNCTIONS) /* newer than this reader */

@@ -60,6 +60,7 @@ void builder_add_nccl_launch(struct builder *builder, const struct new_nccl_laun
 			       .receives = launch->receives,
 			       .pairs_are_incomplete = launch->pairs_are_incomplete,
 			       .is_known_everywhere = launch->is_known_everywhere,
+			       .is_of_several = launch->is_of_several,
 			       .params = string_intern(&builder->strings, launch->fields.bytes, launch->fields.size),
 		       });
 }
