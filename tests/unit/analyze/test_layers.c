@@ -215,8 +215,7 @@ static void a_backward_pass_is_no_layer_s_unless_its_forward_op_is_known(void **
 		assert_rows(forward_log_end(&made), on_forward ? &forward : NULL,
 			    "backward 40/40 x1 backward 40/40\n"
 			    "module Net#0.blocks.0.up (Linear) 3/3 x1\n"
-			    "module Net#0. (Net) 0/3 x0\n"
-			    "none 0/0 x0\n"); /* the GPU was idle for it */
+			    "module Net#0. (Net) 0/3 x0\n");
 	}
 }
 
@@ -276,8 +275,7 @@ static void what_python_launches_in_a_node_is_recomputed_in_a_module_and_else_ba
 		    "module Net#0.blocks.0.up (Linear) 12/12 x2 recomputed 9/9\n"
 		    "backward 2/2 x1 backward 2/2\n"
 		    "module Net#0.blocks.0 (Block) 0/12 x0 recomputed 0/9\n"
-		    "module Net#0. (Net) 0/3 x0\n"
-		    "none 0/0 x0\n");
+		    "module Net#0. (Net) 0/3 x0\n");
 }
 
 static void what_was_launched_where_no_python_is_known_has_its_own_row(void **state)
@@ -388,6 +386,51 @@ static void idle_time_for_which_no_line_is_to_blame_has_its_own_row(void **state
 	assert_int_equal(all.layers.rows[2].self.idle_ns, 3000);
 	analyses_free(&all);
 	model_free(model);
+}
+
+/* Idle time of rows, in ms: "kind ms\n", by name for layers. */
+static char *idle_rows_of(struct model *model)
+{
+	struct analyses all;
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_int_equal(
+		analyze(&all, WHOLE_TRACE(model), ANALYSES(ANALYZE_GPU_LINES, ANALYZE_IDLE, ANALYZE_LAYERS), NULL), 0);
+	assert_parts_are_the_whole(&all);
+	for (size_t i = 0; i < all.layers.count; i++) {
+		const struct layer_row *row = &all.layers.rows[i];
+
+		if (row->self.idle_ns)
+			fprintf(out, "%s %llu\n", layer_label(&all.layers, row),
+				(unsigned long long)row->self.idle_ns / 1000000);
+	}
+	fclose(out);
+	analyses_free(&all);
+	model_free(model);
+	return text;
+}
+
+static void idle_time_before_backward_work_is_of_the_module_of_its_forward_op(void **state)
+{
+	struct forward_log made = forward_log_begin();
+	char *text;
+
+	(void)state;
+	describe_net(&made);
+	forward_op_in(&made, 1000, 7, IN(LEAF, NET));
+	launch_in(&made, 1005, 3, IN(LEAF, NET));
+	forward_log_launch(&made, 9000, 40);
+	forward_log_node(&made, "MmBackward0", 8990, 9010, 7, FORWARD_THREAD);
+	forward_log_launch(&made, 14000, 20); /* its forward op is not known */
+	forward_log_node(&made, "MmBackward0", 13990, 14010, 99, FORWARD_THREAD);
+	launch_in(&made, 17000, 3, IN(0));
+	text = idle_rows_of(forward_log_end(&made));
+	assert_string_equal(text, "Net.blocks.0.up 7\n"
+				  "[backward] 4\n"
+				  "[no module] 2\n");
+	free(text);
 }
 
 /* Idle time of a slice may be charged to a stack that was first seen after it. */
@@ -762,6 +805,7 @@ int main(void)
 		cmocka_unit_test(idle_time_for_which_no_line_is_to_blame_has_its_own_row),
 		cmocka_unit_test(a_stack_that_is_not_known_has_no_layer),
 		cmocka_unit_test(idle_time_is_of_the_innermost_module_of_the_line_to_blame),
+		cmocka_unit_test(idle_time_before_backward_work_is_of_the_module_of_its_forward_op),
 		cmocka_unit_test(why_names_the_layer_beside_the_line),
 		cmocka_unit_test(a_layer_stands_under_the_one_that_called_it),
 		cmocka_unit_test(work_of_a_graph_stands_under_the_modules_that_launched_it_and_were_captured),

@@ -300,12 +300,13 @@ static void add_gpu_time(struct maker *maker, const struct tally_entry *entry)
 static void add_idle(struct maker *maker, const struct idle *idle, const struct idle_charge *charge)
 {
 	uint32_t place = charge->what.part[0];
+	struct layer_work work = layer_work_of(place, charge->launch_pass);
 
 	add_amount(maker,
-		   &(struct source){.place = place,
+		   &(struct source){.place = work.place,
 				    .replay = NONE,
 				    .process = idle_charge_process(idle, charge),
-				    .rest = place == NONE ? LAYER_NO_LINE : layer_rest(place)},
+				    .rest = place == NONE ? LAYER_NO_LINE : work.rest},
 		   &(struct layer_amount){.idle_ns = charge->ns});
 }
 
@@ -393,8 +394,11 @@ void layers_finish(struct layers *layers, const struct model *model, struct line
 		note_modules(&maker, layer_work_of(part[0], part[3]).place);
 		note_modules(&maker, part[2]);
 	}
-	for (size_t i = 0; i < idle_charge_count(idle); i++)
-		note_modules(&maker, idle_charge_at(idle, i).what.part[0]);
+	for (size_t i = 0; i < idle_charge_count(idle); i++) {
+		struct idle_charge charge = idle_charge_at(idle, i);
+
+		note_modules(&maker, layer_work_of(charge.what.part[0], charge.launch_pass).place);
+	}
 	if (maker.referenced.count)
 		make_rows(&maker, stacks, idle);
 	array_free(&maker.referenced);

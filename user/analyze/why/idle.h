@@ -75,6 +75,7 @@ struct idle_charge {
 	/* caller_place: where the launching thread waited for the culprit; after a call, what it ran then; NONE */
 	uint32_t via;
 	uint32_t launch_place; /* caller_place, NONE */
+	uint32_t launch_pass;  /* call_pass, if the line to blame is that of the launch; PASS_FORWARD */
 	uint32_t process;      /* model.processes: the process whose GPU work came late */
 	uint32_t block;	       /* block of steps, STEP_BLOCK_NONE */
 	bool looked_at;	       /* by `why`: it is in the steps, where there are some */
@@ -124,11 +125,11 @@ struct idle {
 	struct tally regions;	 /* process, name of an op: regions compiled by torch.compile */
 	struct tally
 		calls; /* why_key: calls that wait or allocate, in the time looked at; more: those without memory */
-	struct tally whats, whose, likes, charges; /* see idle_charge_made */
-	ARRAY(struct idle_piece) sampled, unknown; /* of the current gap */
-	ARRAY(uint32_t) pieces;			   /* by charge: the number of pieces in it */
-	ARRAY(struct idle_part) parts;		   /* of the current gap, if take_gap wants them */
-	idle_take_gap *take_gap;		   /* NULL: nobody wants parts */
+	struct tally whats, whose, likes, passes, charges; /* see idle_charge_made */
+	ARRAY(struct idle_piece) sampled, unknown;	   /* of the current gap */
+	ARRAY(uint32_t) pieces;				   /* by charge: the number of pieces in it */
+	ARRAY(struct idle_part) parts;			   /* of the current gap, if take_gap wants them */
+	idle_take_gap *take_gap;			   /* NULL: nobody wants parts */
 	void *take_context;
 	ARRAY(struct idle_charge) resolved;	       /* the final charges, when finished */
 	ARRAY(uint32_t) resolved_from;		       /* by charge, and at the end: its first of these */

@@ -5,12 +5,14 @@
 #include "analyze/why/idle_internal.h"
 #include "base/distance.h"
 
-/* AFTER, INNER_SHIFT: bits in the cause of a key of whats; the others: in the block of a key of charges. */
+/* AFTER, INNER_SHIFT: bits in the cause of a key of whats; those up to PASS_SHIFT: in the block of a key of charges. */
 #define AFTER 0x100u
 #define INNER_SHIFT 16
 #define LOOKED_AT 0x100u
 #define OUTSIDE 0x200u
 #define NO_BLOCK 0xffu
+#define PASS_SHIFT 10	       /* above that: a number of passes */
+#define PASSES_MOST (1u << 22) /* of more, the line alone says the layer */
 /* The like of a key of charges: the samples of no gap say what this time was. */
 #define LIKE_NONE NONE
 
@@ -64,6 +66,21 @@ static bool is_of_samples(enum why_cause inner)
 	return inner == WHY_RAN || inner == WHY_NATIVE || inner == WHY_UNSAMPLED;
 }
 
+/*
+ * The number of the launch's pass, which counts where the line of the launch is to blame.  Time that samples divide has
+ * no forward op: each op would need samples of its own.
+ */
+static uint32_t pass_number(const struct idle_charging *charging, uint32_t place, enum why_cause inner)
+{
+	uint32_t pass = place == charging->launch_place ? charging->launch_pass : PASS_FORWARD, number;
+
+	if (is_of_samples(inner) && pass >= PASS_OF_FORWARD_OP)
+		pass = PASS_BACKWARD;
+	number = tally_number(&charging->idle->passes, (struct tally_key){{pass}});
+	return number < PASSES_MOST ? number
+				    : tally_number(&charging->idle->passes, (struct tally_key){{PASS_FORWARD}});
+}
+
 /* Returns the charge's number in charges. */
 static size_t charge_account(const struct idle_charging *charging, struct tally_key key, uint64_t ns, bool outside)
 {
@@ -75,6 +92,7 @@ static size_t charge_account(const struct idle_charging *charging, struct tally_
 
 	if (key.part[0] == WHY_PLACE_NEXT)
 		key.part[0] = charging->launch_place;
+	when |= pass_number(charging, key.part[0], inner) << PASS_SHIFT;
 	key.part[1] |= (charging->after ? AFTER : 0) | (uint32_t)inner << INNER_SHIFT;
 	entry = tally_at(&idle->charges,
 			 (struct tally_key){{tally_number(&idle->whats, key), tally_number(&idle->whose, whose),
@@ -357,6 +375,7 @@ struct idle_charge idle_charge_made(const struct idle *idle, size_t index)
 				    .culprit = whose[2],
 				    .via = whose[3],
 				    .launch_place = whose[0],
+				    .launch_pass = idle->passes.entries[when >> PASS_SHIFT].key.part[0],
 				    .process = whose[1],
 				    .block = (when & NO_BLOCK) == NO_BLOCK ? STEP_BLOCK_NONE : when & NO_BLOCK,
 				    .looked_at = when & LOOKED_AT,

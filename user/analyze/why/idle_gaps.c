@@ -72,6 +72,7 @@ void idle_free(struct idle *idle)
 	tally_free(&idle->whats);
 	tally_free(&idle->whose);
 	tally_free(&idle->likes);
+	tally_free(&idle->passes);
 	array_free(&idle->sampled);
 	array_free(&idle->unknown);
 	tally_free(&idle->charges);
@@ -434,8 +435,10 @@ static void charge_gap(struct idle *idle, const struct idle_device *device, cons
 		idle->looked_idle_ns += inside_ns;
 	if (charging.looked_at && charging.block != STEP_BLOCK_NONE)
 		tally_at(&idle->idle_blocks, (struct tally_key){{charging.block}})->ns += inside_ns;
-	if (launch)
+	if (launch) {
 		charging.launch_place = caller_place(idle->model, launch->stack, event->launch_caller);
+		charging.launch_pass = call_pass(launch);
+	}
 	if (launch && rest >= GAP_LEAST_NS && launch->start_ns > from) {
 		charge_late(&charging, device, event);
 	} else if (launch && launch->start_ns + LAUNCH_BEGINS_NS > from && is_price_of_launch(device, event, rest)) {

@@ -12,8 +12,8 @@ struct idle_charging {
 	struct idle *idle;
 	uint64_t from_ns, to_ns; /* the whole part */
 	uint32_t device;
-	uint32_t late; /* model.threads: the thread whose launch came late, NONE */
-	uint32_t launch_place;
+	uint32_t late;			    /* model.threads: the thread whose launch came late, NONE */
+	uint32_t launch_place, launch_pass; /* launch_pass: call_pass */
 	uint32_t process;
 	uint32_t block;
 	bool looked_at;
