@@ -41,9 +41,10 @@ struct module_names {
 	ARRAY(struct known_module) known;
 	struct lookup by_address; /* index of `known` */
 	size_t named;		  /* of `known`, from the first on */
-	size_t again, again_end;  /* of those, they may have a longer name by now */
+	size_t again, again_end;  /* of those, they may have a name, or a longer one, by now */
 	size_t check_from;	  /* the next of `known` whether it is what it was */
 	uint64_t works;
+	bool unsettled;		       /* something changed when a tree was late: what is read by now decides */
 	uint64_t again_ns;	       /* reading has had its share of time until then */
 	unsigned modules, not_modules; /* read as such */
 };
@@ -124,12 +125,14 @@ static uint32_t number_root(struct module_names *names, uint64_t root)
 	return *number;
 }
 
+/* Reads a tree again; of one that is late, reading goes on. */
 static void read_tree(struct module_names *names, const struct python_reader *reader,
-		      const struct python_module_class *class, struct tree *tree)
+		      const struct python_module_class *class, struct tree *tree, uint64_t end_ns)
 {
-	python_tree_free(&tree->tree);
+	if (!tree->tree.late)
+		python_tree_free(&tree->tree);
 	tree->work = names->works;
-	python_tree_read(reader, class, tree->root, monotonic_ns() + READ_NS, &tree->tree);
+	python_tree_read(reader, class, tree->root, end_ns, &tree->tree);
 }
 
 /* The tree of a root as of this work, read again if it was read in another one and has not got that module. */
@@ -150,8 +153,30 @@ static struct tree *tree_for(struct module_names *names, const struct python_rea
 			   ((struct tree){.root = known->root, .number = number_root(names, known->root)}));
 		tree = &names->trees.items[names->trees.count - 1];
 	}
-	read_tree(names, reader, class, tree);
+	read_tree(names, reader, class, tree, monotonic_ns() + READ_NS);
 	return tree;
+}
+
+static bool is_any_late(const struct module_names *names)
+{
+	return array_find(&names->trees, item, item->tree.late) != NULL;
+}
+
+/* Goes on with trees that are late; true if one was read further. */
+static bool read_late_trees(struct module_names *names, const struct python_reader *reader,
+			    const struct python_module_class *class, uint64_t end_ns)
+{
+	bool read = false;
+
+	for (size_t i = 0; i < names->trees.count && monotonic_ns() < end_ns; i++) {
+		struct tree *tree = &names->trees.items[i];
+
+		if (!tree->tree.late)
+			continue;
+		read_tree(names, reader, class, tree, end_ns);
+		read = true;
+	}
+	return read;
 }
 
 /* The outermost tree that has this one; a chain of trees that hold each other ends where it comes to its start. */
@@ -278,7 +303,9 @@ static void describe(struct module_names *names, const struct python_reader *rea
 	if (index == PYTHON_MODULE_NONE || outer->tree.modules.items[0].class == PYTHON_MODULE_NONE ||
 	    outer->tree.modules.items[index].class == PYTHON_MODULE_NONE) {
 		describe_unnamed(names, reader, class, known,
-				 !tree->tree.cut && tree->tree.modules.items[0].class != PYTHON_MODULE_NONE, out);
+				 !tree->tree.cut && !tree->tree.late &&
+					 tree->tree.modules.items[0].class != PYTHON_MODULE_NONE,
+				 out);
 		return;
 	}
 	names->modules++;
@@ -290,6 +317,18 @@ static void describe(struct module_names *names, const struct python_reader *rea
 	known->described = hash_description(&out->of);
 }
 
+/* True if it has another name or class now.  While a tree is late, it may only lack what had a name before. */
+static bool describe_again(struct module_names *names, const struct python_reader *reader,
+			   const struct python_module_class *class, struct known_module *known, struct described *out)
+{
+	struct known_module before = *known;
+
+	describe(names, reader, class, known, out);
+	if (before.described && known->described != before.described && is_any_late(names))
+		*known = before;
+	return known->described != before.described;
+}
+
 /* Names modules from *at on: one at least, then as many as there is time for. */
 static void name_modules(struct module_names *names, const struct python_reader *reader,
 			 const struct python_module_class *class, size_t *at, size_t end, uint64_t end_ns)
@@ -298,8 +337,11 @@ static void name_modules(struct module_names *names, const struct python_reader 
 	bool is_over = false;
 
 	for (; *at < end && !is_over; ++*at) {
-		describe(names, reader, class, &names->known.items[*at], &described);
-		emit_module(names->emit, names->context, names->pid, &described.of);
+		struct known_module *known = &names->known.items[*at];
+		bool is_named = known->described;
+
+		if (describe_again(names, reader, class, known, &described) || !is_named)
+			emit_module(names->emit, names->context, names->pid, &described.of);
 		is_over = monotonic_ns() >= end_ns;
 	}
 }
@@ -308,14 +350,16 @@ bool module_names_work(struct module_names *names, const struct python_reader *r
 		       const struct python_module_class *class, bool last)
 {
 	uint64_t begin_ns = monotonic_ns(), end_ns = begin_ns + (last ? LAST_NS : READ_NS);
+	bool read_more;
 
-	if (!class->type || (names->named == names->known.count && names->again == names->again_end) ||
-	    (begin_ns < names->again_ns && !last))
+	if (!class->type || (begin_ns < names->again_ns && !last) ||
+	    (names->named == names->known.count && names->again == names->again_end && !is_any_late(names)))
 		return true;
 	names->works++;
 	for (size_t i = names->named; i < names->known.count && monotonic_ns() < end_ns; i++)
 		tree_for(names, reader, class, &names->known.items[i]);
-	if (nest_trees(names)) {
+	read_more = read_late_trees(names, reader, class, end_ns);
+	if (nest_trees(names) || read_more) {
 		names->again = 0;
 		names->again_end = names->named;
 	}
@@ -366,7 +410,7 @@ static void read_trees_again(struct module_names *names, const struct python_rea
 
 	for (size_t i = 0; i < names->trees.count && tree && monotonic_ns() < end_ns; i++) {
 		if (tree->work != names->works)
-			read_tree(names, reader, class, tree);
+			read_tree(names, reader, class, tree, end_ns);
 		tree = find_tree(names, tree->inside);
 	}
 }
@@ -375,12 +419,14 @@ static void read_trees_again(struct module_names *names, const struct python_rea
 static bool has_other_name(struct module_names *names, const struct python_reader *reader,
 			   const struct python_module_class *class, struct known_module *known)
 {
-	uint64_t before = known->described;
 	struct described described;
+	bool has_other;
 
-	read_trees_again(names, reader, class, known->root);
-	describe(names, reader, class, known, &described);
-	return known->described != before;
+	if (!names->unsettled)
+		read_trees_again(names, reader, class, known->root);
+	has_other = describe_again(names, reader, class, known, &described);
+	names->unsettled = !has_other && is_any_late(names);
+	return has_other;
 }
 
 static bool find_another(struct module_names *names, const struct python_reader *reader,

@@ -309,10 +309,11 @@ static void check_names(struct script *script)
 {
 	unsigned long long root;
 	uint64_t begin_ns;
-	struct python_tree tree;
 	unsigned count;
 
 	while (sscanf(next_line(script), "tree %llu %u", &root, &count) == 2) {
+		struct python_tree tree = {0};
+
 		begin_ns = monotonic_ns();
 		python_tree_read(&script->reader, &script->class, root, monotonic_ns() + PATIENT_NS, &tree);
 		print_message("  %zu modules in %.1f ms\n", tree.modules.count,

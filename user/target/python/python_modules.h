@@ -54,12 +54,18 @@ struct python_tree {
 	ARRAY(struct python_tree_class) classes;
 	ARRAY(char) texts;
 	struct lookup by_address;
-	bool cut; /* there may be more modules than were read: too many, too slow, or something cannot be read */
+	size_t read;  /* what the modules before this one hold was read */
+	size_t fewer; /* so many less are read at a time, as there was no time for more */
+	bool late;    /* the time ended before all were read */
+	bool cut;     /* there may be more modules than were read: too many, or something cannot be read */
 };
 
-/* Reads until end_ns of monotonic_ns at most.  Free *out with python_tree_free in any case. */
+/*
+ * Reads until end_ns of monotonic_ns at most.  *tree starts zeroed; of one that is late, reading goes on.  Free it with
+ * python_tree_free, which zeroes it, in any case.
+ */
 void python_tree_read(const struct python_reader *reader, const struct python_module_class *class, uint64_t root,
-		      uint64_t end_ns, struct python_tree *out);
+		      uint64_t end_ns, struct python_tree *tree);
 void python_tree_free(struct python_tree *tree);
 
 /* The index of a module; PYTHON_MODULE_NONE: it is not in the tree. */

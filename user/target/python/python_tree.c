@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The tree of a torch.nn.Module, level by level: each read gets a piece of every module of the level, so that 10,000
+ * The tree of a torch.nn.Module, level by level: each read gets a piece of many modules of the level, so that 10,000
  * modules take some hundred system calls.
  */
 #include <stdio.h>
@@ -11,6 +11,7 @@
 #define MODULES_MOST (1u << 18)
 #define OTHERS_MOST (1u << 16)
 #define CLASSES_MOST 4096u
+#define MODULES_AT_A_TIME 1024u
 #define CHILDREN_MOST (1u << 17) /* of a module */
 #define NAME_BYTES 256u		 /* of one module's own name, in the target */
 #define NAME_FIRST 48u		 /* characters that are read with the head of a str */
@@ -320,7 +321,8 @@ static bool add_children(struct reading *reading, size_t first, size_t end)
 	return done;
 }
 
-static bool read_level(struct reading *reading, size_t first, size_t end)
+/* Adds what these modules of a level hold. */
+static bool read_modules(struct reading *reading, size_t first, size_t end)
 {
 	if (!read_classes(reading, first, end) || !reading_find_attributes(reading, first, end) ||
 	    !reading_get_entries(reading, PYTHON_MODULE_ATTRIBUTES_MOST))
@@ -330,17 +332,29 @@ static bool read_level(struct reading *reading, size_t first, size_t end)
 }
 
 void python_tree_read(const struct python_reader *reader, const struct python_module_class *class, uint64_t root,
-		      uint64_t end_ns, struct python_tree *out)
+		      uint64_t end_ns, struct python_tree *tree)
 {
-	struct reading reading = {.reader = reader, .class = class, .tree = out, .end_ns = end_ns};
-	size_t first = 0, end;
+	struct reading reading = {.reader = reader, .class = class, .tree = tree, .end_ns = end_ns};
+	size_t first = tree->read;
 
-	*out = (struct python_tree){0};
-	add_place(&reading, root, PYTHON_MODULE_NONE, keep_text(out, "", 0));
-	while (first < (end = out->modules.count) && read_level(&reading, first, end))
-		first = end;
-	if (first < end)
-		out->cut = true;
+	tree->late = false;
+	if (!tree->modules.count)
+		add_place(&reading, root, PYTHON_MODULE_NONE, keep_text(tree, "", 0));
+	while (tree->read < tree->modules.count && !tree->late) {
+		size_t most = MODULES_AT_A_TIME - tree->fewer, end = tree->modules.count;
+
+		if (end - tree->read > most)
+			end = tree->read + most;
+		if (!read_modules(&reading, tree->read, end)) {
+			if (tree->late && tree->read == first && most > 1)
+				tree->fewer += most - most / 4;
+			if (tree->late && (tree->read != first || most > 1))
+				break;
+			tree->cut = true; /* it would not be read in another time like this either */
+		}
+		tree->read = end;
+	}
+	tree->late = tree->read < tree->modules.count;
 	lookup_free(&reading.names);
 	array_free(&reading.pieces);
 	array_free(&reading.bytes);
@@ -354,6 +368,8 @@ void python_tree_free(struct python_tree *tree)
 	array_free(&tree->classes);
 	array_free(&tree->texts);
 	lookup_free(&tree->by_address);
+	tree->read = tree->fewer = 0;
+	tree->late = tree->cut = false;
 }
 
 uint32_t python_tree_find(const struct python_tree *tree, uint64_t address)

@@ -12,7 +12,7 @@ bool reading_is_over(struct reading *reading)
 {
 	if (monotonic_ns() <= reading->end_ns)
 		return false;
-	reading->tree->cut = true;
+	reading->tree->late = true;
 	return true;
 }
 

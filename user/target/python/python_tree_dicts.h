@@ -38,7 +38,7 @@ static inline uint64_t word_at(const uint8_t *bytes)
 	return word;
 }
 
-/* Whether the time is over; the tree is cut then. */
+/* Whether the time is over; the tree is late then. */
 bool reading_is_over(struct reading *reading);
 
 /* Adds a piece to what is wanted. */
