@@ -38,6 +38,7 @@ struct asked {
 struct job {
 	struct job *next;
 	uint64_t span_ns;
+	const struct flight_windows *window; /* it is one of these; NULL: a file */
 	char why[FLIGHT_WHY_MAX];
 	struct gpt_end *end;
 	char *said; /* NULL: nothing */
@@ -56,6 +57,7 @@ struct flight {
 	unsigned asked_count;
 	uint64_t by_itself_ns[FLIGHT_HOURLY_MOST]; /* the latest such moments, in turn; 0: none */
 	uint64_t by_itself;
+	uint64_t window_ns[FLIGHT_WINDOWS]; /* where the next one begins */
 	bool started;
 	pthread_t thread;
 
@@ -136,6 +138,8 @@ void flight_free(struct flight *flight)
 void flight_begin(struct flight *flight, uint64_t start_ns)
 {
 	flight->began_ns = start_ns;
+	for (unsigned i = 0; i < FLIGHT_WINDOWS; i++)
+		flight->window_ns[i] = start_ns;
 	for (unsigned i = 0; i < flight->asked_count; i++)
 		flight->asked[i].at_ns = start_ns;
 }
@@ -160,11 +164,13 @@ static void add_to_note(char note[NOTE_MAX], const char *format, ...)
 	va_end(args);
 }
 
-static void describe_log(struct flight *flight, const struct recent_log *recent, const struct recent_writing *writing,
+/* The note that says what the log lacks. */
+static void describe_log(struct flight *flight, const struct recent_log *recent, struct recent_writing *writing,
 			 const struct gpt_end *end, uint64_t span_ns, char note[NOTE_MAX])
 {
 	uint64_t left_out;
 
+	note[0] = '\0';
 	pthread_mutex_lock(&flight->lock);
 	left_out = flight->left_out;
 	flight->left_out = 0;
@@ -183,11 +189,12 @@ static void describe_log(struct flight *flight, const struct recent_log *recent,
 	if (left_out)
 		add_to_note(note, "%s%" PRIu64 " files that no one asked for were not written: %u an hour are",
 			    *note ? "; " : "flight recorder: ", left_out, flight->options.hourly);
+	writing->note = *note ? note : NULL;
 }
 
-/* Finds when the log begins, what its end says, and the note that says what it lacks. */
+/* Finds when the log begins and what its end says. */
 static void prepare_log(struct flight *flight, const struct recent_log *recent, struct recent_writing *writing,
-			struct gpt_end *end, uint64_t span_ns, char note[NOTE_MAX])
+			struct gpt_end *end, uint64_t span_ns)
 {
 	struct history_counts before;
 	uint64_t start_ns = end->time_ns > span_ns ? end->time_ns - span_ns : 0;
@@ -200,9 +207,6 @@ static void prepare_log(struct flight *flight, const struct recent_log *recent, 
 	writing->wall_offset_ns = before.wall_offset_ns;
 	if (writing->start_ns > flight->began_ns)
 		history_subtract(&before, end);
-	note[0] = '\0';
-	describe_log(flight, recent, writing, end, span_ns, note);
-	writing->note = *note ? note : NULL;
 }
 
 static uint64_t start_of(const struct job *job)
@@ -239,8 +243,13 @@ static void write_job(struct flight *flight, const struct job *job)
 	/* An error of the log ends the recording, which says so. */
 	recent = log_writer_take_recent(flight->log, &error);
 	need_for_waiting(flight);
-	prepare_log(flight, recent, &writing, job->end, job->span_ns, note);
-	flight->options.write(flight->options.context, recent, &writing, job->end, job->why);
+	prepare_log(flight, recent, &writing, job->end, job->span_ns);
+	if (!job->window)
+		describe_log(flight, recent, &writing, job->end, job->span_ns, note);
+	if (job->window)
+		job->window->take(flight->options.context, recent, &writing, job->end);
+	else
+		flight->options.write(flight->options.context, recent, &writing, job->end, job->why);
 	recent_log_free(recent);
 }
 
@@ -351,32 +360,70 @@ void flight_ask_by_itself(struct flight *flight, uint64_t now_ns, const struct f
 	add_asked(flight, &asked);
 }
 
-static bool is_due(const struct asked *asked, uint64_t now_ns)
+static bool is_due(uint64_t end_ns, uint64_t now_ns)
 {
-	return now_ns >= asked->at_ns + FLIGHT_WAITS_NS;
+	return now_ns >= end_ns + FLIGHT_WAITS_NS;
+}
+
+/* Where the log of the next window ends. */
+static uint64_t end_of_window(const struct flight *flight, unsigned window)
+{
+	return flight->window_ns[window] + flight->options.windows[window].length_ns + FLIGHT_AROUND_NS;
+}
+
+static bool window_is_due(const struct flight *flight, unsigned window, uint64_t now_ns)
+{
+	return flight->options.windows[window].length_ns && is_due(end_of_window(flight, window), now_ns);
 }
 
 bool flight_is_due(const struct flight *flight, uint64_t now_ns)
 {
-	return flight->asked_count && is_due(&flight->asked[0], now_ns);
+	return (flight->asked_count && is_due(flight->asked[0].at_ns, now_ns)) ||
+	       any_of(FLIGHT_WINDOWS, i, window_is_due(flight, i, now_ns));
 }
 
-static void hand_over(struct flight *flight, const struct asked *asked, const struct gpt_end *end)
+/* end: with the counts until now. */
+static struct job *make_job(uint64_t end_ns, uint64_t span_ns, const char *why, const struct gpt_end *end)
 {
 	struct job *job = xcalloc(1, sizeof(*job));
 
 	job->end = xmalloc(end->hdr.size);
 	memcpy(job->end, end, end->hdr.size);
-	memcpy(job->why, asked->why, sizeof(job->why));
-	job->span_ns = asked->span_ns;
-	job->end->time_ns = asked->at_ns;
+	job->span_ns = span_ns;
+	snprintf(job->why, sizeof(job->why), "%s", why);
+	job->end->time_ns = end_ns;
 	job->end->reason = GPT_END_WRITTEN;
 	job->end->ring_bytes = job->end->ring_bytes_max = 0; /* known at the end */
+	return job;
+}
+
+static struct job *asked_job(const struct asked *asked, const struct gpt_end *end)
+{
+	return make_job(asked->at_ns, asked->span_ns, asked->why, end);
+}
+
+static void hand_over(struct flight *flight, struct job *job)
+{
 	pthread_mutex_lock(&flight->lock);
 	add_job(&flight->waiting, job);
 	need_since(flight, start_of(job) < flight->needed_ns ? start_of(job) : flight->needed_ns);
 	pthread_cond_signal(&flight->changed);
 	pthread_mutex_unlock(&flight->lock);
+}
+
+static void hand_over_windows(struct flight *flight, uint64_t now_ns, const struct gpt_end *end)
+{
+	for (unsigned i = 0; i < FLIGHT_WINDOWS; i++) {
+		const struct flight_windows *window = &flight->options.windows[i];
+		uint64_t span_ns = window->length_ns + 2 * FLIGHT_AROUND_NS;
+
+		for (; window_is_due(flight, i, now_ns); flight->window_ns[i] += window->length_ns) {
+			struct job *job = make_job(end_of_window(flight, i), span_ns, "", end);
+
+			job->window = window;
+			hand_over(flight, job);
+		}
+	}
 }
 
 static void start_writing(struct flight *flight)
@@ -392,10 +439,11 @@ void flight_write_due(struct flight *flight, uint64_t now_ns, const struct gpt_e
 {
 	unsigned due = 0;
 
-	while (due < flight->asked_count && is_due(&flight->asked[due], now_ns))
-		hand_over(flight, &flight->asked[due++], end);
+	while (due < flight->asked_count && is_due(flight->asked[due].at_ns, now_ns))
+		hand_over(flight, asked_job(&flight->asked[due++], end));
 	flight->asked_count -= due;
 	memmove(flight->asked, flight->asked + due, flight->asked_count * sizeof(flight->asked[0]));
+	hand_over_windows(flight, now_ns, end);
 	start_writing(flight);
 }
 
@@ -403,7 +451,7 @@ void flight_write_last(struct flight *flight, const struct gpt_end *end)
 {
 	for (unsigned i = 0; i < flight->asked_count; i++)
 		if (!flight->asked[i].by_itself)
-			hand_over(flight, &flight->asked[i], end);
+			hand_over(flight, asked_job(&flight->asked[i], end));
 	flight->asked_count = 0;
 	start_writing(flight);
 }
@@ -443,7 +491,8 @@ int flight_finish(struct flight *flight, int fd, struct gpt_end *end)
 	recent = log_writer_take_recent(flight->log, &error);
 	if (error)
 		end->reason = GPT_END_DISK;
-	prepare_log(flight, recent, &writing, end, flight->options.span_ns, note);
+	prepare_log(flight, recent, &writing, end, flight->options.span_ns);
+	describe_log(flight, recent, &writing, end, flight->options.span_ns, note);
 	written = recent_log_write(recent, fd, &writing, end);
 	recent_log_free(recent);
 	return error ? error : written;

@@ -20,9 +20,29 @@
 /* Segments are kept for so much longer than the span: for that wait, and for a file that is still being written. */
 #define FLIGHT_SPARE_NS (3 * FLIGHT_WAITS_NS)
 
+/* flight_ask's reason for a file that a user asked for. */
+#define FLIGHT_BY_SIGNAL "SIGUSR1"
+
+/*
+ * Spans of that length follow each other without a gap from the beginning on; each is handed over as a log, with a
+ * second before it and a second after it, in which launches of its work are and what ended its gaps.
+ */
+struct flight_windows {
+	uint64_t length_ns; /* 0: none */
+	/* As flight_options.write.  What was dropped already is missing at its start. */
+	void (*take)(void *context, const struct recent_log *recent, const struct recent_writing *writing,
+		     struct gpt_end *end);
+};
+
+/* What a window's log has before and after it. */
+#define FLIGHT_AROUND_NS 1000000000ull
+
+#define FLIGHT_WINDOWS 2u
+
 struct flight_options {
 	uint64_t span_ns; /* 0: there is no flight recorder */
-	unsigned hourly;  /* the most files an hour that no one asks for by a signal, at most FLIGHT_HOURLY_MOST */
+	struct flight_windows windows[FLIGHT_WINDOWS];
+	unsigned hourly; /* the most files an hour that no one asks for by a signal, at most FLIGHT_HOURLY_MOST */
 	/*
 	 * Writes the log into a file.  Called on another thread, one call at a time; what it says is printed later.
 	 * why: what asked for it, as "SIGUSR1"
@@ -63,7 +83,7 @@ struct flight_event {
  */
 void flight_ask_by_itself(struct flight *flight, uint64_t now_ns, const struct flight_event *event);
 
-/* Whether something that was asked for is due. */
+/* Whether something that was asked for is due, or a window. */
 bool flight_is_due(const struct flight *flight, uint64_t now_ns);
 /* Has it written; end: with the counts until now. */
 void flight_write_due(struct flight *flight, uint64_t now_ns, const struct gpt_end *end);

@@ -116,7 +116,7 @@ static void check_signals(struct run *run, uint64_t now_ns)
 	struct stop_signals taken = stop_signals_take(run->options->signals_fd, command);
 
 	if (taken.write && run->flight)
-		flight_ask(run->flight, now_ns, "SIGUSR1");
+		flight_ask(run->flight, now_ns, FLIGHT_BY_SIGNAL);
 	if (!taken.count)
 		return;
 	if (run->give_up_ns)

@@ -19,6 +19,9 @@
 #define GPUS_MOST 256u
 #define GAPS_MOST 64u
 
+/* What a process says that took longer is not believed. */
+#define LONGEST_NS 3600000000000ull
+
 #define APIS GPT_API(GPT_DOMAIN_RUNTIME + 1, 0)
 
 /* A process's GPU, and the clock of times of its work: another profiler's buffers have another one than the agent's. */
@@ -53,6 +56,7 @@ struct trigger {
 	unsigned gpu_count, gap_count;
 	struct live_steps steps;
 	bool has_steps;
+	struct trigger_steps counted;
 	struct live_step slow; /* ns 0: none */
 	uint32_t slow_pid;
 	uint32_t out_pid; /* a process that ran out of memory, 0: none */
@@ -174,6 +178,10 @@ static void see_step(struct trigger *trigger, uint32_t pid, const struct gpt_rec
 	if (!live_steps_see(&trigger->steps, pid, record, &step))
 		return;
 	trigger->has_steps = true;
+	if (step.ns <= LONGEST_NS) {
+		trigger->counted.ns[trigger->counted.count++ % TRIGGER_STEPS_KEPT] = step.ns;
+		trigger->counted.sum_ns += step.ns;
+	}
 	if ((!options->step_ns || step.ns <= options->step_ns) &&
 	    (!options->step_percent || !step.median_ns ||
 	     (double)step.ns * 100 <= (double)step.median_ns * options->step_percent))
@@ -248,7 +256,7 @@ static void see_record(struct trigger *trigger, const struct gpt_agent_batch *ba
 	const struct gpt_agent_torch_memory *memory = (const struct gpt_agent_torch_memory *)record;
 	bool idle = trigger->options.idle_ns != 0 || trigger->options.compile;
 
-	if (trigger_wants_steps(&trigger->options))
+	if (trigger_wants_steps(&trigger->options) || trigger->options.counts_steps)
 		see_step(trigger, batch->pid, record);
 	if (trigger->options.compile)
 		see_compiler(trigger, batch, record, now_ns);
@@ -282,7 +290,6 @@ void trigger_see(struct trigger *trigger, const struct gpt_record *record, uint6
 
 /* The latest that an event is reported after its end: the time until buffers are handed over, and that of waiting. */
 #define LATE_NS 30000000000ull
-#define LONGEST_NS 3600000000000ull
 
 /* Times are a process's word. */
 static void set_times(struct trigger_event *event, uint64_t from_ns, uint64_t to_ns, uint64_t now_ns)
@@ -365,6 +372,18 @@ bool trigger_take(struct trigger *trigger, uint64_t now_ns, struct trigger_event
 	trigger->slow.ns = 0;
 	pthread_mutex_unlock(&trigger->lock);
 	return is_taken;
+}
+
+bool trigger_steps(struct trigger *trigger, struct trigger_steps *steps)
+{
+	bool has_more;
+
+	pthread_mutex_lock(&trigger->lock);
+	has_more = trigger->counted.count != steps->count;
+	if (has_more)
+		*steps = trigger->counted;
+	pthread_mutex_unlock(&trigger->lock);
+	return has_more;
 }
 
 bool trigger_lacks_steps(struct trigger *trigger)

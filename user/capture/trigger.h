@@ -26,6 +26,7 @@ struct trigger_options {
 	uint64_t idle_ns;      /* the shortest such gap that counts, 0: none does */
 	uint64_t step_ns;      /* the shortest step that counts, 0: none does */
 	unsigned step_percent; /* and of the median of the steps before it, 0: none */
+	bool counts_steps;     /* for trigger_steps */
 	bool oom;
 	bool compile;
 	uint64_t before_ns; /* how much the file has of before it began, 0: as much as is kept */
@@ -48,11 +49,21 @@ static inline bool trigger_is_wanted(const struct trigger_options *options)
 
 struct trigger;
 
+/* Steps of training that were seen to end, of all threads. */
+#define TRIGGER_STEPS_KEPT 1024u
+struct trigger_steps {
+	uint64_t count, sum_ns;
+	uint64_t ns[TRIGGER_STEPS_KEPT]; /* of the latest ones, in any order: count, at most so many */
+};
+
 struct trigger *trigger_new(const struct trigger_options *options);
 void trigger_free(struct trigger *trigger); /* NULL is allowed */
 
 /* Any record; only batches count. */
 void trigger_see(struct trigger *trigger, const struct gpt_record *record, uint64_t now_ns);
+
+/* With trigger_options.counts_steps: whether there are more than `steps` has; fills it then.  It begins zeroed. */
+bool trigger_steps(struct trigger *trigger, struct trigger_steps *steps);
 
 #define TRIGGER_WHY_MAX 96
 

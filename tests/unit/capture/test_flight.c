@@ -460,6 +460,67 @@ static void a_request_before_the_start_is_of_the_start(void **state)
 	finish();
 }
 
+/* Each window, without what its log has around it. */
+static void on_window(void *context, const struct recent_log *recent, const struct recent_writing *writing,
+		      struct gpt_end *end)
+{
+	on_write(context, recent, writing, end, "window");
+}
+
+static void begin_windows(uint64_t length_ns)
+{
+	struct flight_options options = {
+		.span_ns = SPAN_NS, .write = on_write, .windows = {{.length_ns = length_ns, .take = on_window}}};
+	struct history_counts counts = {.at_ns = monotonic_ns(), .wall_offset_ns = 7};
+
+	written = calls = 0;
+	writer = log_writer_open(-1);
+	log_writer_keep_recent(writer, SPAN_NS + 2 * FLIGHT_SPARE_NS, MUCH);
+	flight = flight_new(writer, &options);
+	flight_begin(flight, counts.at_ns);
+	flight_note_counts(flight, &counts);
+}
+
+static void windows_follow_each_other_without_a_gap(void **state)
+{
+	uint64_t began_ns;
+
+	begin_windows(4 * SECOND_NS);
+	began_ns = monotonic_ns();
+	pass(5);
+	assert_false(flight_is_due(flight, monotonic_ns()));
+	for (unsigned i = 0; i < 12; i++) {
+		pass(1);
+		if (flight_is_due(flight, monotonic_ns()))
+			write_due();
+	}
+	assert_int_equal(written, 3);
+	for (unsigned i = 0; i < 3; i++) {
+		uint64_t to_ns = files[i].end_ns - FLIGHT_AROUND_NS;
+
+		assert_in_range(to_ns, began_ns + (4 * i + 4) * SECOND_NS - SECOND_NS / 10,
+				began_ns + (4 * i + 4) * SECOND_NS + SECOND_NS / 10);
+		assert_int_equal(files[i].start_ns, i ? files[i - 1].end_ns - 2 * FLIGHT_AROUND_NS : files[i].start_ns);
+		assert_string_equal(files[i].note, "");
+		assert_false(files[i].torn);
+	}
+	finish();
+}
+
+static void a_window_takes_no_file_and_no_file_of_an_hour(void **state)
+{
+	begin_windows(4 * SECOND_NS);
+	pass(4);
+	flight_ask(flight, monotonic_ns(), FLIGHT_BY_SIGNAL);
+	pass(2);
+	write_due();
+	assert_int_equal(written, 2);
+	assert_string_equal(files[0].why, FLIGHT_BY_SIGNAL);
+	assert_string_equal(files[1].why, "window");
+	finish();
+	assert_int_equal(written, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -477,6 +538,8 @@ int main(void)
 		cmocka_unit_test(what_shares_a_file_counts_once_an_hour),
 		cmocka_unit_test(an_event_has_as_much_before_and_after_it_as_was_asked_for),
 		cmocka_unit_test(a_request_before_the_start_is_of_the_start),
+		cmocka_unit_test(windows_follow_each_other_without_a_gap),
+		cmocka_unit_test(a_window_takes_no_file_and_no_file_of_an_hour),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

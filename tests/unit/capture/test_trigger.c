@@ -9,6 +9,7 @@
 
 #include <gputrace/agent.h>
 
+#include "base/array.h"
 #include "capture/trigger.h"
 #include "log_builder.h"
 
@@ -175,9 +176,9 @@ static void memory_that_runs_out_counts_at_once_if_it_is_wanted(void **state)
 #define OTHER 3
 
 /* Names as PyTorch gives them; what they are called is all that the trigger knows of them. */
-static struct trigger *step_trigger(uint64_t step_ns, unsigned percent)
+static struct trigger *named_trigger(const struct trigger_options *options)
 {
-	struct trigger *trigger = trigger_new(&(struct trigger_options){.step_ns = step_ns, .step_percent = percent});
+	struct trigger *trigger = trigger_new(options);
 	struct log_builder batch = {0};
 	size_t at = begin_batch(&batch, PID, 1);
 
@@ -188,6 +189,11 @@ static struct trigger *step_trigger(uint64_t step_ns, unsigned percent)
 	trigger_see(trigger, (const struct gpt_record *)(batch.data + at), 1);
 	log_free(&batch);
 	return trigger;
+}
+
+static struct trigger *step_trigger(uint64_t step_ns, unsigned percent)
+{
+	return named_trigger(&(struct trigger_options){.step_ns = step_ns, .step_percent = percent});
 }
 
 static void show_op(struct trigger *trigger, uint32_t tid, uint32_t name, uint64_t start_ms, uint64_t end_ms)
@@ -219,6 +225,30 @@ static void a_step_of_the_profiler_lasts_as_long_as_its_op(void **state)
 	assert_string_equal(event.why, "a step of pid 41230 took 0.101 s");
 	assert_int_equal(event.to_ns, 1); /* no time from after now is believed */
 	assert_false(is_taken(trigger, 1));
+	trigger_free(trigger);
+}
+
+static void steps_are_counted_without_a_file_for_any(void **state)
+{
+	struct trigger *trigger = named_trigger(&(struct trigger_options){.counts_steps = true});
+	struct trigger_steps steps = {0};
+
+	assert_false(trigger_steps(trigger, &steps));
+	show_op(trigger, 9, STEP, 0, 100);
+	show_op(trigger, 8, STEP, 100, 350);
+	show_op(trigger, 8, STEP, 0, 3600001); /* no step takes so long: a process may say anything */
+	assert_true(trigger_steps(trigger, &steps));
+	assert_int_equal(steps.count, 2);
+	assert_int_equal(steps.sum_ns, 350 * MS);
+	assert_int_equal(steps.ns[0], 100 * MS);
+	assert_int_equal(steps.ns[1], 250 * MS);
+	assert_false(trigger_steps(trigger, &steps));
+	assert_false(is_taken(trigger, 1));
+	for (unsigned i = 0; i < TRIGGER_STEPS_KEPT; i++)
+		show_op(trigger, 9, STEP, 0, 1);
+	assert_true(trigger_steps(trigger, &steps));
+	assert_int_equal(steps.count, TRIGGER_STEPS_KEPT + 2);
+	assert_true(every_of(TRIGGER_STEPS_KEPT, i, steps.ns[i] == MS));
 	trigger_free(trigger);
 }
 
@@ -452,6 +482,7 @@ int main(void)
 		cmocka_unit_test(a_process_that_lies_costs_no_more_memory),
 		cmocka_unit_test(memory_that_runs_out_counts_at_once_if_it_is_wanted),
 		cmocka_unit_test(a_step_of_the_profiler_lasts_as_long_as_its_op),
+		cmocka_unit_test(steps_are_counted_without_a_file_for_any),
 		cmocka_unit_test(a_step_of_an_optimizer_is_from_its_end_to_its_next_end),
 		cmocka_unit_test(where_the_profiler_says_steps_an_optimizer_says_none),
 		cmocka_unit_test(a_step_that_takes_more_than_its_part_of_the_median_counts),
