@@ -41,7 +41,7 @@ BASE_CFLAGS := -std=gnu17 -D_GNU_SOURCE $(WARNINGS) -Iinclude -Iuser -I$(SKELETO
 LIBS := -lbpf -lelf -lz -lisal -liberty -lzstd -lsqlite3 -lncursesw -ltinfo -lm
 
 USER_DIRS := $(patsubst user/%/,%,$(wildcard $(foreach d,base target log attach capture model input analyze timeline report export \
-	top view dump cmd,user/$(d)/ user/$(d)/*/)))
+	top view serve dump cmd,user/$(d)/ user/$(d)/*/)))
 USER_SRC := $(foreach d,$(USER_DIRS),$(wildcard user/$(d)/*.c))
 USER_OBJ := $(USER_SRC:%.c=$(BUILD)/%.o)
 # CUPTI's records: used by the agent, and by gputrace to read foreign buffers.  Compiled once, with the agent's flags.
@@ -203,6 +203,7 @@ ifneq ($(CAPS),)
 		{ echo 'install: no group $(CAPS_GROUP): groupadd $(CAPS_GROUP), or CAPS_GROUP=NAME' >&2 && exit 1; }
 endif
 	$(call install_tree,$(BUILD)/gputrace,$(AGENT),$(DESTDIR)$(PREFIX),site-functions)
+	$(call install_unit,$(DESTDIR)$(PREFIX),$(PREFIX)/bin)
 	$(call install_documents,$(DESTDIR)$(PREFIX)/share/doc/gputrace)
 ifneq ($(CAPS),)
 	install -m 750 $(BUILD)/gputrace $(CAPABLE) && chgrp '$(CAPS_GROUP)' $(CAPABLE) && \

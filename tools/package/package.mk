@@ -44,6 +44,11 @@ install_tree = install -D -m 755 $(1) $(3)/bin/gputrace && \
 	install -D -m 644 $(SHARE)/completion.fish $(3)/share/fish/vendor_completions.d/gputrace.fish && \
 	install -D -m 644 docs/skill/SKILL.md $(3)/share/gputrace/SKILL.md
 
+# $(call install_unit,PREFIX,FOLDER OF THE PROGRAM): for systemd
+install_unit = install -d $(1)/lib/systemd/system && \
+	sed 's|@BIN@|$(2)|' tools/package/gputrace.service >$(1)/lib/systemd/system/gputrace.service && \
+	chmod 644 $(1)/lib/systemd/system/gputrace.service
+
 # $(call install_documents,FOLDER)
 install_documents = install -d $(1)/design $(1)/formats && install -m 644 README.md LICENSE LICENSES/* $(wildcard docs/*.md docs/*.svg) $(1) && \
 	install -m 644 $(wildcard docs/design/*.md) $(1)/design && install -m 644 $(wildcard docs/formats/*.md) $(1)/formats
@@ -51,7 +56,7 @@ install_documents = install -d $(1)/design $(1)/formats && install -m 644 README
 # $(call uninstall,PREFIX): what `make install` put there.  Folders that it may share with others stay.
 uninstall = rm -f $(addprefix $(1)/,bin/gputrace $(addprefix share/man/man1/,gputrace.1 $(notdir $(PAGES))) \
 	share/bash-completion/completions/gputrace share/zsh/site-functions/_gputrace \
-	share/fish/vendor_completions.d/gputrace.fish) && rm -rf $(1)/lib/gputrace $(1)/share/doc/gputrace $(1)/share/gputrace
+	share/fish/vendor_completions.d/gputrace.fish lib/systemd/system/gputrace.service) && rm -rf $(1)/lib/gputrace $(1)/share/doc/gputrace $(1)/share/gputrace
 
 # Removes what depends on the build folder: debug information, and the build id, which is a hash that includes it.
 STRIPPED := $(addprefix $(PACKAGES)/stripped/,gputrace libgputrace-agent.so)
@@ -76,7 +81,7 @@ tarball: $(STRIPPED) pages
 
 deb: $(STRIPPED) pages
 	$(Q)rm -rf $(TREE) && $(call install_tree,$(word 1,$(STRIPPED)),$(word 2,$(STRIPPED)),$(TREE)/usr,vendor-completions) && \
-		$(call install_documents,$(TREE)/usr/share/doc/gputrace)
+		$(call install_unit,$(TREE)/usr,/usr/bin) && $(call install_documents,$(TREE)/usr/share/doc/gputrace)
 	$(Q)$(pack)
 
 COPY := $(BUILD)/copy

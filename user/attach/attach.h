@@ -166,6 +166,12 @@ uint32_t attach_cycles_over(const struct attach *attach);
 void attach_counters(const struct attach *attach, uint64_t counters[GPT_COUNTER_COUNT]);
 
 /*
+ * What BPF programs took of the traced programs so far, with the way into them as far as it is known.  False: not
+ * known, as there are none, or not yet.
+ */
+bool attach_cost(struct attach *attach, uint64_t *ns);
+
+/*
  * Detaches every probe. First stops the agents by removing their listener, and waits up to timeout_ms for their last
  * batches. Calls `drain` meanwhile: it must return only after all records now in the ring buffer have been noticed.
  */

@@ -65,36 +65,72 @@ static uint64_t interrupt_entry_ns(enum gpt_cost_part part)
 					   : GPT_COST_WAKING_NS;
 }
 
-static void report_programs(struct attach *attach, int cpus, struct entry_costs entries)
+/* Of BPF programs, over all CPUs. */
+struct program_costs {
+	struct gpt_cost_sum parts[GPT_PART_COUNT];
+	uint64_t entries[GPT_ENTRY_INTERRUPT + 1]; /* by enum gpt_cost_entry: how often */
+	uint64_t interrupts_ns;
+};
+
+static struct program_costs read_programs(const struct attach *attach, int cpus)
 {
 	int map = bpf_map__fd(attach->programs.bpf->maps.costs);
 	struct gpt_cost_sum *sums = xcalloc((size_t)cpus, sizeof(*sums));
-	uint64_t counts[GPT_ENTRY_INTERRUPT + 1] = {}, interrupts_ns = 0;
+	struct program_costs costs = {};
 
 	for (uint32_t part = 0; part < GPT_PART_COUNT; part++) {
-		struct gpt_cost_sum sum;
-
 		if (!entry_of[part] || bpf_map_lookup_elem(map, &part, sums))
 			continue;
-		sum = add_cpus(sums, cpus);
-		counts[entry_of[part]] += sum.runs;
-		interrupts_ns += entry_of[part] == GPT_ENTRY_INTERRUPT ? sum.runs * interrupt_entry_ns(part) : 0;
-		if (sum.runs)
-			emit_cost(attach, (struct gpt_cost){.part = part,
-							    .state = GPT_COST_MEASURED,
-							    .count = sum.runs,
-							    .ns = sum.ns,
-							    .long_count = sum.long_runs,
-							    .long_ns = sum.long_ns});
+		costs.parts[part] = add_cpus(sums, cpus);
+		costs.entries[entry_of[part]] += costs.parts[part].runs;
+		if (entry_of[part] == GPT_ENTRY_INTERRUPT)
+			costs.interrupts_ns += costs.parts[part].runs * interrupt_entry_ns(part);
 	}
 	free(sums);
-	emit_entries(attach, GPT_PART_PROBE_ENTRIES, GPT_COST_CALIBRATED, counts[GPT_ENTRY_PROBE], entries.probe);
-	emit_entries(attach, GPT_PART_AGENT_ENTRIES, GPT_COST_CALIBRATED, counts[GPT_ENTRY_AGENT], entries.agent);
-	if (counts[GPT_ENTRY_INTERRUPT])
+	return costs;
+}
+
+static void report_programs(struct attach *attach, int cpus, struct entry_costs entries)
+{
+	const struct program_costs costs = read_programs(attach, cpus);
+
+	for (uint32_t part = 0; part < GPT_PART_COUNT; part++) {
+		const struct gpt_cost_sum *sum = &costs.parts[part];
+
+		if (sum->runs)
+			emit_cost(attach, (struct gpt_cost){.part = part,
+							    .state = GPT_COST_MEASURED,
+							    .count = sum->runs,
+							    .ns = sum->ns,
+							    .long_count = sum->long_runs,
+							    .long_ns = sum->long_ns});
+	}
+	emit_entries(attach, GPT_PART_PROBE_ENTRIES, GPT_COST_CALIBRATED, costs.entries[GPT_ENTRY_PROBE],
+		     entries.probe);
+	emit_entries(attach, GPT_PART_AGENT_ENTRIES, GPT_COST_CALIBRATED, costs.entries[GPT_ENTRY_AGENT],
+		     entries.agent);
+	if (costs.entries[GPT_ENTRY_INTERRUPT])
 		emit_cost(attach, (struct gpt_cost){.part = GPT_PART_INTERRUPT_ENTRIES,
 						    .state = GPT_COST_ESTIMATED,
-						    .count = counts[GPT_ENTRY_INTERRUPT],
-						    .ns = interrupts_ns});
+						    .count = costs.entries[GPT_ENTRY_INTERRUPT],
+						    .ns = costs.interrupts_ns});
+}
+
+bool attach_cost(struct attach *attach, uint64_t *ns)
+{
+	int cpus = libbpf_num_possible_cpus();
+	struct program_costs costs;
+	struct entry_costs entries;
+
+	if (attach->shares || cpus <= 0 || !calibrate_is_over(&attach->calibration))
+		return false;
+	entries = calibrate_finish(&attach->calibration);
+	costs = read_programs(attach, cpus);
+	*ns = costs.interrupts_ns + (uint64_t)((double)costs.entries[GPT_ENTRY_PROBE] * entries.probe +
+					       (double)costs.entries[GPT_ENTRY_AGENT] * entries.agent);
+	for (uint32_t part = 0; part < GPT_PART_COUNT; part++)
+		*ns += costs.parts[part].ns;
+	return true;
 }
 
 /* ---- the thread that paid most ----------------------------------------------------------------------------------- */

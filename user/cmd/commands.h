@@ -27,6 +27,9 @@ enum exit_code diff_command(const struct options *options);
 /* `gputrace merge`: logs of several ranks of one job, put on one clock. */
 enum exit_code merge_command(const struct options *options);
 
+/* `gputrace serve`: the flight recorder as a service, or a question to one that runs. */
+int serve_command(const struct options *options);
+
 /* `gputrace view`: a log in a browser on this machine, until Ctrl-C. */
 enum exit_code view_command(const struct options *options);
 

@@ -97,9 +97,7 @@ static struct log_restriction restrict_to(const struct live_log *live, uint64_t 
 	return wanted;
 }
 
-typedef int use_fn(struct trace *trace, void *context);
-
-static int with_slice(const struct live_log *live, uint64_t from_ns, uint64_t to_ns, use_fn *use, void *context)
+int live_log_use(const struct live_log *live, uint64_t from_ns, uint64_t to_ns, live_use_fn *use, void *context)
 {
 	struct log_restriction wanted = restrict_to(live, from_ns, to_ns);
 	const struct slice slice = {.from_ns = from_ns, .to_ns = to_ns, .device = NONE, .read_from_ns = wanted.from_ns};
@@ -146,7 +144,7 @@ int live_log_tables(const struct live_log *live, uint64_t from_ns, uint64_t to_n
 	struct tables_wanted wanted = {.tables = tables, .width = width};
 
 	*tables = (struct kept_tables){0};
-	return with_slice(live, from_ns, to_ns, make_tables, &wanted);
+	return live_log_use(live, from_ns, to_ns, make_tables, &wanted);
 }
 
 struct stacks_wanted {
@@ -178,7 +176,7 @@ int live_log_stacks(const struct live_log *live, uint64_t from_ns, uint64_t to_n
 	struct stacks_wanted wanted = {.time = time, .text = text};
 
 	*text = NULL;
-	return with_slice(live, from_ns, to_ns, make_stacks, &wanted);
+	return live_log_use(live, from_ns, to_ns, make_stacks, &wanted);
 }
 
 struct exporting {
@@ -197,7 +195,7 @@ int live_log_export(const struct live_log *live, uint64_t from_ns, uint64_t to_n
 {
 	struct exporting exporting = {.format = export_format_by_suffix(name), .fd = fd};
 
-	return exporting.format ? with_slice(live, from_ns, to_ns, export_to, &exporting) : -EINVAL;
+	return exporting.format ? live_log_use(live, from_ns, to_ns, export_to, &exporting) : -EINVAL;
 }
 
 /* Headers stay, as they lead to the next segment, and so do segments that every reading needs. */

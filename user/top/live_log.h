@@ -14,6 +14,8 @@
 /* The last records, of this length, can still be written into a file of their own. */
 #define LIVE_LOG_KEPT_NS 30000000000ull
 
+struct trace;
+
 struct live_log {
 	int fd;			   /* of the log */
 	uint64_t at;		   /* offset of the end of the segments seen */
@@ -32,6 +34,11 @@ bool live_log_update(struct live_log *live);
  * The latest span of that length whose GPU work is in the log.  False: there is nothing yet.
  */
 bool live_log_span(const struct live_log *live, uint64_t length_ns, uint64_t *from_ns, uint64_t *to_ns);
+
+typedef int live_use_fn(struct trace *trace, void *context);
+
+/* Has the span used as a trace. 0 or -errno, of reading or of the use. */
+int live_log_use(const struct live_log *live, uint64_t from_ns, uint64_t to_ns, live_use_fn *use, void *context);
 
 /*
  * The report's tables of [from, to), with its verdict in brief for a screen of that width; the caller frees them.  0 or

@@ -111,11 +111,11 @@ static void answer_request(const struct server *server, struct connection *conne
 		refuse_request(connection, "403 Forbidden");
 		return;
 	}
-	if (!has_token(server, request->path)) {
+	if (!handler->for_all_users && !has_token(server, request->path)) {
 		refuse_request(connection, "404 Not Found");
 		return;
 	}
-	request->path += 1 + SERVER_TOKEN_BYTES;
+	request->path += handler->for_all_users ? 1 : 1 + SERVER_TOKEN_BYTES;
 	sink_open_memory(&body);
 	type = handler->answer(handler->context, request, &body);
 	if (type)

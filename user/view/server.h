@@ -2,10 +2,12 @@
 /*
  * Answers browsers on this machine: listens on 127.0.0.1 alone, one thread, one request per connection; a slow client
  * does not hold up others.  A request must name the token in its path (it is part of the printed address), and this
- * host and port.  So neither other users of the machine nor pages of other sites get an answer.
+ * host and port.  So neither other users of the machine nor pages of other sites get an answer.  A handler may be for
+ * all users of the machine.
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "export/file/sink.h"
@@ -15,9 +17,10 @@
 
 struct server_handler {
 	void *context;
+	bool for_all_users; /* without the token */
 	/*
-	 * request->path: the part after the token and its slash.  Writes the body and returns its type; NULL: not
-	 * found.
+	 * request->path: the part after the token and its slash, or after the slash.  Writes the body and returns its
+	 * type; NULL: not found.
 	 */
 	const char *(*answer)(void *context, const struct http_request *request, struct sink *body);
 };

@@ -28,6 +28,43 @@ static void no_argument_traces_the_whole_machine(void **state)
 	assert_int_equal(options.agent, ATTACH_AGENT_AUTO);
 }
 
+static void serve_is_a_flight_recorder_or_a_question_to_one(void **state)
+{
+	assert_int_equal(PARSE("serve", "-p", "gpu", "--trigger", "idle>2s"), 0);
+	assert_null(options.log);
+	assert_int_equal(options.recorder_ns, 30000000000);
+	assert_int_equal(options.interval_ns, 10000000000);
+	assert_int_equal(options.port, 9877);
+	assert_false(options.trigger.counts_steps);
+	assert_int_equal(PARSE("serve", "--ops", "--flight-recorder", "60s,1G", "--interval", "5s", "--profiles",
+			       "/var/log/gpu,keep=60", "-o", "all.gpt"),
+			 0);
+	assert_true(options.trigger.counts_steps);
+	assert_int_equal(options.recorder_bytes, 1000000000);
+	assert_string_equal(options.profiles, "/var/log/gpu");
+	assert_int_equal(options.profiles_keep, 60);
+	assert_int_equal(PARSE("serve", "status", "--socket", "/run/x/y"), 0);
+	assert_string_equal(options.log, "status");
+	assert_string_equal(options.socket, "/run/x/y");
+	assert_refused(PARSE("serve", "start"), "'start'", "status, write and stop");
+	assert_refused(PARSE("serve", "stop", "write"), "'stop' and 'write'", "one of");
+	assert_refused(PARSE("serve", "write", "-p", "1"), "serve write: asks one that runs",
+		       "only --socket goes with it");
+	assert_refused(PARSE("serve", "-o", "x.json"), "--output x.json", ".gpt");
+	assert_refused(PARSE("serve", "-o", "-"), "--output -", ".gpt");
+	assert_refused(PARSE("serve", "-o", "a.gpt", "-o", "b.gpt"), "--output b.gpt", "a.gpt");
+	assert_refused(PARSE("serve", "--interval", "1s"), "--interval: from 2s to 60s is accepted", "60s");
+	assert_refused(PARSE("serve", "--interval", "2m"), "--interval: from 2s to 60s is accepted", "60s");
+	assert_refused(PARSE("serve", "--profiles", ",keep=2"), "--profiles", "a folder");
+	assert_refused(PARSE("serve", "--profiles", "x,keep=0"), "--profiles", "up to 100000");
+	assert_refused(PARSE("serve", "--flight-recorder", "30s,0"), "--flight-recorder", "at least 1M");
+	assert_refused(PARSE("serve", "--flight-recorder", "5s", "--trigger", "idle>1s,before=20s"), "--trigger",
+		       "before=");
+	assert_refused(PARSE("serve", "--trigger", "step>0x"), "--trigger step>0x", "accepted");
+	assert_refused(PARSE("serve", "--socket", ""), "--socket", "a path");
+	assert_refused(PARSE("serve", "--rotate", "1G"), "--rotate", "does not apply to serve");
+}
+
 static void a_report_is_text_or_tables_in_a_format(void **state)
 {
 	assert_int_equal(PARSE("report", "x.gpt", "--format", "json", "--table", "kernels"), 0);
@@ -580,7 +617,7 @@ static void options_after_the_command_belong_to_it(void **state)
 static void a_word_without_the_two_dashes_is_never_run(void **state)
 {
 	assert_refused(PARSE("nvtop2"), "no subcommand 'nvtop2'",
-		       "top, report, export, diff, merge, why, view, dump, doctor");
+		       "top, serve, report, export, diff, merge, why, view, dump, doctor");
 	assert_refused(PARSE("-q", "python", "x.py"), "gputrace -- python", "two dashes");
 	assert_refused(PARSE("-p", "1", "2"), "'2'", "-p 41230,41231");
 	assert_refused(PARSE("-d", "--", "python"), "--", "duration");
@@ -1238,6 +1275,7 @@ int main(void)
 		cmocka_unit_test(of_several_cycles_each_has_a_file_of_its_own),
 		cmocka_unit_test(steps_are_chosen_by_number),
 		cmocka_unit_test(no_argument_traces_the_whole_machine),
+		cmocka_unit_test(serve_is_a_flight_recorder_or_a_question_to_one),
 		cmocka_unit_test(a_report_is_text_or_tables_in_a_format),
 		cmocka_unit_test(standard_output_has_the_report_or_an_export),
 		cmocka_unit_test(lists_of_activities_go_together_and_with_nothing_else),

@@ -119,6 +119,7 @@ static void parameters_are_numbers_lists_and_decoded_text(void **state)
 
 struct running {
 	struct server *server;
+	bool for_all_users;
 	pthread_t thread;
 	int stop;
 };
@@ -139,22 +140,33 @@ static const char *answer_fixed(void *context, const struct http_request *asked,
 
 static void *run_server(void *context)
 {
-	const struct server_handler handler = {.answer = answer_fixed};
 	struct running *running = context;
+	const struct server_handler handler = {.answer = answer_fixed, .for_all_users = running->for_all_users};
 
 	assert_int_equal(server_run(running->server, running->stop, -1, &handler), 0);
 	return NULL;
 }
 
-static int start_server(void **state)
+static int start(void **state, bool for_all_users)
 {
 	struct running *running = calloc(1, sizeof(*running));
 
+	running->for_all_users = for_all_users;
 	running->stop = eventfd(0, 0);
 	assert_int_equal(server_open(0, &running->server), 0);
 	assert_int_equal(thread_start(run_server, running, 0, &running->thread), 0);
 	*state = running;
 	return 0;
+}
+
+static int start_server(void **state)
+{
+	return start(state, false);
+}
+
+static int start_server_for_all(void **state)
+{
+	return start(state, true);
 }
 
 static int stop_server(void **state)
@@ -234,6 +246,16 @@ static const char *status_of(const struct running *running, const char *path, co
 	return text + 9;
 }
 
+static void for_all_users_no_token_is_needed_but_the_host_is(void **state)
+{
+	const struct running *running = *state;
+
+	assert_string_equal(status_of(running, "/", "127.0.0.1:9877"), "200");
+	assert_string_equal(status_of(running, "/nothing", "localhost"), "404");
+	assert_string_equal(status_of(running, "/", "rebound.example:9877"), "403");
+	assert_string_equal(status_of(running, "/", ""), "403");
+}
+
 static void only_who_knows_the_token_and_calls_this_host_gets_an_answer(void **state)
 {
 	const struct running *running = *state;
@@ -308,6 +330,8 @@ int main(void)
 		cmocka_unit_test(what_is_no_plain_get_is_refused),
 		cmocka_unit_test(parameters_are_numbers_lists_and_decoded_text),
 		cmocka_unit_test_setup_teardown(every_answer_says_what_its_page_may_do, start_server, stop_server),
+		cmocka_unit_test_setup_teardown(for_all_users_no_token_is_needed_but_the_host_is, start_server_for_all,
+						stop_server),
 		cmocka_unit_test_setup_teardown(only_who_knows_the_token_and_calls_this_host_gets_an_answer,
 						start_server, stop_server),
 		cmocka_unit_test_setup_teardown(who_is_slow_or_says_nothing_does_not_hold_up_others, start_server,

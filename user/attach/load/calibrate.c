@@ -147,13 +147,20 @@ static bool has_answer(const struct calibration *calibration)
 	return ready > 0;
 }
 
+bool calibrate_is_over(const struct calibration *calibration)
+{
+	struct pollfd answer = {.fd = calibration->answer, .events = POLLIN};
+
+	return !calibration->child || poll(&answer, 1, 0) > 0;
+}
+
 struct entry_costs calibrate_finish(struct calibration *calibration)
 {
 	struct entry_costs costs = {};
 	bool answers;
 
 	if (!calibration->child)
-		return costs;
+		return calibration->costs;
 	answers = has_answer(calibration);
 	if (answers && read(calibration->answer, &costs, sizeof(costs)) != sizeof(costs))
 		costs = (struct entry_costs){};
@@ -161,6 +168,6 @@ struct entry_costs calibrate_finish(struct calibration *calibration)
 	/* One that hangs is left to itself: killed while it places a probe, it would leave that behind. */
 	while (waitpid(calibration->child, NULL, answers ? 0 : WNOHANG) < 0 && errno == EINTR)
 		;
-	*calibration = (struct calibration){};
+	*calibration = (struct calibration){.costs = costs};
 	return costs;
 }

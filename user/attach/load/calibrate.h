@@ -12,16 +12,17 @@
 
 #include "attach/load/programs.h"
 
-/* All zero: not started. */
-struct calibration {
-	pid_t child; /* 0: none */
-	int answer;
-};
-
 /* ns a run; 0: not measured. */
 struct entry_costs {
 	double probe; /* by a breakpoint */
 	double agent; /* in the agent */
+};
+
+/* All zero: not started. */
+struct calibration {
+	pid_t child; /* 0: none, or it is over */
+	int answer;
+	struct entry_costs costs;
 };
 
 /*
@@ -30,5 +31,8 @@ struct entry_costs {
  */
 void calibrate_start(struct calibration *calibration, const struct programs *programs, bool at_nop5);
 
-/* Waits for the result, if that was started; for a second at most, then nothing is measured. */
+/* Whether calibrate_finish does not wait. */
+bool calibrate_is_over(const struct calibration *calibration);
+
+/* Waits for the result, if that was started; for a second at most, then nothing is measured.  It stays known. */
 struct entry_costs calibrate_finish(struct calibration *calibration);

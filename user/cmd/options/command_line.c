@@ -74,6 +74,8 @@ static int parse_word(struct parse *parse, const char *word)
 		return meant_instead_of_process(parse, word);
 	if (take_lines_word(parse, word))
 		return 0;
+	if (options->subcommand == SUBCOMMAND_SERVE)
+		return parse_serve_word(parse, word);
 	takes_many = options->subcommand == SUBCOMMAND_MERGE || options->subcommand == SUBCOMMAND_DIFF;
 	if (takes_many)
 		array_push(&options->logs.list, word);
@@ -231,7 +233,7 @@ int options_parse(int argc, char **argv, struct options *out, char *why, size_t 
 	/* A word that is no subcommand is never run, so that a mistyped one starts no program of that name. */
 	if (recording && optind < argc && strcmp(argv[optind - 1], "--") != 0)
 		return meant_instead_of_word(&parse, argv + optind);
-	if (out->log && meant_instead_of_file(&parse, out->log, NULL))
+	if (out->log && out->subcommand != SUBCOMMAND_SERVE && meant_instead_of_file(&parse, out->log, NULL))
 		return -EINVAL;
 	if (may_start && optind < argc)
 		out->command = argv + optind;

@@ -83,6 +83,13 @@ int parse_step(struct parse *parse, const char *value);
 int parse_steps(struct parse *parse, const char *value);
 int parse_cycle(struct parse *parse, const char *value);
 
+/* gputrace serve: its word, its options, and what goes with what. */
+int parse_serve_word(struct parse *parse, const char *word);
+int parse_log_output(struct parse *parse, const char *value);
+int parse_profiles(struct parse *parse, const char *value);
+int parse_socket(struct parse *parse, const char *value);
+int serve_rules_check(struct parse *parse);
+
 /* Options of the table of ops (report --ops). */
 int parse_sort(struct parse *parse, const char *value);
 int parse_rows(struct parse *parse, const char *value);

@@ -85,6 +85,7 @@ static int parse_port(struct parse *parse, const char *value)
 
 #define RECORD SUBCOMMAND_RECORD
 #define TOP SUBCOMMAND_TOP
+#define SERVE SUBCOMMAND_SERVE
 #define REPORT SUBCOMMAND_REPORT
 #define EXPORT SUBCOMMAND_EXPORT
 #define DOCTOR SUBCOMMAND_DOCTOR
@@ -94,7 +95,7 @@ static int parse_port(struct parse *parse, const char *value)
 #define MERGE SUBCOMMAND_MERGE
 #define DUMP SUBCOMMAND_DUMP
 #define ALL SUBCOMMANDS_WITH_OPTIONS
-#define SELECTS (RECORD | TOP | REPORT | EXPORT | DIFF | WHY | VIEW)
+#define SELECTS (RECORD | TOP | SERVE | REPORT | EXPORT | DIFF | WHY | VIEW)
 
 #define OFFSET(member) offsetof(struct options, member)
 
@@ -102,7 +103,7 @@ const struct option_row option_rows[] = {
 	{"pid", 'p', "a process id, or gpu", "PID[,PID...]|gpu",
 	 "trace these processes and the children they start (default: all processes); gpu: all\n"
 	 "that have CUDA loaded, now or later",
-	 RECORD | TOP, .parse = parse_pid_or_gpu},
+	 RECORD | TOP | SERVE, .parse = parse_pid_or_gpu},
 	{"pid", 'p', "a process id, or gpu", "PID[,PID...]|gpu",
 	 "look at these processes and the children they start, or at all that have CUDA loaded", WHY,
 	 .parse = parse_pid_or_gpu},
@@ -120,7 +121,7 @@ const struct option_row option_rows[] = {
 	{"nccl-ras", 0, NULL, NULL, "ask NCCL's RAS service in these processes for the job's status", DUMP,
 	 .flag = OFFSET(asks_ras)},
 	{"duration", 'd', "a time such as 10s", "TIME",
-	 "10 (seconds), 500ms, 2m, 1h (default: until Ctrl-C or until the program ends)", RECORD | WHY | TOP,
+	 "10 (seconds), 500ms, 2m, 1h (default: until Ctrl-C or until the program ends)", RECORD | WHY | TOP | SERVE,
 	 .parse = parse_duration},
 	{"start-at", 0, "a moment such as 14:30:00, +5s or /10s", "MOMENT",
 	 "begin at that moment of the wall clock, on all hosts: 14:30:00, a date with its\n"
@@ -130,12 +131,15 @@ const struct option_row option_rows[] = {
 	 "keep only the last TIME, in at most SIZE of memory (default 500M), for as long as it\n"
 	 "takes; kill -USR1 writes it into a file of its own, and so does a crash; the end as ever",
 	 RECORD | WHY, .parse = parse_flight_recorder},
+	{"flight-recorder", 0, "a time such as 30s", "TIME[,SIZE]",
+	 "a file has the last TIME (default 30s), kept in at most SIZE of memory (default 500M)", SERVE,
+	 .parse = parse_flight_recorder},
 	{"trigger", 0, "what happens, such as idle>200ms", "WHAT[,before=TIME][,after=TIME][,max=N/h]",
 	 "with --flight-recorder: write when a process leaves its GPU without work for longer\n"
 	 "(idle>200ms), a step of training takes longer than that (step>2s, --ops) or than the\n"
 	 "median (step>1.5x), PyTorch's memory runs out (oom, --memory), or code is compiled or\n"
 	 "loaded later than the first work (compile); repeatable",
-	 RECORD | WHY, .parse = parse_trigger},
+	 RECORD | WHY | SERVE, .parse = parse_trigger},
 	{"rotate", 0, "a size such as 1G or a time such as 10m", "SIZE|TIME[,keep=N]",
 	 "write a new log (-o TRACE.gpt) whenever one has SIZE or is TIME long, and keep the\n"
 	 "last N; a full disk pauses it",
@@ -144,6 +148,16 @@ const struct option_row option_rows[] = {
 	 "from one look to the next (default 500ms, without a terminal 2s); more where the\n"
 	 "looks would take over 2 % of a processor",
 	 TOP, .parse = parse_interval},
+	{"interval", 0, "a time such as 10s", "TIME",
+	 "how often /metrics has new sums of GPUs, 2s to 60s (default 10s)", SERVE, .parse = parse_interval},
+	{"output", 'o', "a file name", "TRACE.gpt",
+	 "the name of written files, to which the time is added: TRACE.20261130-140320.gpt\n"
+	 "(default: gputrace-20261130-140320.gpt in the current folder)",
+	 SERVE, .parse = parse_log_output},
+	{"profiles", 0, "a folder", "FOLDER[,keep=N]",
+	 "a pprof profile of each minute there, GPU time by stack; the last N stay (default\n"
+	 "1440, a day)",
+	 SERVE, .parse = parse_profiles},
 	{"output", 'o', "a file name", "FILE",
 	 ".json or .json.gz (Chrome trace), .folded (flame graph), .gpt (log),\n"
 	 ".speedscope.json, .pb.gz (pprof), .prof (pstats, snakeviz), .pftrace (Perfetto),\n"
@@ -189,14 +203,14 @@ const struct option_row option_rows[] = {
 	 "that was captured (default: lines that were captured, folded stacks of launches)",
 	 RECORD | REPORT | EXPORT | DIFF | WHY, .choice = OFFSET(attribution.graphs), .first = GRAPHS_REPLAY},
 	{"agent", 0, "auto, require or off", "auto|require|off",
-	 "CUPTI agent: if possible, or fail, or launches without GPU times", RECORD | WHY | TOP,
+	 "CUPTI agent: if possible, or fail, or launches without GPU times", RECORD | WHY | TOP | SERVE,
 	 .choice = OFFSET(agent)},
 	{"way", 0, "auto, bpf or agent", "auto|bpf|agent",
 	 "how to record: by the kernel (needs root), or by the agent alone (needs no right;\n"
 	 "a COMMAND, or your own processes); default: by the kernel where that is permitted",
-	 RECORD | WHY, .choice = OFFSET(way)},
+	 RECORD | WHY | SERVE, .choice = OFFSET(way)},
 	{"cupti", 0, "the path of a libcupti", "PATH", "the libcupti to use, instead of the one that fits the process",
-	 RECORD | DOCTOR | WHY | TOP, .parse = parse_cupti},
+	 RECORD | DOCTOR | WHY | TOP | SERVE, .parse = parse_cupti},
 	{"min-complete", 0, "a percentage", "PERCENT",
 	 "exit with 3 when the trace is less complete than this (default 0)", RECORD, .parse = parse_min_complete},
 	{"min-complete", 0, "a percentage", "PERCENT",
@@ -207,8 +221,8 @@ const struct option_row option_rows[] = {
 	 "what to record besides kernels, by commas: cuda (copies, fills and all CUDA\n"
 	 "calls), sync (waits for the GPU), memory, nvtx (ranges of a program that\n"
 	 "gputrace starts); default: cuda,memory",
-	 RECORD | WHY | TOP, .parse = parse_trace},
-	{"kernels-only", 0, NULL, NULL, "nothing besides kernels: the lowest cost", RECORD | WHY | TOP,
+	 RECORD | WHY | TOP | SERVE, .parse = parse_trace},
+	{"kernels-only", 0, NULL, NULL, "nothing besides kernels: the lowest cost", RECORD | WHY | TOP | SERVE,
 	 .parse = parse_kernels_only},
 	{"label", 'M', "a name and a value, NAME=VALUE", "NAME=VALUE",
 	 "keep this with the trace, in its log, report and timeline, as in -M run=17;\n"
@@ -217,22 +231,22 @@ const struct option_row option_rows[] = {
 	{"as-root", 0, NULL, NULL, "run COMMAND as root, not as the user who called sudo", RECORD | WHY,
 	 .flag = OFFSET(as_root)},
 	{"cpu", 0, NULL, NULL,
-	 "which lines have the CPU: samples of all threads that are followed, --frequency a second", RECORD | WHY | TOP,
-	 .parse = parse_cpu},
+	 "which lines have the CPU: samples of all threads that are followed, --frequency a second",
+	 RECORD | WHY | TOP | SERVE, .parse = parse_cpu},
 	{"no-cpu", 0, NULL, NULL, "without the samples that are taken by default (-p, COMMAND; root)",
-	 RECORD | WHY | TOP, .flag = OFFSET(cpu_unwanted)},
+	 RECORD | WHY | TOP | SERVE, .flag = OFFSET(cpu_unwanted)},
 	{"frequency", 'F', "a number", "HZ",
 	 "--cpu, and how often each CPU is sampled a second, 1 to 10000 (default 99;\n"
 	 "without --cpu as often as the GPU's gaps need, up to 997)",
-	 RECORD | WHY | TOP, .parse = parse_frequency},
+	 RECORD | WHY | TOP | SERVE, .parse = parse_frequency},
 	{"off-cpu", 0, NULL, "[MIN]",
 	 "where the threads that are followed wait, for what and who woke them; waits shorter\n"
 	 "than MIN (default 100us) are left out: --off-cpu=1ms",
-	 RECORD | WHY | TOP, .parse = parse_off_cpu},
+	 RECORD | WHY | TOP | SERVE, .parse = parse_off_cpu},
 	{"no-off-cpu", 0, NULL, NULL, "without the waits that are recorded by default (-p, COMMAND; root)",
-	 RECORD | WHY | TOP, .flag = OFFSET(off_cpu_unwanted)},
+	 RECORD | WHY | TOP | SERVE, .flag = OFFSET(off_cpu_unwanted)},
 	{"no-gpu-counters", 0, NULL, NULL, "without the clocks, power and memory of GPUs that are recorded by default",
-	 RECORD | WHY | TOP, .flag = OFFSET(gpu_counters_unwanted)},
+	 RECORD | WHY | TOP | SERVE, .flag = OFFSET(gpu_counters_unwanted)},
 	{"native", 0, NULL, NULL, "also take native stacks between Python and the launch", RECORD | WHY,
 	 .flag = OFFSET(native)},
 	{"python-calls", 0, NULL, NULL,
@@ -242,7 +256,7 @@ const struct option_row option_rows[] = {
 	{"memory", 0, NULL, NULL,
 	 "--ops, and what PyTorch's allocators hand out and take back: [memory] in the\n"
 	 "trace, and who held memory at its peak, to the end, and when it ran out",
-	 RECORD | WHY | TOP, .flag = OFFSET(torch_memory)},
+	 RECORD | WHY | TOP | SERVE, .flag = OFFSET(torch_memory)},
 	{"memory-lines", 0, NULL, NULL,
 	 "--memory, with the Python line of each such event; without it those of GPUs and\n"
 	 "of 64 KB and more on the CPU have one. Costs one launch's price for each",
@@ -250,7 +264,7 @@ const struct option_row option_rows[] = {
 	{"ops", 0, NULL, NULL,
 	 "PyTorch's ops and what the program names (record_function), and which op\n"
 	 "each launch belongs to",
-	 RECORD | WHY | TOP, .flag = OFFSET(ops)},
+	 RECORD | WHY | TOP | SERVE, .flag = OFFSET(ops)},
 	{"shapes", 0, NULL, NULL,
 	 "--ops, and what each was called with: dimensions, types and strides of tensors,\n"
 	 "values of numbers",
@@ -328,7 +342,7 @@ const struct option_row option_rows[] = {
 	{"api-sum", 0, NULL, NULL, "instead of the report CUDA calls by name, as nvprof", RECORD | REPORT,
 	 .parse = parse_api_sum},
 	{"buffer", 0, "a size such as 64M", "SIZE", "ring buffer, 64K to 1G, a power of two (default 64M)",
-	 RECORD | WHY | TOP, .parse = parse_buffer},
+	 RECORD | WHY | TOP | SERVE, .parse = parse_buffer},
 	{"from", 0, "a time", "TIME",
 	 "only what begins at that time or later: 90, 500ms, 2m or 1:30 after the start,\n"
 	 "14:03:20 or 2026-11-22T14:03:20 by the wall clock here (Z or +01:00: not here)",
@@ -395,6 +409,11 @@ const struct option_row option_rows[] = {
 	{"allow-record", 0, NULL, NULL, "tools that look at processes, too: list_processes, dump and record",
 	 SUBCOMMAND_MCP, .flag = OFFSET(may_record)},
 	{"port", 0, "a port", "NUMBER", "the port on 127.0.0.1 (default: any that is free)", VIEW, .parse = parse_port},
+	{"port", 0, "a port", "NUMBER", "the port of /metrics on 127.0.0.1 (default 9877)", SERVE, .parse = parse_port},
+	{"socket", 0, "a path", "PATH",
+	 "where status, write and stop are asked for (default: gputrace/serve.sock in /run as\n"
+	 "root, else in $XDG_RUNTIME_DIR)",
+	 SERVE, .parse = parse_socket},
 	{"quiet", 'q', NULL, NULL, "no progress, no messages but errors", ALL, .parse = parse_quiet},
 	{"verbose", 'v', NULL, NULL, "print more messages", ALL, .parse = parse_verbose},
 	{"help", 'h', NULL, NULL, "a page of help", ALL, .parse = parse_help},

@@ -310,13 +310,19 @@ static bool names_log(const char *word)
 	return !access(word, F_OK) && (!suffix || strcmp(suffix, ".py") != 0);
 }
 
+static bool is_recording(enum subcommand subcommand)
+{
+	return subcommand == SUBCOMMAND_RECORD || subcommand == SUBCOMMAND_WHY || subcommand == SUBCOMMAND_TOP ||
+	       subcommand == SUBCOMMAND_SERVE;
+}
+
 /* Which log is read: that of the command line, or the last one. */
 static int choose_log(struct parse *parse)
 {
 	struct options *options = parse->options;
 	enum subcommand subcommand = options->subcommand;
 
-	if (!subcommand_row_of(subcommand)->reads_log || subcommand == SUBCOMMAND_WHY)
+	if (!subcommand_row_of(subcommand)->reads_log || is_recording(subcommand))
 		return 0;
 	if (!options->log && options->lines.what && names_log(options->lines.what)) {
 		options->log = options->lines.what;
@@ -333,11 +339,6 @@ static int choose_log(struct parse *parse)
 	return 0;
 }
 
-static bool is_recording(enum subcommand subcommand)
-{
-	return subcommand == SUBCOMMAND_RECORD || subcommand == SUBCOMMAND_WHY || subcommand == SUBCOMMAND_TOP;
-}
-
 int option_rules_check(struct parse *parse)
 {
 	struct options *options = parse->options;
@@ -348,6 +349,10 @@ int option_rules_check(struct parse *parse)
 	if (subcommand == SUBCOMMAND_DUMP) /* none of the options below applies to it */
 		return dump_check(parse);
 	if (subcommand == SUBCOMMAND_MCP)
+		return 0;
+	if (subcommand == SUBCOMMAND_SERVE && serve_rules_check(parse))
+		return -EINVAL;
+	if (subcommand == SUBCOMMAND_SERVE && options->log) /* a question to one that runs */
 		return 0;
 	if (is_recording(subcommand) && subcommand != SUBCOMMAND_WHY && check_targets(parse))
 		return -EINVAL;

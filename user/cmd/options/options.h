@@ -29,6 +29,7 @@
 #define SUBCOMMANDS(X)                                                                                                 \
 	X(RECORD, record_command) /* no word on the command line: trace now */                                         \
 	X(TOP, record_command)                                                                                         \
+	X(SERVE, serve_command)                                                                                        \
 	X(REPORT, report_command)                                                                                      \
 	X(EXPORT, export_command)                                                                                      \
 	X(DIFF, diff_command)                                                                                          \
@@ -99,7 +100,7 @@ struct options {
 		uint64_t bytes, span_ns; /* when a file is over; both 0: there is only one */
 		unsigned keep;		 /* how many are kept, 0: all */
 	} rotate;
-	uint64_t interval_ns; /* top: time between updates, 0: the default */
+	uint64_t interval_ns; /* top: time between updates; serve: of sums; 0: the default */
 	struct {
 		ARRAY(const char *) list; /* as given, with variables put in; "-" at most once */
 		ARRAY(char *) made;	  /* the ones that had variables, to be freed */
@@ -173,7 +174,10 @@ struct options {
 	bool asks_ras;		  /* dump: ask NCCL's RAS service */
 	uint64_t hang_ns;	  /* dump: watch until a process stands still for this long; 0: look now */
 	bool keeps_on;		  /* dump: and go on watching then */
-	uint16_t port;		  /* view: 0: any */
+	uint16_t port;		  /* view: 0: any; serve: 0: the default */
+	const char *socket;	  /* serve: where it answers, or is asked; NULL: the usual place */
+	const char *profiles;	  /* serve: a folder for a profile of each minute; NULL: none */
+	unsigned profiles_keep;	  /* how many stay there */
 	uint64_t max_size;	  /* the most bytes of a file; 0: no limit */
 	const char *max_size_text;
 };

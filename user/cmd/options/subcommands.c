@@ -35,6 +35,22 @@ const struct subcommand_row subcommand_rows[SUBCOMMAND_COUNT] = {
 		.exit_status = "0 ended by q, Ctrl-C or with the programs, 1 failed, 2 wrong usage.",
 	},
 	{
+		.name = "serve",
+		.subcommand = SUBCOMMAND_SERVE,
+		.needs = NEEDS_FILES_OR_PROCESSES,
+		.reads_log = true,
+		.question = "what happened just now? always on, and numbers for Prometheus",
+		.summary = "the flight recorder as a service: files when something happens, /metrics for Prometheus",
+		.examples = "sudo gputrace serve -p gpu                    all programs with CUDA; "
+			    "http://127.0.0.1:9877/metrics\n"
+			    "sudo gputrace serve status                    what it has seen\n"
+			    "sudo gputrace serve write                     the last seconds into a file\n"
+			    "sudo gputrace serve stop\n",
+		.synopsis = "serve [OPTIONS] [-p PID[,PID...]|gpu]\n"
+			    "serve status|write|stop [--socket PATH]\n",
+		.exit_status = "0 ended by stop, by a signal or with the programs, 1 failed, 2 wrong usage.",
+	},
+	{
 		.name = "report",
 		.subcommand = SUBCOMMAND_REPORT,
 		.needs = NEEDS_FILES,

@@ -130,6 +130,8 @@ static bool allow_access(int ruleset, const struct ruleset_attr *all, const stru
 		if (strcmp(options->outputs.list.items[i], "-") &&
 		    !allow_output(ruleset, options->outputs.list.items[i], writes))
 			return false;
+	if (options->profiles && !allow_folder(ruleset, options->profiles, writes))
+		return false;
 	return options->subcommand != SUBCOMMAND_VIEW || !all->handled_access_net ||
 	       add_rule(ruleset, RULE_NET_PORT, &port);
 }

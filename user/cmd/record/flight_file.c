@@ -22,7 +22,8 @@ void flight_file_say(const struct recording *recording)
 void flight_file_write(void *context, const struct recent_log *recent, const struct recent_writing *writing,
 		       struct gpt_end *end, const char *why)
 {
-	const struct recording *recording = context;
+	struct recording *recording = context;
+	uint64_t end_ns = end->time_ns;
 	double lasts = (double)(end->time_ns - writing->start_ns) / 1e9;
 	char *name = dated_file_name(recording->file.output.path);
 	struct output output;
@@ -37,6 +38,7 @@ void flight_file_write(void *context, const struct recent_log *recent, const str
 			  name, why, output_error(err));
 	else
 		msg_info("%s: written, the last %.1f s: %s", output.path, lasts, why);
+	serve_process_file(&recording->serve, err ? name : output.path, end_ns, why, err ? output_error(err) : NULL);
 	output_close(&output);
 	free(name);
 }

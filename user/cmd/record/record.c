@@ -51,10 +51,14 @@ static int open_log(struct recording *recording)
 			 "name one with TMPDIR=FOLDER");
 	recording->log = log_writer_open(recording->file.fd);
 	if (recording->options->recorder_ns)
-		log_writer_keep_recent(recording->log, recording->options->recorder_ns + FLIGHT_SPARE_NS,
+		log_writer_keep_recent(recording->log,
+				       recording->options->recorder_ns + FLIGHT_SPARE_NS +
+					       serve_needs_ns(recording->options),
 				       recording->options->recorder_bytes);
 	if (options_rotate(recording->options))
 		recording_rotate(recording);
+	else if (recording->options->subcommand == SUBCOMMAND_SERVE)
+		recording->history = history_new(0);
 	session = session_record(recording->options, recording->unasked.cpu || recording->unasked.off_cpu,
 				 recording->share_name && !privileges_sudo_gives());
 	err = log_writer_append(recording->log, &session->hdr);
@@ -67,7 +71,7 @@ static int open_log(struct recording *recording)
 	err = top_process_start(&recording->top, recording->options, recording->file.fd);
 	if (err)
 		msg_error("the screen cannot be started: %s", start_error_text(err));
-	return err;
+	return err ? err : serve_process_start(&recording->serve, recording->options);
 }
 
 static int start_command(struct recording *recording)
@@ -139,6 +143,7 @@ static int on_begin(void *context)
 	int err;
 
 	top_process_begin(&recording->top);
+	serve_process_begin(&recording->serve);
 	if (!recording->command.pid)
 		return 0;
 	err = command_release(&recording->command);
@@ -172,9 +177,11 @@ static void on_cycles_over(void *context, uint32_t first, uint32_t last)
 
 static void on_print(void *context)
 {
-	const struct recording *recording = context;
+	struct recording *recording = context;
 
-	rotated_files_print(recording->rotated);
+	if (recording->rotated)
+		rotated_files_print(recording->rotated);
+	serve_process_tick(recording);
 }
 
 static int run_it(struct recording *recording)
@@ -194,7 +201,7 @@ static int run_it(struct recording *recording)
 			   .context = recording},
 		.log_fd = recording->file.fd,
 		.history = recording->history,
-		.print = recording->rotated ? on_print : NULL,
+		.print = on_print,
 		.start = recording->start,
 		.begin = on_begin,
 		.started = on_started,
@@ -208,8 +215,10 @@ static int run_it(struct recording *recording)
 	};
 	int err;
 
+	serve_process_windows(recording->options, options.flight.windows);
 	/* In steps that are not recorded memory is handed out unseen: then no block is known to stay. */
-	if (recording->options->torch_memory && !recording->options->schedule.active && !recording->top.pid) {
+	if (recording->options->torch_memory && !recording->options->schedule.active && !recording->top.pid &&
+	    !recording->serve.pid) {
 		options.search_begin = recording_search_begin;
 		options.search_is_over = recording_search_is_over;
 	}
@@ -228,6 +237,7 @@ static void close_all(struct recording *recording)
 {
 	recording_search_end(recording);
 	top_process_end(&recording->top);
+	serve_process_end(&recording->serve);
 	early_cycles_end(&recording->early);
 	drain_close(recording->drain);
 	trigger_free(recording->trigger);
@@ -278,6 +288,7 @@ int record_command(const struct options *options)
 		.signals = -1,
 		.file = {.fd = -1},
 		.command = {.go = -1, .failed = -1},
+		.serve = {.link = -1},
 	};
 	enum exit_code code = EXIT_FAILED;
 	bool refused, unentered;
@@ -322,8 +333,11 @@ int record_command(const struct options *options)
 		interrupt_pass_on(recording.command.pid, recording.result.signalled);
 	stop_signals_close(recording.signals, &recording.old_signals);
 	recording.signals = -1;
-	code = options->subcommand == SUBCOMMAND_TOP ? recording_result(&recording) : recording_deliver(&recording);
-	if (refused)
+	if (options->subcommand == SUBCOMMAND_TOP || options->subcommand == SUBCOMMAND_SERVE)
+		code = recording_result(&recording);
+	else
+		code = recording_deliver(&recording);
+	if (refused || recording.serve.has_ended)
 		code = EXIT_FAILED;
 	else if (unentered && code == EXIT_GOOD)
 		code = EXIT_INCOMPLETE;

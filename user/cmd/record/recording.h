@@ -11,6 +11,7 @@
 #include "cmd/record/early_cycles.h"
 #include "cmd/record/log_file.h"
 #include "cmd/record/rotated_files.h"
+#include "cmd/record/serve.h"
 #include "cmd/record/top.h"
 
 struct attach;
@@ -35,6 +36,7 @@ struct recording {
 	sigset_t old_signals;
 	struct early_cycles early;
 	struct top_process top;
+	struct serve_process serve;
 	struct start_request start;
 	struct attach *attach;
 	struct drain *drain;

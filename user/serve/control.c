@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Who made the socket's folder, the socket, and the process behind it is looked at before any of them is used. */
+#include "serve/control.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/array.h"
+
+/* The connections that wait to be accepted. */
+#define BACKLOG 8
+
+enum control_request control_request_of(const char *word, size_t length)
+{
+	static const struct {
+		const char *word;
+		enum control_request request;
+	} words[] = {{"status", CONTROL_STATUS}, {"write", CONTROL_WRITE}, {"stop", CONTROL_STOP}};
+	typeof(&words[0]) found =
+		table_find(words, row, strlen(row->word) == length && !memcmp(row->word, word, length));
+
+	return found ? found->request : CONTROL_NONE;
+}
+
+bool control_answers(uid_t own, uid_t peer)
+{
+	return peer == 0 || peer == own;
+}
+
+uid_t control_peer(int fd)
+{
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 ? (uid_t)-1 : peer.uid;
+}
+
+char *control_usual_path(void)
+{
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	AUTO_FREE char *usual = NULL;
+	struct stat stat;
+
+	if (!geteuid())
+		return xstrdup("/run/gputrace/serve.sock");
+	usual = xasprintf("/run/user/%u", geteuid());
+	if (!runtime || *runtime != '/')
+		runtime = lstat(usual, &stat) == 0 && stat.st_uid == geteuid() ? usual : NULL;
+	return runtime ? xasprintf("%s/gputrace/serve.sock", runtime) : NULL;
+}
+
+static int refuse(int err, char why[CONTROL_WHY_MAX], const char *path, const char *words)
+{
+	snprintf(why, CONTROL_WHY_MAX, "%.150s: %s", path, words);
+	return err;
+}
+
+static int make_address(const char *path, struct sockaddr_un *address, char why[CONTROL_WHY_MAX])
+{
+	*address = (struct sockaddr_un){.sun_family = AF_UNIX};
+	if (strlen(path) >= sizeof(address->sun_path))
+		return refuse(-ENAMETOOLONG, why, path, "too long for a socket: name a shorter one with --socket");
+	memcpy(address->sun_path, path, strlen(path) + 1);
+	return 0;
+}
+
+/* ---- the one that answers ---------------------------------------------------------------------------------------- */
+
+/* Nobody but this user and root may replace what is in it. */
+static bool folder_is_safe(const struct stat *stat)
+{
+	return (stat->st_uid == geteuid() || stat->st_uid == 0) &&
+	       (!(stat->st_mode & (S_IWGRP | S_IWOTH)) || stat->st_mode & S_ISVTX);
+}
+
+/* The folder of a path that fits into an address. */
+static void find_folder(const char *path, char folder[sizeof(((struct sockaddr_un *)0)->sun_path)])
+{
+	char *slash;
+
+	strcpy(folder, path);
+	slash = strrchr(folder, '/');
+	if (slash)
+		slash[slash == folder] = '\0';
+	else
+		strcpy(folder, ".");
+}
+
+/* Opens the folder, locked until it is closed: only one gputrace at a time looks for a socket there. */
+static int open_folder(const char *path, char why[CONTROL_WHY_MAX])
+{
+	char folder[sizeof(((struct sockaddr_un *)0)->sun_path)];
+	struct stat stat = {0};
+	int fd, err = 0;
+
+	find_folder(path, folder);
+	if (mkdir(folder, 0700) < 0 && errno != EEXIST)
+		return refuse(-errno, why, folder, strerror(errno));
+	fd = open(folder, O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &stat) < 0)
+		err = refuse(-errno, why, folder, strerror(errno));
+	else if (!folder_is_safe(&stat))
+		err = refuse(-EPERM, why, folder, "other users may change what is in it: name another with --socket");
+	else if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+		err = refuse(-EBUSY, why, folder, "another gputrace is starting there: try again");
+	if (err && fd >= 0)
+		close(fd);
+	return err ? err : fd;
+}
+
+/* Whether a process listens: a connection is refused where none does. */
+static bool is_alive(const struct sockaddr_un *address)
+{
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	bool refused;
+
+	if (fd < 0)
+		return true;
+	refused = connect(fd, (const struct sockaddr *)address, sizeof(*address)) < 0 && errno == ECONNREFUSED;
+	close(fd);
+	return !refused;
+}
+
+/* Removes the socket of a gputrace that has ended; what else has the name stays. */
+static int remove_stale(const char *path, const struct sockaddr_un *address, char why[CONTROL_WHY_MAX])
+{
+	char words[96];
+	struct stat stat;
+
+	if (lstat(path, &stat) < 0)
+		return errno == ENOENT ? 0 : refuse(-errno, why, path, strerror(errno));
+	if (!S_ISSOCK(stat.st_mode))
+		return refuse(-EEXIST, why, path,
+			      "is there and is no socket: remove it, or name another with --socket");
+	if (stat.st_uid != geteuid()) {
+		snprintf(words, sizeof(words), "is a socket of user %u: name another with --socket", stat.st_uid);
+		return refuse(-EPERM, why, path, words);
+	}
+	if (is_alive(address))
+		return refuse(-EADDRINUSE, why, path, "a gputrace serves there: gputrace serve stop ends it");
+	return unlink(path) < 0 ? refuse(-errno, why, path, strerror(errno)) : 1;
+}
+
+static int listen_at(const char *path, const struct sockaddr_un *address, char why[CONTROL_WHY_MAX])
+{
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), err;
+
+	if (fd < 0)
+		return refuse(-errno, why, path, strerror(errno));
+	if (bind(fd, (const struct sockaddr *)address, sizeof(*address)) == 0 && chmod(path, 0600) == 0 &&
+	    listen(fd, BACKLOG) == 0)
+		return fd;
+	err = -errno;
+	close(fd);
+	return refuse(err, why, path, strerror(-err));
+}
+
+int control_listen(const char *path, bool *replaced, char why[CONTROL_WHY_MAX])
+{
+	struct sockaddr_un address;
+	int err = make_address(path, &address, why), folder, fd;
+
+	*replaced = false;
+	if (err)
+		return err;
+	folder = open_folder(path, why);
+	if (folder < 0)
+		return folder;
+	fd = remove_stale(path, &address, why);
+	*replaced = fd > 0;
+	if (fd >= 0)
+		fd = listen_at(path, &address, why);
+	close(folder);
+	return fd;
+}
+
+/* ---- the one that asks ------------------------------------------------------------------------------------------- */
+
+int control_ask(const char *path, const char *word, char answer[CONTROL_ANSWER_MAX + 1], char why[CONTROL_WHY_MAX])
+{
+	struct sockaddr_un address;
+	int err = make_address(path, &address, why), fd;
+	ssize_t got = -1;
+	uid_t peer;
+
+	if (err)
+		return err;
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
+		err = refuse(-errno, why, path,
+			     errno == ENOENT || errno == ECONNREFUSED ? "no gputrace serves there" : strerror(errno));
+		goto cleanup;
+	}
+	peer = control_peer(fd);
+	if (peer != 0 && peer != geteuid()) {
+		err = refuse(-EPERM, why, path, "a process of another user answers there: it is not asked");
+		goto cleanup;
+	}
+	if (send(fd, word, strlen(word), MSG_NOSIGNAL) >= 0)
+		got = recv(fd, answer, CONTROL_ANSWER_MAX, 0);
+	if (got <= 0)
+		err = refuse(got < 0 ? -errno : -ECONNRESET, why, path,
+			     got < 0 ? strerror(errno) : "it ended without an answer");
+	else
+		answer[got] = '\0';
+cleanup:
+	if (fd >= 0)
+		close(fd);
+	return err ? err : (int)got;
+}
