@@ -47,7 +47,7 @@ class Serving(tracing.Running):
 
     def value(self, series):
         """The value of a series; 0: there is none."""
-        found = re.search(re.escape(series) + r" (\S+)$", self.page(), re.M)
+        found = re.search("^" + re.escape(series) + r" (\S+)$", self.page(), re.M)
         return float(found.group(1)) if found else 0
 
     def ask(self, word, by=(), program=machine.GPUTRACE):
@@ -147,7 +147,7 @@ def test_busy_and_idle_of_a_gpu_are_all_of_the_time_since_it_was_seen(tmp_path):
         second = serving.page()
         serving.ask("stop").must_be(0)
     def value(page, series):
-        return float(re.search(re.escape(series) + r" (\S+)$", page, re.M).group(1))
+        return float(re.search("^" + re.escape(series) + r" (\S+)$", page, re.M).group(1))
     def both(page):
         return sum_of(page, "gputrace_gpu_busy_seconds_total") + sum_of(page, "gputrace_gpu_idle_seconds_total")
     summed = [value(page, "gputrace_summed_seconds_total") for page in (first, second)]
@@ -174,14 +174,26 @@ def test_status_write_and_stop_are_answered(tmp_path):
 
 def test_another_user_is_refused_and_root_is_answered(desk):
     """Also if the socket's mode lets him in."""
-    with target(desk) as program, Serving(desk, "-p", program.pid) as serving:
-        assert "Permission denied" in serving.ask("status", by=tracing.AS_NOBODY).must_be(1).stderr
+    (desk / "open").mkdir(mode=0o755)
+    with target(desk) as program, Serving(desk, "-p", program.pid, path="open/serve.sock") as serving:
+        assert "Permission denied" in serving.ask("status", by=tracing.AS_NOBODY, program=desk / "gputrace").must_be(1).stderr
         serving.socket.chmod(0o777)
-        ask = "import socket, sys; s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); s.connect(sys.argv[1]); s.send(b'stop'); print(s.recv(9999))"
-        said = tracing.command(desk, *tracing.AS_NOBODY, "/usr/bin/python3", "-c", ask, serving.socket).must_be(0).stdout
-        assert "it answers its own user and root" in said
+        assert "it answers its own user and root" in serving.ask("stop", by=tracing.AS_NOBODY, program=desk / "gputrace").must_be(1).stderr
         serving.ask("status").must_be(0)
         serving.ask("stop").must_be(0)
+
+
+def test_a_process_of_another_user_is_asked_by_root_alone_and_its_answer_is_made_safe(desk):
+    answers = "import socket, sys; s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); s.bind(sys.argv[1]); s.listen(); print('ready', flush=True)\n" \
+              "while True: one = s.accept()[0]; one.send(b'good\\n\\x1b[2Jhello\\n') if one.recv(99) else None; one.close()"
+    path = desk / "false.sock"
+    with tracing.Running([*tracing.AS_NOBODY, "/usr/bin/python3", "-c", answers, path], desk) as false:
+        false.wait_line("ready")
+        path.chmod(0o777)
+        as_user = ("setpriv", "--reuid=1000", "--regid=1000", "--clear-groups")
+        done = tracing.command(desk, *as_user, desk / "gputrace", "serve", "status", "--socket", path).must_be(1)
+        assert "a process of another user answers there: it is not asked" in done.stderr
+        assert tracing.gputrace(desk, "serve", "status", "--socket", path).must_be(0).stdout == "\ufffd[2Jhello\n"
 
 
 def test_clients_that_send_garbage_or_nothing_disturb_nothing(tmp_path):

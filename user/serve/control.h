@@ -43,5 +43,8 @@ char *control_usual_path(void);
  */
 int control_listen(const char *path, bool *replaced, char why[CONTROL_WHY_MAX]);
 
-/* Asks, and returns the answer's size, with a NUL after it, or -errno and why.  It waits for the answer. */
+/*
+ * Asks, and returns the answer's size, with a NUL after it, or -errno and why.  It waits for the answer.  A process of
+ * another user is asked by root alone, and may answer anything.
+ */
 int control_ask(const char *path, const char *word, char answer[CONTROL_ANSWER_MAX + 1], char why[CONTROL_WHY_MAX]);

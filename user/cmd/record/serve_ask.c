@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* `gputrace serve`: which of the two it is, and what is asked of one that runs. */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/array.h"
 #include "base/msg.h"
+#include "base/safe_text.h"
 #include "cmd/commands.h"
 #include "cmd/process/print.h"
 #include "serve/control.h"
@@ -20,9 +20,20 @@ static void say_not_asked(const struct options *options, const char *why)
 		  of_root ? "; root's is asked by root: sudo gputrace serve" : "; --socket PATH names another");
 }
 
+/* Root may ask a process of any user. */
 static int print_text(FILE *out, const struct screen *screen, void *text)
 {
-	return fputs(text, out) < 0 ? -EIO : 0;
+	text_buffer safe = {0};
+
+	for (char *rest = text, *line; (line = strsep(&rest, "\n"));) {
+		if (!*line)
+			continue;
+		safe_text_append_utf8(&safe, line, strlen(line));
+		text_append(&safe, "\n", 1);
+	}
+	fwrite(safe.items, 1, safe.count, out);
+	array_free(&safe);
+	return 0;
 }
 
 static enum exit_code ask(const struct options *options)

@@ -61,6 +61,18 @@ static bool watch(const struct serving *serving, int fd)
 
 /* ---- users ------------------------------------------------------------------------------------------------------- */
 
+/* What was sent and not read would take the answer from the other end. */
+static void close_asker(struct asker *asker)
+{
+	char unread;
+
+	shutdown(asker->fd, SHUT_RD);
+	while (recv(asker->fd, &unread, 1, MSG_DONTWAIT) > 0)
+		;
+	close(asker->fd);
+	*asker = (struct asker){.fd = -1};
+}
+
 static void answer_asker(struct asker *asker, bool good, const char *text, size_t size)
 {
 	struct sink answer;
@@ -71,8 +83,7 @@ static void answer_asker(struct asker *asker, bool good, const char *text, size_
 	(void)send(asker->fd, answer.buffer, answer.used < CONTROL_ANSWER_MAX ? answer.used : CONTROL_ANSWER_MAX,
 		   MSG_DONTWAIT | MSG_NOSIGNAL);
 	sink_close(&answer);
-	close(asker->fd);
-	*asker = (struct asker){.fd = -1};
+	close_asker(asker);
 }
 
 static void answer_text(struct asker *asker, bool good, const char *text)
@@ -121,8 +132,7 @@ static void receive_question(struct serving *serving, struct asker *asker)
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (got <= 0 || asker->request) { /* it does not wait for the answer */
-		close(asker->fd);
-		*asker = (struct asker){.fd = -1};
+		close_asker(asker);
 		return;
 	}
 	asker->request = (size_t)got > sizeof(word) ? CONTROL_NONE : control_request_of(word, (size_t)got);
