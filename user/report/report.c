@@ -132,28 +132,49 @@ static void put_parts(struct report *report, void *none __attribute__((unused)))
 	report_complete(report);
 }
 
-static void put_left(struct report *report, const struct sections_left *left)
+/* What was left out, and how to see it, after a blank line; "": nothing was.  The caller frees it. */
+static char *left_text(struct report *report, const struct sections_left *left)
 {
 	bool both = *left->no_room && *left->small;
+	FILE *page = report->out;
+	char *text = NULL;
+	size_t size = 0;
 
-	fputc('\n', report->out);
-	report_text(report, 2, "Left out: %s%s%s%s. `gputrace %s --table NAME` shows one, --all all of them.",
-		    left->no_room, both ? "; " : "", *left->small ? "under 1 %: " : "", left->small, report->table_of);
+	report->out = xmemstream(&text, &size);
+	if (*left->no_room || *left->small) {
+		fputc('\n', report->out);
+		report_text(report, 2, "Left out: %s%s%s%s. `gputrace %s --table NAME` shows one, --all all of them.",
+			    left->no_room, both ? "; " : "", *left->small ? "under 1 %: " : "", left->small,
+			    report->table_of);
+	}
+	fclose(report->out);
+	report->out = page;
+	return text;
 }
 
 /* Puts a short page, or one table.  Returns -ENOENT if it has no table of that name. */
 static int put_sections(struct report *report, struct sections *sections)
 {
 	const struct report_options *options = report->options;
-	struct sections_left left;
+	size_t kept = 0, lines = 0;
+	char *text = NULL;
 
 	if (options->table)
 		return sections_put_one(sections, options->table, options->tables) ? 0 : -ENOENT;
-	left = sections_put(sections, options->lines);
-	if (*left.small || *left.no_room)
-		put_left(report, &left);
-	free(left.small);
-	free(left.no_room);
+	do {
+		struct sections_left left;
+
+		kept = lines; /* for what is left out, which is more the more that takes */
+		left = sections_choose(sections, options->lines > kept ? options->lines - kept : 0);
+		free(text);
+		text = left_text(report, &left);
+		lines = text_lines(text);
+		free(left.small);
+		free(left.no_room);
+	} while (lines > kept);
+	sections_put(sections);
+	fputs(text, report->out);
+	free(text);
 	return 0;
 }
 

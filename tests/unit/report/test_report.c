@@ -1036,7 +1036,8 @@ static char *page_of_sections(const char *first, size_t most, char **no_room)
 			fprintf(out, "%s\n", ids[i] ? ids[i] : "page");
 		fclose(out);
 	}
-	left = sections_put(&sections, most);
+	left = sections_choose(&sections, most);
+	sections_put(&sections);
 	sections_free(&sections);
 	fclose(sections.page);
 	free(left.small);
@@ -1046,27 +1047,43 @@ static char *page_of_sections(const char *first, size_t most, char **no_room)
 
 static void the_table_that_matters_most_gets_room_before_those_above_it(void **state)
 {
-	char *left, *page = page_of_sections(NULL, 15, &left);
+	char *left, *page = page_of_sections(NULL, 12, &left);
 
 	assert_has(page, "steps");
 	assert_string_equal(left, "gpu_lines");
 	free(page);
 	free(left);
-	page = page_of_sections("gpu_lines", 15, &left);
+	page = page_of_sections("gpu_lines", 12, &left);
 	assert_has(page, "page\ngpu_lines");
 	assert_string_equal(left, "steps");
 	free(page);
 	free(left);
-	page = page_of_sections("gpu_lines", 23, &left);
+	page = page_of_sections("gpu_lines", 20, &left);
 	assert_has(page, "page\nsteps");
 	assert_has(page, "steps\ngpu_lines");
 	assert_string_equal(left, "");
 	free(page);
 	free(left);
-	page = page_of_sections("gpu_lines", 12, &left); /* no room for that one either */
+	page = page_of_sections("gpu_lines", 9, &left); /* no room for that one either */
 	assert_string_equal(page, "page\npage\n");
 	free(page);
 	free(left);
+}
+
+static void a_short_page_has_room_for_what_it_leaves_out_and_how_to_see_it(void **state)
+{
+	for (unsigned most = 36; most < 80; most++) {
+		struct trace *trace = WHOLE_TRACE(model);
+		char *text = NULL;
+		size_t size = 0;
+		FILE *out = open_memstream(&text, &size);
+
+		trace->file = "/a/folder/with/a/long/name/in/which/there/is/a/log/with/a/long/name/too/all.gpt";
+		assert_int_equal(report_write(out, trace, &(struct report_options){.width = 80, .lines = most}), 0);
+		fclose(out);
+		assert_true(lines_of(text) <= most);
+		free(text);
+	}
 }
 
 static void a_table_with_little_of_the_recording_is_left_out_of_a_short_page(void **state)
@@ -1302,6 +1319,7 @@ int main(void)
 		TEST(rows_beyond_the_limit_are_summed),
 		TEST(a_short_page_has_whole_tables_and_names_the_others),
 		TEST(the_table_that_matters_most_gets_room_before_those_above_it),
+		TEST(a_short_page_has_room_for_what_it_leaves_out_and_how_to_see_it),
 		TEST(a_table_with_little_of_the_recording_is_left_out_of_a_short_page),
 		TEST(one_table_has_all_its_rows),
 		TEST(a_gpu_has_one_line_as_long_as_its_name_permits),

@@ -84,4 +84,6 @@ void report_ops(struct report *report)
 			    number_percent((double)(gpu_ns - ops->gpu_inside_ns), (double)gpu_ns).text);
 	put_left_out(report);
 	put_refused(report);
+	if (!ops->rows.count && !count_in_state(report->model, GPT_AGENT_OPS_REFUSED))
+		report_carries(report, 0, UINT64_MAX); /* `why` asks for ops of programs without PyTorch, too */
 }

@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/table/text.h"
+
 #define LEAST_SHARE 100u /* a table with less than one part in this many is left out */
-#define LINES_OF_LEFT 3u /* what the caller says of those that are left out */
 
 FILE *sections_begin(struct sections *sections, const char *id)
 {
@@ -21,15 +22,6 @@ void sections_carry(struct sections *sections, uint64_t part, uint64_t whole)
 	struct section *section = sections->all.items[sections->all.count - 1];
 
 	section->is_small = part < whole / LEAST_SHARE;
-}
-
-static size_t lines_of(const struct section *section)
-{
-	size_t lines = 0;
-
-	for (size_t i = 0; i < section->size; i++)
-		lines += section->text[i] == '\n';
-	return lines;
 }
 
 static void add_id(char **ids, const char *id)
@@ -51,34 +43,41 @@ static size_t lines_of_all(const struct sections *sections, const char *id)
 		const struct section *section = sections->all.items[i];
 
 		if (id ? section->id && !section->is_small && !strcmp(section->id, id) : !section->id)
-			lines += lines_of(section);
+			lines += text_lines(section->text);
 	}
 	return lines;
 }
 
-struct sections_left sections_put(struct sections *sections, size_t most)
+struct sections_left sections_choose(struct sections *sections, size_t most)
 {
 	struct sections_left left = {xstrdup(""), xstrdup("")};
-	size_t used = LINES_OF_LEFT + lines_of_all(sections, NULL);
+	size_t used = lines_of_all(sections, NULL);
 	size_t reserved = sections->first ? lines_of_all(sections, sections->first) : 0;
 	bool is_reserved = reserved && used + reserved <= most;
 
 	used += is_reserved ? reserved : 0;
 	for (size_t i = 0; i < sections->all.count; i++) {
-		const struct section *section = sections->all.items[i];
+		struct section *section = sections->all.items[i];
 		bool has_room = !section->id || (is_reserved && !strcmp(section->id, sections->first));
-		size_t lines = has_room ? 0 : lines_of(section);
+		size_t lines = has_room ? 0 : text_lines(section->text);
 
-		if (section->id && section->is_small) {
-			add_id(&left.small, section->id);
-		} else if (used + lines > most && lines) {
-			add_id(&left.no_room, section->id);
-		} else {
-			fwrite(section->text, 1, section->size, sections->page);
+		section->is_left = (section->id && section->is_small) || (used + lines > most && lines);
+		if (section->is_left)
+			add_id(section->is_small ? &left.small : &left.no_room, section->id);
+		else
 			used += lines;
-		}
 	}
 	return left;
+}
+
+void sections_put(const struct sections *sections)
+{
+	for (size_t i = 0; i < sections->all.count; i++) {
+		const struct section *section = sections->all.items[i];
+
+		if (!section->is_left)
+			fwrite(section->text, 1, section->size, sections->page);
+	}
 }
 
 bool sections_put_one(struct sections *sections, const char *id, char **ids)

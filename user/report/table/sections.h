@@ -16,6 +16,7 @@ struct section {
 	char *text;
 	size_t size;
 	bool is_small; /* carries less than 1 % */
+	bool is_left;  /* sections_choose */
 };
 
 struct sections {
@@ -30,11 +31,14 @@ FILE *sections_begin(struct sections *sections, const char *id);
 /* The current section has that part of a whole. */
 void sections_carry(struct sections *sections, uint64_t part, uint64_t whole);
 
-/* Writes those that fit into most lines; returns the ids of the others, by why, for the caller to free; "" none. */
+/* Chooses those that fit into most lines; returns the ids of the others, by why, for the caller to free; "" none. */
 struct sections_left {
 	char *small, *no_room;
 };
-struct sections_left sections_put(struct sections *sections, size_t most);
+struct sections_left sections_choose(struct sections *sections, size_t most);
+
+/* Writes those that were chosen. */
+void sections_put(const struct sections *sections);
 
 /* Writes one table; false: there is none of that name.  ids: gets the names of all then, for the caller to free. */
 bool sections_put_one(struct sections *sections, const char *id, char **ids);

@@ -76,6 +76,15 @@ unsigned text_width(const char *text)
 	return width;
 }
 
+size_t text_lines(const char *text)
+{
+	size_t lines = 0;
+
+	for (; *text; text++)
+		lines += *text == '\n';
+	return lines;
+}
+
 /* Writes at most `columns` columns, after skipping the first `skip`; returns the columns written. */
 static unsigned put_part(FILE *out, const char *text, unsigned skip, unsigned columns)
 {

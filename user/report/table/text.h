@@ -26,6 +26,9 @@ enum text_truncate {
 /* The number of columns that a name takes on the terminal. */
 unsigned text_width(const char *text);
 
+/* How many lines it has, of which each is ended. */
+size_t text_lines(const char *text);
+
 /* The least columns in which text can be truncated that way to more than dots. */
 unsigned text_least(const char *text, enum text_truncate where);
 

@@ -69,21 +69,12 @@ static char *wrapped_text(const char *text, unsigned width)
 	return wrapped;
 }
 
-static size_t count_lines(const char *text)
-{
-	size_t lines = 0;
-
-	for (; *text; text++)
-		lines += *text == '\n';
-	return lines;
-}
-
 /* Adds text as lines of the width, at most that many, and of more only whole clauses; frees it. */
 static void add_wrapped(struct verdict *verdict, char *text, unsigned width, size_t most)
 {
 	char *wrapped = wrapped_text(text, width), *rest, *line;
 
-	for (size_t columns = most * width; count_lines(wrapped) > most && columns;
+	for (size_t columns = most * width; text_lines(wrapped) > most && columns;
 	     columns -= columns > width ? width / 4 : columns) {
 		text[length_of_clauses(text, ":;", columns)] = '\0';
 		free(wrapped);
