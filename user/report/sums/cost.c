@@ -117,9 +117,10 @@ static char *thread_text(const struct cost_account *account)
 
 	if (!thread->count || !thread->span_ns)
 		return xstrdup("");
-	return xasprintf(" Thread %" PRIu32 " paid most to BPF programs: %s %% of its time (%s runs of %s).",
+	return xasprintf(" Thread %" PRIu32 " paid most to BPF programs: %s %% of its time (%s run%s of %s).",
 			 thread->tid, number_percent((double)ns, (double)thread->span_ns).text,
-			 number_count(thread->count).text, number_time(ns / thread->count).text);
+			 number_count(thread->count).text, thread->count == 1 ? "" : "s",
+			 number_time(ns / thread->count).text);
 }
 
 /* What gputrace used beside the program; "": of a slice, as it is known of the whole recording only. */

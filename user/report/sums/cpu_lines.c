@@ -39,7 +39,8 @@ static const struct row_table table = {
 void report_cpu_lines(struct report *report)
 {
 	const struct cpu_lines *cpu = &report->all->cpu_lines;
-	char *remark = xasprintf("%s samples; %s %% in the kernel", number_count(cpu->samples).text,
+	char *remark = xasprintf("%s sample%s; %s %% in the kernel", number_count(cpu->samples).text,
+				 cpu->samples == 1 ? "" : "s",
 				 number_percent((double)cpu->kernel_ns, (double)cpu->sums.sum).text);
 
 	report_rows(report, &table,
