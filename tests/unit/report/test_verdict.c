@@ -463,6 +463,25 @@ static void what_has_no_room_ends_after_a_clause(void **state)
 	end_words(&gap);
 }
 
+static void a_brief_verdict_tells_a_helper_apart_by_who_called_it(void **state)
+{
+	struct verdict verdict;
+	struct gap gap;
+
+	begin_gap(&gap);
+	log_helpers(&gap);
+	called_from(&gap, BUSY, 2, 10 * MS, 70 * MS);
+	called_from(&gap, BUSY, 3, 70 * MS, 100 * MS);
+	end_gap(&gap);
+	text_begin();
+	verdict_make_brief(&verdict, &gap.all, 55);
+	assert_string_equal(verdict.lines[0], "1. 65.9 %, Python: util.py:11 busy <- train.py:32 train");
+	assert_string_equal(verdict.lines[1], "2. 33.0 %, Python: util.py:11 busy <- train.py:33 train");
+	verdict_free(&verdict);
+	text_end();
+	end_words(&gap);
+}
+
 /* However narrow the screen, the line stays, and no line is wider. */
 static void a_brief_verdict_has_the_line_on_any_screen(void **state)
 {
@@ -544,6 +563,7 @@ int main(void)
 		cmocka_unit_test(callers_too_small_to_be_named_are_one_finding_of_the_line),
 		cmocka_unit_test(a_caller_too_small_to_be_named_stays_with_the_one_that_has_most),
 		cmocka_unit_test(what_has_no_room_ends_after_a_clause),
+		cmocka_unit_test(a_brief_verdict_tells_a_helper_apart_by_who_called_it),
 		cmocka_unit_test(a_brief_verdict_has_the_line_on_any_screen),
 		cmocka_unit_test(for_programs_why_names_callers_and_stacks_and_says_how_complete_it_is),
 		cmocka_unit_test(a_function_that_calls_itself_is_told_apart_by_who_called_it_first),

@@ -436,9 +436,14 @@ static char *brief_text(const struct analyses *all, const struct why_finding *fi
 	const char *cause = why_short(finding->loss->cause);
 	const char *before = why_is_culprit(finding->loss->cause, finding->line) ? "" : "before ";
 	AUTO_FREE char *place = line_name(&all->lines, finding->line->line, LINE_WITH_METHOD);
+	AUTO_FREE char *whole = why_place(all, finding->loss, finding->line, LINE_WITH_METHOD);
 	char *text;
 
-	text = xasprintf("%zu. %s %%, %s: %s%s", number, percent.text, cause, before, place);
+	text = xasprintf("%zu. %s %%, %s: %s", number, percent.text, cause, whole);
+	if (text_width(text) > width) {
+		free(text);
+		text = xasprintf("%zu. %s %%, %s: %s%s", number, percent.text, cause, before, place);
+	}
 	if (text_width(text) > width) {
 		free(text);
 		text = xasprintf("%s %% %s%s", percent.text, before, place);
