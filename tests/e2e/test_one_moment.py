@@ -10,6 +10,7 @@ import json
 import os
 import re
 import signal
+import socket
 import sqlite3
 import subprocess
 import time
@@ -288,3 +289,81 @@ def test_a_schedule_from_one_moment_records_the_same_steps_of_each_rank(tmp_path
         assert whole == list(range(first + 5, first + 5 + len(whole)))
         recorded.append(first)
     assert len(set(recorded)) == 1
+
+
+# ---- a job that Slurm starts ----------------------------------------------------------------------
+
+SLURM = """
+ClusterName=one
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={ports[0]}
+SlurmdPort={ports[1]}
+AuthType=auth/none
+CredType=cred/none
+SlurmUser=root
+SlurmdUser=root
+StateSaveLocation={folder}
+SlurmdSpoolDir={folder}
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd.pid
+PluginDir={root}/lib/slurm-wlm
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SwitchType=switch/none
+JobAcctGatherType=jobacct_gather/none
+SelectType=select/cons_tres
+SlurmdParameters=config_overrides
+NodeName={host} NodeAddr=127.0.0.1 CPUs={tasks} State=UNKNOWN
+PartitionName=all Nodes={host} Default=YES State=UP
+"""
+TASKS = 4
+TASKS_WAIT_S = 12  # for as many programs to start, beside other tests
+
+
+@pytest.fixture(scope="module")
+def slurm(tmp_path_factory):
+    """Slurm on this one host: what srun needs in its environment, and its folder."""
+    fetched = subprocess.run([machine.ROOT / "tools/get-slurm"], stdout=subprocess.PIPE, universal_newlines=True)
+    if fetched.returncode:
+        pytest.skip("Slurm cannot be fetched: tools/get-slurm says why")
+    root, folder = Path(fetched.stdout.strip()), tmp_path_factory.mktemp("slurm")
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(2)]
+        ports = [each.getsockname()[1] for each in sockets]
+    (folder / "slurm.conf").write_text(SLURM.format(host=os.uname().nodename.split(".")[0], ports=ports, folder=folder, root=root,
+                                                    tasks=TASKS))
+    added = {"SLURM_CONF": str(folder / "slurm.conf"), "LD_LIBRARY_PATH": f"{root}/lib:{root}/lib/slurm-wlm"}
+    env = {**os.environ, **added}
+    with open(folder / "daemons.log", "w") as log:
+        daemons = [subprocess.Popen([root / "bin" / words[0], "-D", *words[1:]], env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+                   for words in (("slurmctld",), ("slurmd", "-d", root / "bin/slurmstepd"))]
+        try:
+            tracing.until(lambda: "idle" in subprocess.run([root / "bin/sinfo", "-h", "-o", "%T"], env=env, stdout=subprocess.PIPE,
+                                                                stderr=subprocess.DEVNULL, universal_newlines=True).stdout)
+            yield root, added
+        finally:
+            for daemon in daemons[::-1]:
+                daemon.terminate()
+                daemon.wait()
+
+
+def test_tasks_of_srun_are_recorded_from_one_moment(tmp_path, slurm):
+    """As docs/containers.md says; the rank in a log's name is Slurm's, and merge knows it by NCCL."""
+    root, env = slurm
+    (tmp_path / "job").mkdir()
+    moment, rounds = int(time.time()) + TASKS_WAIT_S, int((TASKS_WAIT_S + 4) / 0.03)
+    task = (f"exec env -u LD_LIBRARY_PATH {machine.GPUTRACE} --start-at @{moment} -d 1s -o 'rank-%q{{SLURM_PROCID}}.gpt' -- "
+            f"{machine.SIMGPU_RUN} {machine.any_python()} {machine.ROOT}/tests/workloads/nccl_ranks.py {TASKS} {tmp_path}/job "
+            f"--rank $SLURM_PROCID --kinds numbered --rounds {rounds}")
+    done = subprocess.run([root / "bin/srun", "-n", str(TASKS), "sh", "-c", task], cwd=tmp_path, capture_output=True, text=True,
+                          check=False, timeout=tracing.PATIENCE_S,
+                          env=tracing.environment(tmp_path, SIMGPU_NCCL=1, SIMGPU_DEVICES=TASKS, **env))
+    assert done.returncode == 0, done.stderr
+    logs = [tmp_path / f"rank-{rank}.gpt" for rank in range(TASKS)]
+    for log in logs:
+        assert_began_at(moment, log)
+    merged = tracing.gputrace(tmp_path, "merge", *logs, "--format", "json").must_be(0)
+    tables = {table["id"]: table["rows"] for table in json.loads(merged.stdout)["tables"]}
+    assert [(row["rank"], row["log"]) for row in tables["merge_ranks"]] == [(rank, str(log)) for rank, log in enumerate(logs)]
+    assert min(row["compared"] for row in tables["merge_ranks"]) > 20
+    assert max(row["began_after_ns"] for row in tables["merge_logs"]) < 1_000_000
