@@ -479,10 +479,29 @@ static void wall_clocks_that_are_kept_right_tell_jobs_apart(void **state)
 		assert_int_equal(why != NULL, logs[i].is_refused);
 		if (why)
 			assert_non_null(strstr(why, "by their wall clocks the same collectives were 5.0 minutes apart; "
-						    "name the logs of one job"));
+						    "name the logs of one job, or, if a clock is set wrong, "
+						    "--unaligned"));
 		free(why);
 		ranks_free(&ranks);
 	}
+}
+
+static void a_wall_clock_that_is_days_off_is_accepted_on_request(void **state)
+{
+	const struct rank first = RANK(0, "boot-a"),
+			  wrong = RANK(1, "boot-b", .offset_ns = 49 * 3600 * 1000 * (int64_t)MS, .wall_as_first = true,
+				       .late_every = 4, .late_ms = 20);
+	struct ranks ranks = {0};
+
+	add_rank(&ranks, &first, NULL);
+	add_rank(&ranks, &wrong, NULL);
+	assert_null(ranks_align(&ranks, true));
+	assert_null(ranks_compare(&ranks));
+	assert_page(&ranks, "Late most is rank 1: last to 25 of 100 collectives (25.0 %), by 500.0 ms in all");
+	assert_page(&ranks,
+		    "\n  by the collectives the wall clock of b.gpt is 2940.0 minutes ahead of that of the first "
+		    "log: one is set wrong, or they are of different jobs\n");
+	ranks_free(&ranks);
 }
 
 /* The second rank's process ends in the middle, and its log with it. */
@@ -650,6 +669,20 @@ static void what_a_late_rank_does_unlike_the_others_is_by_line(void **state)
 	rank_lines_free(&lines);
 	assert_page(&ranks, "\nWhat rank 2 does unlike the other ranks   per step, beside the median of the others\n");
 	assert_page(&ranks, "\nComputation by line, on the ranks with least and most   per step; ");
+	ranks_free(&ranks);
+}
+
+static void a_late_rank_that_does_less_than_the_others_has_a_change_below_zero(void **state)
+{
+	const struct rank first = RANK(0, "boot-a", .has_steps = true, .compute_us = 9000),
+			  second = RANK(1, "boot-a", .has_steps = true, .compute_us = 1000, .late_every = 1,
+					.late_ms = 14);
+	struct ranks ranks = {0};
+
+	add_rank(&ranks, &first, NULL);
+	add_rank(&ranks, &second, NULL);
+	align_ranks(&ranks);
+	assert_page(&ranks, "  9.0        1.0    -8.0    0.0  computation");
 	ranks_free(&ranks);
 }
 
@@ -953,12 +986,14 @@ int main(void)
 		cmocka_unit_test(by_wall_clock_they_stay_where_that_puts_them),
 		cmocka_unit_test(ranks_whose_collectives_never_ran_together_are_of_two_jobs),
 		cmocka_unit_test(wall_clocks_that_are_kept_right_tell_jobs_apart),
+		cmocka_unit_test(a_wall_clock_that_is_days_off_is_accepted_on_request),
 		cmocka_unit_test(a_rank_that_died_is_said_with_what_others_did_after_it),
 		cmocka_unit_test(a_log_that_is_cut_short_is_said_with_how_much_is_missing),
 		cmocka_unit_test(a_wall_clock_that_was_set_is_said),
 		cmocka_unit_test(steps_are_the_same_by_the_collectives_in_them),
 		cmocka_unit_test(steps_without_a_collective_that_others_have_are_not_compared),
 		cmocka_unit_test(what_a_late_rank_does_unlike_the_others_is_by_line),
+		cmocka_unit_test(a_late_rank_that_does_less_than_the_others_has_a_change_below_zero),
 		cmocka_unit_test(what_ranks_compute_unlike_is_by_layer_where_modules_were_recorded),
 		cmocka_unit_test(logs_without_steps_are_compared_on_a_page_only_if_they_are_equally_long),
 		cmocka_unit_test(a_page_of_few_lines_says_how_to_see_the_tables_it_leaves_out),

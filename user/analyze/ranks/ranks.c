@@ -326,11 +326,11 @@ static void place_by_wall(const struct ranks *ranks, struct rank_clock *clock)
 		.offset_ns = (int64_t)((uint64_t)log->wall_offset_ns - (uint64_t)first->wall_offset_ns)};
 }
 
-/* The distance between the wall clocks, if the clock were aligned so. */
-static double apart_by_wall(const struct ranks *ranks, const struct rank_clock *clock)
+/* By how much the clock's wall clock is ahead of the first one's, if it were aligned so. */
+static double wall_ahead(const struct ranks *ranks, const struct rank_clock *clock)
 {
-	return fabs((double)ranks->logs.items[clock->log].wall_offset_ns - (double)ranks->logs.items[0].wall_offset_ns -
-		    (double)clock->fit.line.offset_ns);
+	return (double)ranks->logs.items[clock->log].wall_offset_ns - (double)ranks->logs.items[0].wall_offset_ns -
+	       (double)clock->fit.line.offset_ns;
 }
 
 /* The most by which they may differ in one job: the kernels of both say how wrong they are, or nothing does. */
@@ -344,7 +344,7 @@ static double apart_most(const struct ranks *ranks, const struct rank_clock *clo
 }
 
 static char *place_clock(struct ranks *ranks, struct rank_clock *clock, const struct ends *ends,
-			 const struct ends *known, size_t common)
+			 const struct ends *known, size_t common, bool trusts_no_wall)
 {
 	struct clock_pair *pairs = xmalloc(common * sizeof(*pairs));
 	const char *name = ranks->logs.items[clock->log].name, *first = ranks->logs.items[0].name;
@@ -359,13 +359,16 @@ static char *place_clock(struct ranks *ranks, struct rank_clock *clock, const st
 		return xasprintf("%s and %s are of different jobs: by their collectives one clock would run %.1f %% "
 				 "faster than the other",
 				 first, name, fabs(clock->fit.line.drift) * 100);
-	apart_ns = apart_by_wall(ranks, clock);
-	if (apart_ns > apart_most(ranks, clock))
-		return xasprintf("%s and %s are of different jobs: by their wall clocks the same collectives were %.1f "
-				 "%s apart; name the logs of one job",
-				 first, name, apart_ns / (apart_ns < 3600e9 ? 60e9 : 3600e9),
-				 apart_ns < 3600e9 ? "minutes" : "hours");
-	return NULL;
+	apart_ns = fabs(wall_ahead(ranks, clock));
+	if (apart_ns <= apart_most(ranks, clock))
+		return NULL;
+	clock->wall_ahead_ns = wall_ahead(ranks, clock);
+	return trusts_no_wall
+		       ? NULL
+		       : xasprintf("%s and %s are of different jobs: by their wall clocks the same collectives were "
+				   "%.1f %s apart; name the logs of one job, or, if a clock is set wrong, --unaligned",
+				   first, name, apart_ns / (apart_ns < 3600e9 ? 60e9 : 3600e9),
+				   apart_ns < 3600e9 ? "minutes" : "hours");
 }
 
 /* Of the clocks not yet placed, the one with most in common; clocks.count: none is left. */
@@ -448,7 +451,7 @@ static char *place_all(struct ranks *ranks, struct ends *ends, bool by_wall)
 		struct rank_clock *next = &ranks->clocks.items[clock];
 
 		if (common)
-			why = place_clock(ranks, next, &ends[clock], &known, common);
+			why = place_clock(ranks, next, &ends[clock], &known, common, by_wall);
 		else if (by_wall)
 			place_by_wall(ranks, next);
 		else

@@ -48,6 +48,7 @@ struct rank_clock {
 	size_t log;	      /* the first log with this clock */
 	struct clock_fit fit; /* to the clock of the first log; for WALL only the line is set */
 	bool is_placed;
+	double wall_ahead_ns; /* its wall clock's distance from the first one's, by FITTED; 0: not too far */
 };
 
 /* A rank; rows are in the order of ranks, those without a number last. */
@@ -100,7 +101,7 @@ struct breakdown_sums rank_breakdown(const struct ranks *ranks, const struct ran
 
 /*
  * Puts all logs on one clock.  Returns NULL, or why they do not belong together, which the caller frees.  by_wall: logs
- * without collectives in common are accepted, by their wall clocks.
+ * without collectives in common are accepted, by their wall clocks, and so are wall clocks that are far apart.
  */
 char *ranks_align(struct ranks *ranks, bool by_wall);
 

@@ -152,6 +152,16 @@ static void add_kind(struct table *table, const struct kind_row *row)
 	free(shown);
 }
 
+/* "+44.9", "-39.4" */
+static struct number signed_ms(double ns)
+{
+	struct number size = number_tenths(fabs(ns) / 1e6), number;
+
+	snprintf(number.text, sizeof(number.text), "%c%.*s", ns < 0 ? '-' : '+', (int)sizeof(number.text) - 2,
+		 size.text);
+	return number;
+}
+
 static void add_difference(struct table *table, const struct report_job *job, const struct kind_row *row)
 {
 	const struct difference *cost = &row->of->cost;
@@ -161,7 +171,7 @@ static void add_difference(struct table *table, const struct report_job *job, co
 		noise = number_tenths(cost->noise / 1e6);
 	table_add_ms_avg(table, cost->before);
 	table_add_ms_avg(table, cost->after);
-	table_add_ms_avg(table, cost->after - cost->before);
+	table_add_value(table, signed_ms(cost->after - cost->before), cost->after - cost->before);
 	table_add_value(table, noise, cost->noise);
 	add_kind(table, row);
 	table_add(table, either_of(row)->place);

@@ -103,6 +103,13 @@ static void put_clock_notes(struct report *report, const struct ranks *ranks)
 		if (clock->kind == RANK_CLOCK_WALL)
 			report_line(report,
 				    "  %s is not aligned: it stands where its wall clock says, which may be off", name);
+		if (clock->wall_ahead_ns)
+			report_line(report,
+				    "  by the collectives the wall clock of %s is %.1f minutes %s that of the first "
+				    "log: one "
+				    "is set wrong, or they are of different jobs",
+				    name, fabs(clock->wall_ahead_ns) / 60e9,
+				    clock->wall_ahead_ns > 0 ? "ahead of" : "behind");
 		if (clock->kind == RANK_CLOCK_FITTED && clock->fit.error_ns > ERROR_LARGE_NS)
 			report_line(report,
 				    "  the collectives of %s do not end together: its clock is known to %s at best",
