@@ -6,11 +6,13 @@
  *	/run/containerd/io.containerd.runtime.v2.task/NAMESPACE/ID/config.json	containerd (annotations)
  *	/run/containers/storage/overlay-containers/ID/userdata/config.json	CRI-O (annotations)
  *	/var/lib/containers/storage/overlay-containers/containers.json	Podman, CRI-O ("id", "names")
+ *	~/.local/share/containers/storage/overlay-containers/containers.json	Podman of a user (also vfs-containers)
  *	/var/log/pods/NAMESPACE_NAME_UID/	the kubelet
  *	/var/lib/kubelet/pods/UID/etc-hosts	the kubelet (the last host is the pod)
  */
 #include <dirent.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -175,18 +177,54 @@ static bool read_stored(struct json *json, struct process_place *place)
 	return !json->stopped;
 }
 
-static void find_stored(struct process_place *place)
+static void find_stored(struct process_place *place, const char *storage)
 {
+	AUTO_FREE char *path = xasprintf("%s/containers.json", storage);
 	bool first = true;
 	struct json json;
 	int fd;
 
-	if (!open_document("/var/lib/containers/storage/overlay-containers/containers.json", &json, &fd))
+	if (!is_unknown(place->container_name) || !open_document(path, &json, &fd))
 		return;
 	while (!json.error && json_element(&json, &first) && json_peek(&json) == '{' && read_stored(&json, place))
 		;
 	json_close(&json);
 	close(fd);
+}
+
+/* The caller frees it; NULL: /etc/passwd has no such user. */
+static char *home_of(unsigned uid)
+{
+	FILE *file = fopen("/etc/passwd", "re");
+	struct passwd entry, *found;
+	char text[1024], *home = NULL;
+
+	while (file && !home && !fgetpwent_r(file, &entry, text, sizeof(text), &found))
+		if (entry.pw_uid == uid)
+			home = xstrdup(entry.pw_dir);
+	if (file)
+		fclose(file);
+	return home;
+}
+
+/* Podman of a user, in whose slice its containers are. */
+static void find_stored_by_user(struct process_place *place)
+{
+	static const char user[] = "/user.slice/user-";
+	AUTO_FREE char *home = NULL, *overlay = NULL, *vfs = NULL;
+	char *end;
+	unsigned long uid;
+
+	if (!is_unknown(place->container_name) || strncmp(place->cgroup, user, strlen(user)) != 0)
+		return;
+	uid = strtoul(place->cgroup + strlen(user), &end, 10);
+	home = strncmp(end, ".slice/", strlen(".slice/")) ? NULL : home_of((unsigned)uid);
+	if (!home)
+		return;
+	overlay = xasprintf("%s/.local/share/containers/storage/overlay-containers", home);
+	vfs = xasprintf("%s/.local/share/containers/storage/vfs-containers", home);
+	find_stored(place, overlay);
+	find_stored(place, vfs);
 }
 
 /* Containerd has a folder for each of its namespaces: k8s.io, moby, default. */
@@ -217,8 +255,8 @@ static void find_container(struct process_place *place)
 	read_members(place, docker, read_docker);
 	find_containerd(place);
 	read_members(place, crio, read_oci);
-	if (is_unknown(place->container_name))
-		find_stored(place);
+	find_stored(place, "/var/lib/containers/storage/overlay-containers");
+	find_stored_by_user(place);
 }
 
 /* ---- folders of the kubelet -------------------------------------------------------------------------------------- */

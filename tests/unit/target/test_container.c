@@ -108,17 +108,43 @@ static void write_file(const char *path, const char *text)
 	fclose(file);
 }
 
-static void assert_names(const char *container, const char *pod, const char *container_name, const char *pod_name)
+static void assert_names_of(const char *cgroup, const char *container_name, const char *pod_name)
 {
 	struct process_place place;
-	char text[512];
 
-	snprintf(text, sizeof(text), "0::%s%s/%s\n", *pod ? "/kubepods/pod" : "", pod, container);
-	process_place_parse(text, &place);
+	process_place_parse(cgroup, &place);
 	process_place_find_names(&place);
 	assert_string_equal(place.container_name, container_name);
 	assert_string_equal(place.pod_name, pod_name);
 	process_place_free(&place);
+}
+
+static void assert_names(const char *container, const char *pod, const char *container_name, const char *pod_name)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text), "0::%s%s/%s\n", *pod ? "/kubepods/pod" : "", pod, container);
+	assert_names_of(text, container_name, pod_name);
+}
+
+/* The file is as Podman 4.3.1 writes it for a user. */
+static void check_names_of_a_user_s_podman(void)
+{
+	static const char cgroup[] =
+		"0::/user.slice/user-4242.slice/user@4242.service/user.slice/libpod-" ID ".scope/container\n";
+
+	write_file("/run/passwd", "root:x:0:0:root:/root:/bin/sh\nu:x:4242:4242::/run/home:/bin/sh\n");
+	assert_int_equal(mount("/run/passwd", "/etc/passwd", NULL, MS_BIND, NULL), 0);
+	assert_names_of(cgroup, "", "");
+	write_file("/run/home/.local/share/containers/storage/vfs-containers/containers.json",
+		   "[{\"id\":\"" ID
+		   "\",\"names\":[\"web\"],\"image\":\"\",\"metadata\":\"{\\\"name\\\":\\\"no\\\"}\"}]");
+	assert_names_of(cgroup, "web", "");
+	write_file("/run/home/.local/share/containers/storage/overlay-containers/containers.json",
+		   "[{\"id\":\"" ID "\",\"names\":[\"trainer\"]}]");
+	assert_names_of(cgroup, "trainer", "");
+	assert_names_of("0::/user.slice/user-4243.slice/user.slice/libpod-" ID ".scope\n", "", "");
+	assert_names_of("0::/user.slice/user-4242x/libpod-" ID ".scope\n", "", "");
 }
 
 static void check_names(void)
@@ -130,6 +156,7 @@ static void check_names(void)
 	for (size_t i = 0; i < sizeof(covered) / sizeof(covered[0]); i++)
 		assert_int_equal(mount("none", covered[i], "tmpfs", 0, NULL), 0);
 	assert_names(ID, POD, "", "");
+	check_names_of_a_user_s_podman();
 	write_file("/var/lib/docker/containers/" ID "/config.v2.json",
 		   "{\"State\":{\"Name\":\"no\"},\"Name\":\"/web\",\"Config\":{\"Hostname\":\"h\"}}");
 	assert_names(ID, "", "web", "");
