@@ -35,6 +35,7 @@ struct rank {
 	bool silent;		      /* no op identifies the kernel */
 	bool is_cut;		      /* its log has no end */
 	uint64_t exits_at;	      /* when its process ends; 0: after the log */
+	uint64_t waits_ms;	      /* its log goes on for so long */
 	bool has_steps;		      /* a step ends 70 ms after each collective was due */
 	uint32_t slow_every, slow_ms; /* every N-th step ends later; 0: none */
 	uint32_t compute_us;	      /* what the launch before each collective runs; 0: nothing is known of it */
@@ -184,7 +185,7 @@ LOG_FN void log_rank(struct log_builder *log, const struct rank *rank)
 	if (rank->exits_at)
 		log_process_event(log, GPT_EXIT, RANK_PID, 0, rank_shows(rank, rank->exits_at), "python3");
 	if (!rank->is_cut)
-		log_end(log, rank_shows(rank, 1100 * MS + rank_collectives_of(rank) * PERIOD));
+		log_end(log, rank_shows(rank, (1100 + rank->waits_ms) * MS + rank_collectives_of(rank) * PERIOD));
 }
 
 #define RANK(number_, boot_, ...)                                                                                      \

@@ -525,6 +525,49 @@ static void a_rank_that_died_is_said_with_what_others_did_after_it(void **state)
 	ranks_free(&ranks);
 }
 
+/* The others then wait in their next collective, whose kernels never end. */
+static void a_rank_that_died_is_said_where_the_others_hang(void **state)
+{
+	const uint64_t end_ns = 1000 * MS + 40 * PERIOD;
+	const struct rank first = RANK(0, "boot-a", .world = 3, .collectives = 40, .waits_ms = 5000),
+			  second = RANK(1, "boot-a", .world = 3, .collectives = 40, .exits_at = end_ns),
+			  third = RANK(2, "boot-a", .world = 3, .collectives = 40, .waits_ms = 5000),
+			  ends_too = RANK(2, "boot-a", .world = 3, .collectives = 40, .exits_at = end_ns + 100 * MS);
+
+	for (size_t i = 0; i < 2; i++) {
+		struct ranks ranks = {0};
+		char *text;
+
+		add_rank(&ranks, &first, NULL);
+		add_rank(&ranks, &second, NULL);
+		add_rank(&ranks, i ? &ends_too : &third, NULL);
+		align_ranks(&ranks);
+		text = page_of(&ranks);
+		assert_int_equal(strstr(text,
+					"\n  rank 1 ended before others: its process (pid 100) ended 4.5 s after the "
+					"first log began; no collective that began after that ended\n") != NULL,
+				 i == 0); /* a job that ends is none that hangs, also if one rank has more to do */
+		free(text);
+		ranks_free(&ranks);
+	}
+}
+
+static void ranks_without_a_collective_in_common_are_said(void **state)
+{
+	const struct rank first = RANK(0, "boot-a", .world = 4), second = RANK(1, "boot-a", .world = 4),
+			  other = RANK(2, "boot-a", .world = 4, .first = 1000);
+	struct ranks ranks = {0};
+
+	add_rank(&ranks, &first, NULL);
+	add_rank(&ranks, &second, NULL);
+	add_rank(&ranks, &other, NULL);
+	align_ranks(&ranks);
+	assert_page(&ranks,
+		    "\n  1 rank has no collective in common with the first one (the first is rank 2 of c.gpt): of "
+		    "another job, or only in groups of its own\n");
+	ranks_free(&ranks);
+}
+
 static void a_log_that_is_cut_short_is_said_with_how_much_is_missing(void **state)
 {
 	const struct rank first = RANK(0, "boot-a"), second = RANK(1, "boot-a", .collectives = 40, .is_cut = true);
@@ -988,6 +1031,8 @@ int main(void)
 		cmocka_unit_test(wall_clocks_that_are_kept_right_tell_jobs_apart),
 		cmocka_unit_test(a_wall_clock_that_is_days_off_is_accepted_on_request),
 		cmocka_unit_test(a_rank_that_died_is_said_with_what_others_did_after_it),
+		cmocka_unit_test(a_rank_that_died_is_said_where_the_others_hang),
+		cmocka_unit_test(ranks_without_a_collective_in_common_are_said),
 		cmocka_unit_test(a_log_that_is_cut_short_is_said_with_how_much_is_missing),
 		cmocka_unit_test(a_wall_clock_that_was_set_is_said),
 		cmocka_unit_test(steps_are_the_same_by_the_collectives_in_them),

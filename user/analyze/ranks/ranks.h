@@ -60,6 +60,7 @@ struct rank_row {
 	uint64_t waited_ns;		 /* for the last rank */
 	struct lateness_list lates;	 /* when it launched those that it was late to, on its own clock */
 	struct rank_onset onset;	 /* since when it is later than before */
+	bool is_apart; /* it has collectives, and none that the first rank has, nor by ranks between them */
 };
 
 /* The times that one rank was late at one place. */

@@ -202,6 +202,26 @@ static const char *log_name_of(const struct ranks *ranks, uint32_t rank)
 	return ranks->logs.items[ranks->rows.items[rank].log].name;
 }
 
+/* Notes which ranks have no collective in common with the first one that has any. */
+static void note_apart(struct ranks *ranks, const struct arrival *list, size_t count)
+{
+	struct jobs jobs = {ranks, xcalloc(ranks->rows.count, sizeof(*jobs.of_rank))};
+	size_t first = SIZE_MAX;
+
+	for (uint32_t i = 0; i < ranks->rows.count; i++)
+		jobs.of_rank[i] = i;
+	for (size_t i = 1; i < count; i++)
+		if (list[i].key == list[i - 1].key)
+			jobs.of_rank[job_of(&jobs, list[i].rank)] = job_of(&jobs, list[i - 1].rank);
+	for (size_t i = 0; i < ranks->rows.count; i++) {
+		if (!ranks->rows.items[i].of->met.list.count)
+			continue;
+		first = first == SIZE_MAX ? i : first;
+		ranks->rows.items[i].is_apart = job_of(&jobs, (uint32_t)i) != job_of(&jobs, (uint32_t)first);
+	}
+	free(jobs.of_rank);
+}
+
 /* Why ranks are not of one job, NULL: nothing says so. */
 static char *find_jobs(const struct ranks *ranks, const struct arrival *list, size_t count)
 {
@@ -238,6 +258,7 @@ char *ranks_compare(struct ranks *ranks)
 
 	list = collect_arrivals(ranks, &count);
 	why = find_jobs(ranks, list, count);
+	note_apart(ranks, list, count);
 	for (size_t i = 0, next; i < count && !why; i = next) {
 		next = end_of_key(list, count, i);
 		ranks->arrivals++;

@@ -8,6 +8,9 @@
 #include "base/signal_name.h"
 #include "report/ranks/rank_cells.h"
 
+#define WENT_ON_LEAST_NS 1000000000u /* ranks of a job that ends do so within this, more or less */
+#define ENDED_SHOWN 5u
+
 /* Says why a log has no rank. */
 static void put_unknown(struct report *report, const struct ranks *ranks)
 {
@@ -91,26 +94,76 @@ static uint64_t collectives_after(const struct ranks *ranks, size_t row, uint64_
 	return most;
 }
 
-/* Ranks whose process ended while others went on. */
+/* Whether most of the other ranks were there a while after that moment. */
+static bool most_went_on(const struct ranks *ranks, size_t row, uint64_t time_ns)
+{
+	size_t went_on = 0;
+
+	for (size_t i = 0; i < ranks->rows.count; i++) {
+		const struct rank_row *other = &ranks->rows.items[i];
+		uint64_t end_ns = other->of->exit_ns ? other->of->exit_ns : ranks->logs.items[other->log].end_ns;
+
+		went_on += i != row &&
+			   clock_line_at(rank_log_clock(ranks, other->log), end_ns) > time_ns + WENT_ON_LEAST_NS;
+	}
+	return 2 * went_on > ranks->rows.count - 1;
+}
+
+static void put_end_of(struct report *report, const struct ranks *ranks, const struct rank_row *row, uint64_t time_ns,
+		       uint64_t after)
+{
+	AUTO_FREE char *name = rank_name(row);
+	AUTO_FREE char *then =
+		after ? xasprintf("another rank began %s collectives after that", number_count(after).text)
+		      : xstrdup("no collective that began after that ended");
+
+	report_line(
+		report,
+		"  %s ended before others: its process (pid %" PRIu32 ") ended %s after the first log began%s%s; %s",
+		name, row->of->pid, number_time(time_ns - ranks->begin_ns).text, row->of->exit_signal ? ", by " : "",
+		row->of->exit_signal ? signal_name(row->of->exit_signal) : "", then);
+}
+
+/* Ranks whose process ended while others went on, or waited for it. */
 static void put_ended(struct report *report, const struct ranks *ranks)
 {
+	uint64_t ended = 0;
+
 	for (size_t i = 0; i < ranks->rows.count; i++) {
 		const struct rank_row *row = &ranks->rows.items[i];
 		uint64_t time_ns = clock_line_at(rank_log_clock(ranks, row->log), row->of->exit_ns);
 		uint64_t after = row->of->exit_ns ? collectives_after(ranks, i, time_ns) : 0;
-		char *name;
 
-		if (!after)
+		if (!row->of->exit_ns || (!after && !most_went_on(ranks, i, time_ns)))
 			continue;
-		name = rank_name(row);
-		report_line(report,
-			    "  %s ended before others: its process (pid %" PRIu32 ") ended %s after the first log "
-			    "began%s%s; another rank began %s collectives after that",
-			    name, row->of->pid, number_time(time_ns - ranks->begin_ns).text,
-			    row->of->exit_signal ? ", by " : "",
-			    row->of->exit_signal ? signal_name(row->of->exit_signal) : "", number_count(after).text);
-		free(name);
+		if (ended++ < ENDED_SHOWN)
+			put_end_of(report, ranks, row, time_ns, after);
 	}
+	if (ended > ENDED_SHOWN)
+		report_line(report, "  ... and so did %s more", number_count(ended - ENDED_SHOWN).text);
+}
+
+/* Ranks of which nothing says that they belong to the first one's job. */
+static void put_apart(struct report *report, const struct ranks *ranks)
+{
+	const struct rank_row *first = NULL;
+	AUTO_FREE char *name = NULL;
+	uint64_t apart = 0;
+
+	for (size_t i = 0; i < ranks->rows.count; i++)
+		if (ranks->rows.items[i].is_apart) {
+			first = first ?: &ranks->rows.items[i];
+			apart++;
+		}
+	if (!first)
+		return;
+	name = rank_name(first);
+	report_line(report,
+		    "  %s %s no collective in common with the first one (the first is %s of %s): of another job, or "
+		    "only in "
+		    "groups of %s own",
+		    number_count(apart).text, apart == 1 ? "rank has" : "ranks have", name,
+		    ranks->logs.items[first->log].name, apart == 1 ? "its" : "their");
 }
 
 /* Files whose clock was set back while they were made. */
@@ -134,6 +187,7 @@ void report_rank_notes(struct report *report, const struct ranks *ranks)
 	put_unknown(report, ranks);
 	put_silent(report, ranks);
 	put_missing(report, ranks);
+	put_apart(report, ranks);
 	put_ended(report, ranks);
 	put_stepped_back(report, ranks);
 }
