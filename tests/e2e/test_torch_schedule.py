@@ -105,6 +105,8 @@ def test_several_cycles_do_not_fit_into_one_file(beside):
     assert sorted(ops_of_steps(slices(beside.folder / "one.json"))) == ACTIVE[2]
     done = tracing.gputrace(beside.folder, "report", beside.folder / "trace.gpt", "--cycle", "99").must_be(1)
     assert f"--cycle 99: is not in {beside.folder / 'trace.gpt'}, which has {max(ACTIVE)}" in done.stderr
+    done = tracing.gputrace(beside.folder, "report", beside.folder / "trace.gpt", "--every", "1s").must_be(1)
+    assert "--every 1s: only some steps were recorded" in done.stderr and not done.stdout
 
 
 def test_outside_of_the_cycles_nothing_was_recorded(beside):

@@ -18,6 +18,8 @@
 
 #define ARENA_BYTES (256u << 20) /* address space; memory is allocated at first use */
 
+#define BETWEEN_CLOCKS 64u /* tensors */
+
 struct finder {
 	struct holders *holders;
 	struct arena *arena;
@@ -107,6 +109,17 @@ static void add_storage(struct finder *finder, const struct tensor_storage *stor
 		(struct holders_storage){.address = storage->data, .bytes = storage->bytes, .place = index};
 }
 
+/* As it is now: the page that is kept of it may be older than what named it. */
+static bool read_tensor(struct object_graph *graph, uint64_t object, struct tensor *tensor)
+{
+	bool is_there;
+
+	memory_read_now(true);
+	is_there = tensor_read(&graph->reader, object, tensor);
+	memory_read_now(false);
+	return is_there;
+}
+
 /* Of several tensors with one storage the one in a container names it, as it holds more. */
 static void find_tensors(struct finder *finder, bool in_containers)
 {
@@ -117,10 +130,10 @@ static void find_tensors(struct finder *finder, bool in_containers)
 		struct tensor tensor;
 
 		if (graph->types.all.items[node->type].kind != OBJECT_TENSOR || node->edge == EDGE_FRAME ||
-		    (object_slot(graph, i) != i) != in_containers ||
-		    !tensor_read(&graph->reader, node->object, &tensor))
+		    (object_slot(graph, i) != i) != in_containers || !read_tensor(graph, node->object, &tensor))
 			continue;
-		finder->holders->tensors++;
+		if (++finder->holders->tensors % BETWEEN_CLOCKS == 0 && object_graph_is_late(graph))
+			return;
 		add_storage(finder, &tensor.own, i, false, tensor.has_graph);
 		add_storage(finder, &tensor.grad, i, true, false);
 	}

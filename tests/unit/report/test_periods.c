@@ -73,11 +73,11 @@ static void the_largest_change_is_named_if_it_is_a_tenth(void **state)
 	add_hour(&busy, 84, 0, 0);
 	add_hour(&busy, 51, 0, 0);
 	add_hour(&busy, 60, 0, 0);
-	assert_page(&busy, "Largest change of busy time: at 2:00:00, 84.0 % before, 51.0 % from then on", "of steps");
+	assert_page(&busy, "Largest change of busy time: at 2:00:00, 84.0 % before, then 51.0 %", "of steps");
 	add_hour(&steps, 90, 10, 100);
 	add_hour(&steps, 89, 10, 112);
 	add_hour(&steps, 88, 10, 110);
-	assert_page(&steps, "Largest change of steps: at 1:00:00, median 100.0 ms before, 112.0 ms from then on",
+	assert_page(&steps, "Largest change of steps: at 1:00:00, median 100.0 ms before, then 112.0 ms",
 		    "of busy time");
 	add_hour(&small, 90, 10, 100);
 	add_hour(&small, 81, 10, 109);

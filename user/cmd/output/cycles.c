@@ -47,8 +47,9 @@ bool cycles_find(struct cycles *cycles, const struct reading *reading)
 {
 	const struct options *options = reading->delivery->options;
 
-	if (is_report_of_proof(reading, options) || (!reading->steps.scheduled && !options->schedule.active) ||
-	    options_want_steps(options) || options->slice.from.kind || options->slice.to.kind)
+	if (is_report_of_proof(reading, options) || options->every_ns ||
+	    (!reading->steps.scheduled && !options->schedule.active) || options_want_steps(options) ||
+	    options->slice.from.kind || options->slice.to.kind)
 		return false;
 	cycles->are_wanted = true;
 	cycles->seen = reading->steps.seen;

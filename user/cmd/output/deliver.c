@@ -76,7 +76,7 @@ static int print_report(const struct reading *reading, const struct options *giv
 	char *tables = NULL, *functions = NULL;
 	int err;
 
-	if (given->every_ns && !every_fits(reading))
+	if (given->every_ns && !every_can(reading))
 		return -EINVAL;
 	err = print_on_stdout(write_report, &(struct report_request){reading, given, &tables, &functions});
 	if (functions)

@@ -13,12 +13,18 @@ static uint64_t length_of(const struct model *model)
 	return model->end_ns > model->start_ns ? model->end_ns - model->start_ns : 0;
 }
 
-bool every_fits(const struct reading *reading)
+bool every_can(const struct reading *reading)
 {
 	const struct options *options = reading->delivery->options;
 	const struct model *first = trace_first(reading->trace);
 	uint64_t length_ns = first ? length_of(first) : 0;
 
+	if (first && first->schedule.is_there) {
+		msg_error("--every %s: only some steps were recorded, and nothing is known of the time between them: "
+			  "gputrace report without --every has each cycle of the schedule",
+			  options->every_text);
+		return false;
+	}
 	if (length_ns / options->every_ns < EVERY_MOST)
 		return true;
 	msg_error("--every %s: the trace lasts %s, and at most %u periods are shown: name a longer one, or a part of "
@@ -28,10 +34,9 @@ bool every_fits(const struct reading *reading)
 }
 
 /* --from and --to of the command line are replaced by the period's. */
-static int look(struct period *period, const struct reading *whole, uint64_t from_ns, uint64_t to_ns,
+static int look(struct period *period, const struct reading *whole, uint64_t start_ns, uint64_t from_ns, uint64_t to_ns,
 		const struct report_options *options)
 {
-	uint64_t start_ns = trace_first(whole->recorded)->start_ns;
 	struct options own = *whole->delivery->options;
 	struct delivery delivery = *whole->delivery;
 	struct reading slice;
@@ -50,24 +55,27 @@ static int look(struct period *period, const struct reading *whole, uint64_t fro
 
 int every_write(FILE *out, const struct reading *reading, const struct report_options *options)
 {
-	const struct model *first = trace_first(reading->trace);
+	const struct model *recorded = trace_first(reading->recorded), *first;
 	uint64_t every_ns = reading->delivery->options->every_ns, at, end_ns;
 	struct periods periods = {0};
 	int err = 0;
 
+	if (!recorded)
+		return reading->recorded->error;
+	periods.start_ns = recorded->start_ns;
+	first = trace_first(reading->trace);
 	if (!first)
 		return reading->trace->error;
 	at = first->start_ns;
 	end_ns = first->start_ns + length_of(first);
-	while (!err && at < end_ns && !is_interrupted()) {
+	while (!err && at < end_ns) {
 		uint64_t to_ns = end_ns - at > every_ns ? at + every_ns : end_ns;
 		struct period period = {0};
 
-		err = look(&period, reading, at, to_ns, options);
+		err = is_interrupted() ? -ECANCELED : look(&period, reading, periods.start_ns, at, to_ns, options);
 		array_push(&periods.list, period);
 		at = to_ns;
 	}
-	periods.start_ns = trace_first(reading->recorded)->start_ns;
 	if (!err)
 		err = report_write_periods(out, reading->trace, &periods, options);
 	periods_free(&periods);

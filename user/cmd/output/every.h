@@ -8,10 +8,10 @@
 #include "report/page/options.h"
 
 /* The most rows of its table: each period is read by itself. */
-#define EVERY_MOST 10000u
+#define EVERY_MOST 1000u
 
-/* Whether the trace has at most so many periods; else a message says so. */
-bool every_fits(const struct reading *reading);
+/* Whether the trace was recorded throughout and has at most so many periods; else a message says so. */
+bool every_can(const struct reading *reading);
 
 /* Returns as report_write. */
 int every_write(FILE *out, const struct reading *reading, const struct report_options *options);

@@ -251,14 +251,12 @@ static enum exit_code find_steps(struct reading *reading)
 
 	if (err)
 		return reading_failed(reading, err);
-	if (!reading->whole)
-		warn_of_functions(reading);
+	warn_of_functions(reading);
 	if (options_want_steps(options)) {
 		code = options->slice.cycle ? keep_cycle(reading) : keep_steps(reading);
 		return !code && reading->is_long && !reading->is_foreign ? read_again(reading) : code;
 	}
-	if (options->step.request.source != STEP_FITTING && !options->schedule.active && !reading->whole &&
-	    !reading->steps.tracks.count)
+	if (options->step.request.source != STEP_FITTING && !options->schedule.active && !reading->steps.tracks.count)
 		msg_warn("--step: no such steps were found in %s", name_of(reading));
 	return EXIT_GOOD;
 }
@@ -303,7 +301,8 @@ static enum exit_code open_trace(struct reading *reading)
 		return reading_failed(reading, reading->recorded->error);
 	reading->is_long = first->more;
 	/* steps of a schedule are reported by the agent, not looked for */
-	if (first->schedule.is_there || delivery->options->schedule.active || steps_are_shown(reading))
+	if (!reading->whole &&
+	    (first->schedule.is_there || delivery->options->schedule.active || steps_are_shown(reading)))
 		code = find_steps(reading);
 	reading->trace = reading->recorded;
 	if (!code && options_want_slice(delivery->options))

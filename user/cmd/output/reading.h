@@ -33,8 +33,8 @@ struct reading {
 enum exit_code reading_open(struct reading *reading, const struct delivery *delivery);
 
 /*
- * As reading_open, of the slice of the same log that the delivery's options choose, without warnings that `whole` has
- * printed: a reading of all of it, which must outlive this one.
+ * As reading_open, of the slice of the same log that the delivery's options choose by time, without steps.  whole: a
+ * reading of all of it, which must outlive this one.
  */
 enum exit_code reading_open_slice(struct reading *reading, const struct delivery *delivery,
 				  const struct reading *whole);

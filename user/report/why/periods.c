@@ -85,11 +85,18 @@ static void look_at(struct period *period, const struct analyses *all, const str
 	look_at_losses(period, all);
 }
 
+/* Lost time is that of all the time: steps that a period cuts would be in none. */
 static int analyze_period(struct analyses *all, struct trace *trace, const struct report_options *options)
 {
-	return analyze_with(
+	const struct steps *steps = trace->steps;
+	int error;
+
+	trace->steps = NULL;
+	error = analyze_with(
 		all, trace, ANALYSES(ANALYZE_UTILIZATION, ANALYZE_UNTIMED, ANALYZE_IDLE, ANALYZE_WHY),
 		&(struct analyze_options){.attribution = &options->attribution, .comm_names = options->comm_kernels});
+	trace->steps = steps;
+	return error;
 }
 
 int period_look(struct period *period, struct trace *slice, const struct steps *steps,
@@ -173,36 +180,57 @@ static double busy_share(const struct periods *periods, const struct period *per
 						 : 0;
 }
 
+/* How many times as long as the shorter one the longer median is; 1 where a period has no steps. */
+static double ratio_of_steps(const struct period *a, const struct period *b)
+{
+	if (!a->median_ns || !b->median_ns)
+		return 1;
+	return a->median_ns < b->median_ns ? (double)b->median_ns / (double)a->median_ns
+					   : (double)a->median_ns / (double)b->median_ns;
+}
+
 /* How much the step's median changed from one period to the next, else how busy GPUs were. */
 static double change_between(const struct periods *periods, size_t before, bool by_steps)
 {
 	const struct period *a = &periods->list.items[before], *b = a + 1;
-	double change = by_steps ? a->steps && b->steps ? (double)b->median_ns / (double)a->median_ns - 1 : 0
-				 : busy_share(periods, b) - busy_share(periods, a);
+	double busier = busy_share(periods, b) - busy_share(periods, a);
 
-	return change < 0 ? -change : change;
+	if (by_steps)
+		return ratio_of_steps(a, b) - 1;
+	return busier < 0 ? -busier : busier;
 }
 
-/* The last row may be a short one, and the first has the program's start: the largest change is only named. */
+/* Without a last period of less than half the length, which is no measure of the others. */
+static size_t comparable(const struct periods *periods)
+{
+	const struct period *items = periods->list.items;
+	size_t count = periods->list.count;
+
+	return count > 1 && items[count - 1].to_ns - items[count - 1].from_ns < (items[0].to_ns - items[0].from_ns) / 2
+		       ? count - 1
+		       : count;
+}
+
+/* The first period may have the program's start, so the largest change is only named. */
 static void put_change(struct report *report, const struct periods *periods, bool by_steps)
 {
-	size_t most = 0;
+	size_t most = 0, count = comparable(periods);
 	const struct period *a, *b;
 	AUTO_FREE char *when = NULL;
 
-	for (size_t i = 1; i + 1 < periods->list.count; i++)
+	for (size_t i = 1; i + 1 < count; i++)
 		if (change_between(periods, i, by_steps) > change_between(periods, most, by_steps))
 			most = i;
-	if (periods->list.count < 2 || change_between(periods, most, by_steps) < 1.0 / CHANGE_SHARE)
+	if (count < 2 || change_between(periods, most, by_steps) < 1.0 / CHANGE_SHARE)
 		return;
 	a = &periods->list.items[most];
 	b = a + 1;
 	when = clock_text(b->from_ns - periods->start_ns);
 	if (by_steps)
-		report_line(report, "  Largest change of steps: at %s, median %s before, %s from then on", when,
+		report_line(report, "  Largest change of steps: at %s, median %s before, then %s", when,
 			    number_time(a->median_ns).text, number_time(b->median_ns).text);
 	else
-		report_line(report, "  Largest change of busy time: at %s, %s %% before, %s %% from then on", when,
+		report_line(report, "  Largest change of busy time: at %s, %s %% before, then %s %%", when,
 			    number_percent(busy_share(periods, a), 1).text,
 			    number_percent(busy_share(periods, b), 1).text);
 }
