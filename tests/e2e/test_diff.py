@@ -122,6 +122,8 @@ def test_markdown_has_what_changed_alone(compared):
     lines = text.partition("**GPU time by kernel**")[2].partition("\n**")[0].splitlines()
     assert [line for line in lines if line.startswith("|")][2:] == ["| 25.0 | 50.0 | +25.0 | +100.0 % | 0.0 | 1 &#62; 2 | `gelu_25us` |"]
     assert "- 2 did not change by more than the noise" in lines
+    assert re.search(r"^- median step: wall time \S+ % \(95 % interval \S+ to \S+ %\), GPU time \+28\.4 % "
+                     r"\(95 % interval \+2\d\.\d to \+3\d\.\d %\)$", text, re.M), "what --fail-above judges"
 
 
 def test_fail_above_ends_with_4_where_a_step_grew_by_more(compared):

@@ -253,7 +253,7 @@ def is_cut_from(shown, line):
 def test_a_report_on_a_terminal_is_short_and_names_the_tables_that_are_left_out(tmp_path):
     program = tracing.on_simgpu(tmp_path / "gpu.json", machine.any_python(), machine.WORKLOADS / "train.py", "--steps", 20)
     tracing.gputrace(tmp_path, "-q", "-o", "t.gpt", "--", *program).must_be(0)
-    whole = tracing.gputrace(tmp_path, "report", "t.gpt").must_be(0).stdout
+    whole = tracing.gputrace(tmp_path, "report", tmp_path / "t.gpt").must_be(0).stdout
     short = on_terminal(tmp_path, "report", tmp_path / "t.gpt")
     assert len(short.splitlines()) <= 50 < len(whole.splitlines()), short
     verdict = zip(short.split("\n\n")[1].splitlines(), whole.split("\n\n")[1].splitlines(), strict=True)

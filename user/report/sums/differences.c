@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "report/sums/differences.h"
 
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "report/page/page.h"
 #include "report/sums/difference_cells.h"
 #include "report/sums/difference_rows.h"
@@ -29,6 +33,31 @@ static bool memory_grows(const struct differences *all)
 
 	return all->growth.before * (double)all->before->steps >= least ||
 	       all->growth.after * (double)all->after->steps >= least;
+}
+
+/* ", wall time +9.9 % (95 % interval +6.4 to +13.5 %)"; "" where no interval is known, or nothing changed.  The caller
+ * frees it. */
+static char *interval_text(const char *what, const struct difference *difference)
+{
+	double percent = difference_percent(difference), least = difference_least_percent(difference);
+	AUTO_FREE char *change = NULL;
+
+	if (!isfinite(percent) || !isfinite(least) || (percent == 0 && least == 0))
+		return xstrdup("");
+	change = fabs(percent) < 0.05 ? xstrdup("unchanged") : xasprintf("%+.1f %%", percent);
+	return xasprintf(", %s %s (95 %% interval %+.1f to %+.1f %%)", what, change, least, 2 * percent - least);
+}
+
+/* What --fail-above judges. */
+static void put_intervals(struct report *report, const struct differences *all)
+{
+	char *text = interval_text("wall time", &all->median_wall_ns);
+
+	if (!all->by_launches)
+		text = xjoin(text, "", interval_text("GPU time", &all->median_gpu_ns));
+	if (*text)
+		report_line(report, "  median step: %s", text + strlen(", "));
+	free(text);
 }
 
 static void put_step(struct report *report, const struct differences *all)
@@ -69,6 +98,8 @@ static void put_step(struct report *report, const struct differences *all)
 	if (all->has_memory)
 		add_difference(&table, "GPU memory at most", &all->peak, MEASURE_BYTES);
 	report_table(report, &table);
+	if (steps)
+		put_intervals(report, all);
 }
 
 /* ---- all --------------------------------------------------------------------------------------------------------- */
