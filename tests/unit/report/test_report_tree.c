@@ -52,6 +52,26 @@ static void a_process_has_its_functions_what_ran_and_what_no_function_has(void *
 	model_free(model);
 }
 
+static void on_a_terminal_without_utf_8_its_branches_are_ascii(void **state)
+{
+	const struct report_options page = {.is_ascii = true};
+	struct model *model = sample_model(1, 10);
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_int_equal(report_write_tree(out, WHOLE_TRACE(model), &page, &all_of_it), 0);
+	fclose(out);
+	assert_has(text, "\n  |- 2,450.0 us  80.3 %  thread python3 41230\n"
+			 "  |  `- 2,450.0 us  80.3 %  main  train.py:90\n"
+			 "  |     `- 2,450.0 us  80.3 %  train_step  train.py:20\n"
+			 "  |        |- 1,000.0 us  32.8 %  Block.forward  model.py:40\n");
+	for (const char *at = text; *at; at++)
+		assert_true((unsigned char)*at < 0x80);
+	free(text);
+	model_free(model);
+}
+
 static void several_processes_stand_apart(void **state)
 {
 	struct model *model = sample_model(2, 10);
@@ -517,6 +537,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_process_has_its_functions_what_ran_and_what_no_function_has),
+		cmocka_unit_test(on_a_terminal_without_utf_8_its_branches_are_ascii),
 		cmocka_unit_test(several_processes_stand_apart),
 		cmocka_unit_test(by_cpu_time_the_tree_has_cuda_calls),
 		cmocka_unit_test(by_memory_it_has_what_was_held_at_the_peak_and_what_of_that_was_not_freed),

@@ -42,6 +42,7 @@ static int write_report(FILE *out, const struct screen *screen, void *context)
 	struct report_options options = {.width = screen->width,
 					 .truncates = screen->is_terminal,
 					 .color = screen->has_color,
+					 .is_ascii = screen->is_ascii,
 					 .attribution = given->attribution,
 					 .comm_kernels = &given->comm_kernels,
 					 .format = given->report_format,

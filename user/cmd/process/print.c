@@ -23,6 +23,21 @@ static ssize_t write_stdout(void *error, const char *data, size_t bytes)
 	return *first ? 0 : (ssize_t)bytes; /* 0 is an error, fopencookie(3) */
 }
 
+/* Whether the environment names a locale (locale(7)) of another character set; without one the terminal is not known.
+ */
+static bool lacks_utf8(void)
+{
+	static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *value = getenv(names[i]);
+
+		if (value && *value)
+			return !strcasestr(value, "utf-8") && !strcasestr(value, "utf8");
+	}
+	return false;
+}
+
 struct screen print_screen(void)
 {
 	const char *no_color = getenv("NO_COLOR");
@@ -31,7 +46,10 @@ struct screen print_screen(void)
 	if (!isatty(STDOUT_FILENO))
 		return (struct screen){0};
 	(void)ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
-	return (struct screen){.width = size.ws_col, .is_terminal = true, .has_color = !(no_color && *no_color)};
+	return (struct screen){.width = size.ws_col,
+			       .is_terminal = true,
+			       .has_color = !(no_color && *no_color),
+			       .is_ascii = lacks_utf8()};
 }
 
 int print_on_stdout(print_fn *print, void *context)

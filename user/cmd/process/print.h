@@ -9,6 +9,7 @@ struct screen {
 	unsigned width; /* columns, 0: not known, or no terminal */
 	bool is_terminal;
 	bool has_color; /* a terminal, and NO_COLOR is not set */
+	bool is_ascii;	/* a terminal, and the locale has another character set than UTF-8 */
 };
 
 /* Of standard output. */

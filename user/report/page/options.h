@@ -16,6 +16,7 @@ struct report_options {
 	unsigned width;			   /* columns, 0: 100; at least 80 are used */
 	bool truncates;			   /* truncates names that are wider than the page: for a terminal */
 	bool color;			   /* the caller looks at isatty and NO_COLOR */
+	bool is_ascii;			   /* branches of trees are drawn in ASCII */
 	unsigned rows;			   /* per table of the page, 0: 10 */
 	const struct table_format *format; /* csv, json, md; NULL: a page of text */
 	void *keeper;			   /* for a format that writes nothing: where it keeps what it gets */

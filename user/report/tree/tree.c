@@ -47,16 +47,15 @@ static const char *color_of(const struct view *view, uint64_t ns)
 /* Returns the number of columns written. */
 static unsigned put_branches(const struct view *view)
 {
+	static const char *const lines[] = {"├─ ", "└─ ", "│  "}, *const ascii[] = {"|- ", "`- ", "|  "};
+	const char *const *drawn = view->report->options->is_ascii ? ascii : lines;
 	FILE *out = view->report->out;
 
 	fputs("  ", out);
 	for (size_t i = 0; i < view->branches.count; i++) {
-		bool last = i + 1 == view->branches.count;
+		bool last = i + 1 == view->branches.count, goes_on = view->branches.items[i];
 
-		if (last)
-			fputs(view->branches.items[i] ? "├─ " : "└─ ", out);
-		else
-			fputs(view->branches.items[i] ? "│  " : "   ", out);
+		fputs(last ? drawn[!goes_on] : goes_on ? drawn[2] : "   ", out);
 	}
 	return 2 + 3 * (unsigned)view->branches.count;
 }
