@@ -200,7 +200,7 @@ void report_no_gpu(struct report *report)
 
 char *report_unseen_reason(const struct model *model)
 {
-	if (model->process_count > PROCESSES_NAMED)
+	if (model->process_count > PROCESSES_NAMED && !model->slice) /* which may lack those that made one */
 		return xasprintf(
 			"None of %s processes made one. If the one that you mean stands still, `gputrace dump -p "
 			"PID` shows what its threads do and wait for. If it does call CUDA, `gputrace doctor "

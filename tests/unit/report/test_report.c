@@ -851,6 +851,10 @@ static void of_many_processes_without_a_call_none_is_named(void **state)
 	assert_has(text, "`gputrace dump -p PID`");
 	assert_null(strstr(text, "pid 77"));
 	free(text);
+	empty.slice = "process 77"; /* what the others did is not in it */
+	text = report_of(&empty, 100, false);
+	assert_null(strstr(text, "None of"));
+	free(text);
 }
 
 static void a_trace_without_length_divides_by_nothing(void **state)

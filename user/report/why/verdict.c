@@ -54,7 +54,7 @@ static size_t length_of_clauses(const char *text, const char *marks, size_t most
 		depth += text[i] == '(';
 		depth -= text[i] == ')';
 	}
-	return fits;
+	return fits ? fits : length; /* a bracket is open */
 }
 
 /* Text as lines of the width; the caller frees it. */
