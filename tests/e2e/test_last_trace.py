@@ -164,6 +164,12 @@ def test_a_user_without_a_home_is_told_so_and_has_the_rest(desk):
                            "gputrace report FILE.gpt\n")
 
 
+def test_what_a_user_without_a_home_has_recorded_is_in_no_command(desk):
+    program = tracing.on_simgpu(desk / "gpu.json", "/usr/bin/python3", machine.WORKLOADS / "train.py", "--steps", "5")
+    done = tracing.command(desk, *NO_NAME, desk / "gputrace", "--", *program).must_be(0)
+    assert re.match(r"gputrace (report|why) FILE( |$)", next_of(done.stdout)), done.stdout
+
+
 def test_a_user_without_rights_has_a_last_trace(desk):
     env = {"XDG_STATE_HOME": desk / "state"}
     tracing.command(desk, *tracing.AS_NOBODY, desk / "gputrace", "-q", "--", "true", env=env).must_be(0)

@@ -235,13 +235,28 @@ static void say_not_kept(const struct kept_folder *folder, int err)
 			 folder->path, kept_folder_error(err));
 }
 
+static bool is_too_large(int log_fd, struct stat *stat)
+{
+	return fstat(log_fd, stat) == 0 && (uint64_t)stat->st_size > LAST_TRACES_BYTES;
+}
+
+bool last_trace_can_keep(int log_fd)
+{
+	struct kept_folder folder;
+	struct stat stat;
+	int err = kept_folder_open(&folder, false);
+
+	kept_folder_close(&folder);
+	return err != -ENXIO && !is_too_large(log_fd, &stat);
+}
+
 void last_trace_keep(int log_fd)
 {
 	struct kept_folder folder;
 	struct stat stat;
 	int err;
 
-	if (fstat(log_fd, &stat) == 0 && (uint64_t)stat.st_size > LAST_TRACES_BYTES) {
+	if (is_too_large(log_fd, &stat)) {
 		msg_warn("the trace is not kept as the last one: it has %.1f GB, and at most %.0f GB are kept; -o "
 			 "FILE.gpt keeps more",
 			 (double)stat.st_size / 1e9, (double)LAST_TRACES_BYTES / 1e9);

@@ -20,6 +20,9 @@ void last_trace_keep(int log_fd);
  * -ENOENT and a message: there is none. */
 int last_trace_choose(struct options *options);
 
+/* Whether last_trace_keep would find a home, and the log is not too large: the disk may still be full. */
+bool last_trace_can_keep(int log_fd);
+
 /* A log's name as a word of a command, for trace.file; the caller frees it. */
 char *last_trace_word(const char *path);
 

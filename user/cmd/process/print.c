@@ -23,8 +23,7 @@ static ssize_t write_stdout(void *error, const char *data, size_t bytes)
 	return *first ? 0 : (ssize_t)bytes; /* 0 is an error, fopencookie(3) */
 }
 
-/* Whether the environment names a locale (locale(7)) of another character set; without one the terminal is not known.
- */
+/* Whether the environment names a locale (locale(7)) of another character set; without one it is taken for UTF-8. */
 static bool lacks_utf8(void)
 {
 	static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};

@@ -76,7 +76,7 @@ static char *file_word(const struct recording *recording)
 
 	if (recording->log_output < options->outputs.list.count)
 		return last_trace_word(options->outputs.list.items[recording->log_output]);
-	return options->keeps_log ? xstrdup("") : NULL;
+	return options->keeps_log && last_trace_can_keep(recording->file.fd) ? xstrdup("") : NULL;
 }
 
 static enum exit_code make_outputs(struct recording *recording)
