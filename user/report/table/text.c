@@ -188,6 +188,7 @@ static bool find_places(const char *text, const char **start, const char **end, 
 {
 	unsigned widest = 0;
 
+	*start = *end = text;
 	*last = NULL;
 	for (size_t length; *text; text += length + (text[length] == ' ')) {
 		const char *after;
@@ -209,7 +210,7 @@ static bool find_places(const char *text, const char **start, const char **end, 
 static char *shorten_files(const char *sentence, unsigned columns)
 {
 	char *text = xstrdup(sentence);
-	const char *start = text, *end = text, *last;
+	const char *start, *end, *last;
 
 	while (find_places(text, &start, &end, &last)) {
 		AUTO_FREE char *upto = xasprintf("%.*s", (int)(last - text), text);
