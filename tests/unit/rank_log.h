@@ -19,6 +19,7 @@
 /* A rank as the test defines it: how its clock differs from rank 0's, and when it is late. */
 struct rank {
 	uint32_t number;
+	uint32_t pid;	      /* 0: RANK_PID */
 	uint32_t world;	      /* 0: 2 */
 	uint32_t collectives; /* 0: 100 */
 	uint32_t first;	      /* sequence number */
@@ -41,6 +42,11 @@ struct rank {
 	uint32_t compute_us;	      /* what the launch before each collective runs; 0: nothing is known of it */
 	bool has_modules;	      /* that launch is made in Net's blocks.0 */
 };
+
+LOG_FN uint32_t rank_pid_of(const struct rank *rank)
+{
+	return rank->pid ? rank->pid : RANK_PID;
+}
 
 /* CLOCK_REALTIME minus the rank's own clock: unless wall_as_first, all ranks have rank 0's wall clock. */
 LOG_FN int64_t rank_wall_of(const struct rank *rank)
@@ -108,10 +114,10 @@ LOG_FN void rank_put_step(struct log_builder *log, const struct rank *rank, uint
 		end_ns += rank->slow_ms * MS;
 	if (!rank->has_steps)
 		return;
-	log_batch(log, RANK_PID, RANK_PID, rank_shows(rank, at_ns + 90 * MS));
+	log_batch(log, rank_pid_of(rank), rank_pid_of(rank), rank_shows(rank, at_ns + 90 * MS));
 	log_agent_op(log, &(struct gpt_agent_op){.start_ns = rank_shows(rank, end_ns - MS),
 						 .end_ns = rank_shows(rank, end_ns),
-						 .tid = RANK_PID,
+						 .tid = rank_pid_of(rank),
 						 .name = 9,
 						 .scope = GPT_AGENT_OP_USER_SCOPE,
 						 .sequence = -1});
@@ -130,14 +136,14 @@ LOG_FN void rank_put_collective(struct log_builder *log, const struct rank *rank
 	    (i >= rank->late_from || (rank->late_also && i == rank->late_also)))
 		came_ns += rank->late_ms * MS;
 	end_ns = at_ns + 60 * MS + spread * 1000;
-	log_launch(log, RANK_PID, RANK_PID, rank_shows(rank, at_ns - 2 * MS), STACK_BEFORE,
+	log_launch(log, rank_pid_of(rank), rank_pid_of(rank), rank_shows(rank, at_ns - 2 * MS), STACK_BEFORE,
 		   rank->compute_us ? CORR_COMPUTED + i : 0);
-	log_launch(log, RANK_PID, RANK_PID, rank_shows(rank, came_ns), STACK_COLLECTIVE, i + 1);
-	log_batch(log, RANK_PID, RANK_PID, rank_shows(rank, end_ns));
+	log_launch(log, rank_pid_of(rank), rank_pid_of(rank), rank_shows(rank, came_ns), STACK_COLLECTIVE, i + 1);
+	log_batch(log, rank_pid_of(rank), rank_pid_of(rank), rank_shows(rank, end_ns));
 	if (!rank->silent)
 		log_agent_op(log, &(struct gpt_agent_op){.start_ns = rank_shows(rank, came_ns) - 1000,
 							 .end_ns = rank_shows(rank, came_ns) + 10000,
-							 .tid = RANK_PID,
+							 .tid = rank_pid_of(rank),
 							 .name = 7,
 							 .sequence = -1,
 							 .collective = 8,
@@ -155,37 +161,47 @@ LOG_FN void rank_put_program(struct log_builder *log, const struct rank *rank)
 {
 	const struct gpt_pyframe collective = {.code = CODE, .lasti = 6}, before = {.code = CODE, .lasti = 2};
 
-	rank_put_session(log, rank);
-	log_process(log, RANK_PID, 1, 20, 15, 0x30c, "python3", "", "", "");
-	log_function(log, RANK_PID, CODE, "train", "/src/train.py", 10);
-	log_stack(log, RANK_PID, STACK_COLLECTIVE, 1, &collective);
+	log_process(log, rank_pid_of(rank), 1, 20, 15, 0x30c, "python3", "", "", "");
+	log_function(log, rank_pid_of(rank), CODE, "train", "/src/train.py", 10);
+	log_stack(log, rank_pid_of(rank), STACK_COLLECTIVE, 1, &collective);
 	if (rank->has_modules) {
 		log_module(log,
 			   &(struct gpt_module){.module = BLOCK_MODULE,
 						.root = ROOT_MODULE,
-						.pid = RANK_PID,
+						.pid = rank_pid_of(rank),
 						.root_number = 1,
 						.names = 1},
 			   "blocks.0\0Block\0Net\0", 20);
-		log_stack_of_modules(log, RANK_PID, STACK_BEFORE, 1, &before, 1,
+		log_stack_of_modules(log, rank_pid_of(rank), STACK_BEFORE, 1, &before, 1,
 				     &(struct gpt_stack_module){.module = BLOCK_MODULE});
 	} else {
-		log_stack(log, RANK_PID, STACK_BEFORE, 1, &before);
+		log_stack(log, rank_pid_of(rank), STACK_BEFORE, 1, &before);
 	}
-	log_batch(log, RANK_PID, RANK_PID, rank_shows(rank, 500 * MS));
+	log_batch(log, rank_pid_of(rank), rank_pid_of(rank), rank_shows(rank, 500 * MS));
 	rank_put_names(log, rank);
+}
+
+/* Several ranks in one log, on one clock, with as many collectives each. */
+LOG_FN void log_ranks(struct log_builder *log, const struct rank *ranks, size_t count)
+{
+	const struct rank *rank = ranks;
+
+	log_begin(log, rank_shows(rank, 500 * MS) + rank->number, rank_wall_of(rank));
+	rank_put_session(log, rank);
+	for (size_t k = 0; k < count; k++)
+		rank_put_program(log, &ranks[k]);
+	for (uint32_t i = 0; i < rank_collectives_of(rank); i++)
+		for (size_t k = 0; k < count; k++)
+			rank_put_collective(log, &ranks[k], i);
+	if (rank->exits_at)
+		log_process_event(log, GPT_EXIT, rank_pid_of(rank), 0, rank_shows(rank, rank->exits_at), "python3");
+	if (!rank->is_cut)
+		log_end(log, rank_shows(rank, (1100 + rank->waits_ms) * MS + rank_collectives_of(rank) * PERIOD));
 }
 
 LOG_FN void log_rank(struct log_builder *log, const struct rank *rank)
 {
-	log_begin(log, rank_shows(rank, 500 * MS) + rank->number, rank_wall_of(rank));
-	rank_put_program(log, rank);
-	for (uint32_t i = 0; i < rank_collectives_of(rank); i++)
-		rank_put_collective(log, rank, i);
-	if (rank->exits_at)
-		log_process_event(log, GPT_EXIT, RANK_PID, 0, rank_shows(rank, rank->exits_at), "python3");
-	if (!rank->is_cut)
-		log_end(log, rank_shows(rank, (1100 + rank->waits_ms) * MS + rank_collectives_of(rank) * PERIOD));
+	log_ranks(log, rank, 1);
 }
 
 #define RANK(number_, boot_, ...)                                                                                      \

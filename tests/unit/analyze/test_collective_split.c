@@ -429,6 +429,57 @@ static void a_kernel_of_one_of_several_communicators_is_not_found_by_its_name(vo
 	assert_int_equal(basis_of_group(0), COLLECTIVE_BY_NOTHING);
 }
 
+/* One thread that drives two GPUs: a rank of one communicator each, in one group. */
+static void kernels_of_two_gpus_are_of_two_ranks_with_one_number(void **state)
+{
+	struct log_builder log = {0};
+	const struct kernels_of_process *of;
+	struct analyses all;
+	struct trace *trace;
+	const char *why;
+	int fd;
+
+	log_begin(&log, 10, 0);
+	log_process(&log, PID, 1, 20, 15, 0x30c, "python3", "", "", "");
+	log_batch(&log, PID, TID, 900000);
+	log_agent_name(&log, 1, "ncclDevKernel_AllReduce_Sum_f32_RING_LL");
+	for (uint32_t i = 0; i < 2; i++) {
+		log_nccl(&log, (struct gpt_nccl){.time_ns = 100 + i,
+						 .comm = 0x5000 + i,
+						 .comm_id = 0x1234,
+						 .count = 1000,
+						 .sequence = 3,
+						 .pid = PID,
+						 .tid = TID,
+						 .calls = 1,
+						 .rank = (int32_t)i,
+						 .ranks = 2,
+						 .function = GPT_NCCL_ALL_REDUCE,
+						 .dtype = 7});
+		log_launch(&log, PID, TID, 100 + i, 0, 1 + i);
+	}
+	log_batch(&log, PID, TID, 900000);
+	for (uint32_t i = 0; i < 2; i++)
+		log_agent_kernel(&log, (struct gpt_agent_kernel){.start_wall_ns = 200 + i,
+								 .end_wall_ns = 300 + i,
+								 .corr = 1 + i,
+								 .device = i,
+								 .name = 1});
+	log_end(&log, 1000000);
+	fd = log_fd(&log);
+	log_free(&log);
+	assert_int_equal(gpt_trace_open(fd, NULL, NULL, &trace, &why), 0);
+	assert_int_equal(analyze(&all, trace, ANALYSES(ANALYZE_COLLECTIVE_KERNELS), NULL), 0);
+	of = &all.collective_kernels.processes.list.items[0];
+	assert_int_equal(of->kernels.list.count, 2);
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(of->kernels.list.items[i].bytes, 4000);
+	assert_int_equal(of->parts.list.items[0].key, of->parts.list.items[1].key);
+	analyses_free(&all);
+	gpt_trace_close(trace);
+	close(fd);
+}
+
 static void assert_kind(const char *name, enum comm_kind kind)
 {
 	assert_int_equal(comm_kind_of(NULL, name), kind);
@@ -489,6 +540,7 @@ int main(void)
 		cmocka_unit_test(by_wall_clocks_nothing_is_split),
 		cmocka_unit_test(ranks_with_other_steps_share_those_that_both_have),
 		cmocka_unit_test(a_kernel_of_one_of_several_communicators_is_not_found_by_its_name),
+		cmocka_unit_test(kernels_of_two_gpus_are_of_two_ranks_with_one_number),
 		cmocka_unit_test(kernels_of_known_libraries_are_known_by_their_names),
 		cmocka_unit_test(a_user_s_pattern_adds_names),
 	};

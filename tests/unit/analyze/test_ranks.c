@@ -13,8 +13,8 @@
 
 static const char *const names[RANKS_MAX] = {"a.gpt", "b.gpt", "c.gpt", "d.gpt"};
 
-/* Adds the log of a rank, read with this division. */
-static void add_rank(struct ranks *ranks, const struct rank *rank, const struct trace_division *division)
+/* Adds a log with these ranks, read with this division. */
+static void add_ranks(struct ranks *ranks, const struct rank *list, size_t count, const struct trace_division *division)
 {
 	struct log_builder log = {0};
 	struct steps steps;
@@ -23,7 +23,7 @@ static void add_rank(struct ranks *ranks, const struct rank *rank, const struct 
 	const char *why;
 	int fd;
 
-	log_rank(&log, rank);
+	log_ranks(&log, list, count);
 	fd = log_fd(&log);
 	log_free(&log);
 	assert_int_equal(gpt_trace_open(fd, division, NULL, &trace, &why), 0);
@@ -41,6 +41,11 @@ static void add_rank(struct ranks *ranks, const struct rank *rank, const struct 
 	steps_free(&steps);
 	gpt_trace_close(trace);
 	close(fd);
+}
+
+static void add_rank(struct ranks *ranks, const struct rank *rank, const struct trace_division *division)
+{
+	add_ranks(ranks, rank, 1, division);
 }
 
 static void assert_refused(const struct rank *a, const struct rank *b, const char *expected)
@@ -764,6 +769,27 @@ static void what_ranks_compute_unlike_is_by_layer_where_modules_were_recorded(vo
 	ranks_free(&ranks);
 }
 
+static void in_one_log_too_a_rank_without_modules_is_not_compared_by_layer(void **state)
+{
+	const struct rank all[] = {
+		RANK(0, "boot-a", .world = 3, .has_steps = true, .compute_us = 7000, .has_modules = true),
+		RANK(1, "boot-a", .world = 3, .has_steps = true, .compute_us = 8000, .has_modules = true,
+		     .pid = RANK_PID + 1),
+		RANK(2, "boot-a", .world = 3, .has_steps = true, .compute_us = 1000, .pid = RANK_PID + 2)};
+	struct ranks ranks = {0};
+	struct rank_lines lines;
+
+	add_ranks(&ranks, all, 3, NULL);
+	align_ranks(&ranks);
+	rank_lines_make(&lines, &ranks);
+	assert_int_equal(lines.ranks, 3);
+	assert_int_equal(lines.layers.list.count, 1);
+	assert_int_equal(lines.layers.list.items[0].least_rank, 0);
+	assert_in_range((uint64_t)lines.layers.list.items[0].least_ns, 7000000 - 100, 7000000 + 100);
+	rank_lines_free(&lines);
+	ranks_free(&ranks);
+}
+
 static void ranks_that_compute_alike_have_no_table_of_lines_on_a_page(void **state)
 {
 	const struct rank first = RANK(0, "boot-a", .has_steps = true, .compute_us = 7000),
@@ -1040,6 +1066,7 @@ int main(void)
 		cmocka_unit_test(what_a_late_rank_does_unlike_the_others_is_by_line),
 		cmocka_unit_test(a_late_rank_that_does_less_than_the_others_has_a_change_below_zero),
 		cmocka_unit_test(what_ranks_compute_unlike_is_by_layer_where_modules_were_recorded),
+		cmocka_unit_test(in_one_log_too_a_rank_without_modules_is_not_compared_by_layer),
 		cmocka_unit_test(logs_without_steps_are_compared_on_a_page_only_if_they_are_equally_long),
 		cmocka_unit_test(a_page_of_few_lines_says_how_to_see_the_tables_it_leaves_out),
 		cmocka_unit_test(ranks_that_compute_alike_have_no_table_of_lines_on_a_page),

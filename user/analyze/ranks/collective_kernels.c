@@ -13,10 +13,10 @@ struct drafted {
 	bool by_params;			 /* kernel.name is collective_read()'s text */
 };
 
-/* The latest kernel of a call of NCCL or an op: the kernels of one follow each other. */
+/* The latest kernel of a call of NCCL or an op: the kernels of one follow each other, on one GPU. */
 struct latest {
 	uint64_t key, op, number;
-	uint32_t thread;
+	uint32_t thread, device;
 };
 
 struct drafted_communicator {
@@ -162,11 +162,15 @@ static enum collective_basis take_number(const struct taking_part *taking, const
 		add_part(taking, mix(mix(key, UINT64_MAX), next_number(taking->of, key)), members);
 		return COLLECTIVE_BY_REPLAY;
 	}
-	/* another kernel of the same op, or of the same group of calls */
-	if (latest->key == key && latest->op == reported->op && latest->thread == taking->event->launch->thread)
+	/* another kernel of the same op, or of the same group of calls; on another GPU it is another rank's */
+	if (latest->key == key && latest->op == reported->op && latest->thread == taking->event->launch->thread &&
+	    latest->device == taking->event->op->device)
 		latest->number++;
 	else
-		*latest = (struct latest){.key = key, .op = reported->op, .thread = taking->event->launch->thread};
+		*latest = (struct latest){.key = key,
+					  .op = reported->op,
+					  .thread = taking->event->launch->thread,
+					  .device = taking->event->op->device};
 	add_part(taking, latest->number ? mix(key, latest->number) : key, members);
 	taking->of->parts.list.items[taking->of->parts.list.count - 1].is_one_way = collective_is_one_way(collective);
 	return COLLECTIVE_BY_NUMBER;

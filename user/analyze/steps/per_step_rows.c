@@ -235,11 +235,15 @@ static struct draft *layer_draft(struct drafts *drafts, uint32_t place, uint32_t
 	return draft;
 }
 
-static bool has_module(const struct model *model, const struct tally *sums)
+/* Part 2 of a sum's key is its block. */
+static bool has_module(const struct model *model, const struct step_blocks *blocks, const struct tally *sums)
 {
-	for (size_t i = 0; i < sums->count; i++)
-		if (layer_owner_of(model, sums->entries[i].key.part[0], NONE, LAYER_NONE).module != NONE)
+	for (size_t i = 0; i < sums->count; i++) {
+		const uint32_t *part = sums->entries[i].key.part;
+
+		if (step_blocks_has(blocks, part[2]) && layer_owner_of(model, part[0], NONE, LAYER_NONE).module != NONE)
 			return true;
+	}
 	return false;
 }
 
@@ -501,19 +505,20 @@ static void make_values(struct per_step_tables *tables, const struct analyses *a
 	const struct per_step *per_step = &all->per_step;
 	uint64_t wall_ns = step_blocks_has_steps(blocks) ? blocks->wall_ns : per_step->wall_ns;
 
-	*tables = (struct per_step_tables){
-		.has_steps = step_blocks_has_steps(blocks),
-		.has_gpu = all->gpu_ops != 0,
-		.has_ops = op_tree_has_ops(&per_step->tree),
-		.has_layers = has_module(all->model, &per_step->calls) || has_module(all->model, &per_step->gpu.timed),
-		.of_other_tool = model_is_of_other_tool(all->model),
-		.steps = blocks->steps,
-		.wall_ns = wall_ns,
-		.outside_ns = per_step->outside_ns,
-		.launches = estimate_all(blocks, &per_step->calls, 2, SUM_MORE, SUM_MORE),
-		.other_calls = estimate_all(blocks, &per_step->calls, 2, SUM_COUNT, SUM_MORE),
-		.idle_ns = estimate_all(blocks, &all->idle.idle_blocks, 0, SUM_NS, SUM_NS),
-		.wait_ns = estimate_all(blocks, &per_step->waits, 2, SUM_NS, SUM_NS)};
+	*tables =
+		(struct per_step_tables){.has_steps = step_blocks_has_steps(blocks),
+					 .has_gpu = all->gpu_ops != 0,
+					 .has_ops = op_tree_has_ops(&per_step->tree),
+					 .has_layers = has_module(all->model, blocks, &per_step->calls) ||
+						       has_module(all->model, blocks, &per_step->gpu.timed),
+					 .of_other_tool = model_is_of_other_tool(all->model),
+					 .steps = blocks->steps,
+					 .wall_ns = wall_ns,
+					 .outside_ns = per_step->outside_ns,
+					 .launches = estimate_all(blocks, &per_step->calls, 2, SUM_MORE, SUM_MORE),
+					 .other_calls = estimate_all(blocks, &per_step->calls, 2, SUM_COUNT, SUM_MORE),
+					 .idle_ns = estimate_all(blocks, &all->idle.idle_blocks, 0, SUM_NS, SUM_NS),
+					 .wait_ns = estimate_all(blocks, &per_step->waits, 2, SUM_NS, SUM_NS)};
 	estimate_both(&tables->wall, &tables->median_wall, blocks, step_blocks_wall(blocks, wall_ns));
 	estimate_both(&tables->gpu_ns, &tables->median_gpu_ns, blocks,
 		      sum_by_block(blocks, &per_step->gpu.timed, 2, SUM_NS, SUM_NS));
