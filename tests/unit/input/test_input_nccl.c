@@ -109,6 +109,29 @@ static void sends_and_receives_have_their_other_ranks(void **state)
 	assert_pairs(&nccl, 5, 8, true);
 }
 
+/* As before the ranks of sends and receives were recorded; what follows it in the log is no part of it. */
+static void an_older_record_has_no_other_ranks(void **state)
+{
+	struct gpt_nccl nccl = all_reduce(100);
+	const struct model_collective *found;
+	struct log_builder log;
+	struct model *model;
+
+	log_begin(&log, 10, 0);
+	log_process(&log, PID, 1, 20, 15, 0x30c, "python3", "", "", "");
+	log_put(&log, GPT_NCCL, &nccl, offsetof(struct gpt_nccl, sends), NULL, 0);
+	log_launch(&log, PID, TID, 100, 0, 1);
+	log_end(&log, 1000);
+	model = model_of(&log);
+	found = of_first_call(model);
+	assert_non_null(found);
+	assert_int_equal(found->sequence, 3);
+	assert_int_equal(found->sends, 0);
+	assert_int_equal(found->receives, 0);
+	assert_false(found->pairs_are_incomplete);
+	model_free(model);
+}
+
 static void another_time_or_thread_is_another_launch(void **state)
 {
 	struct gpt_nccl nccl = all_reduce(99);
@@ -273,6 +296,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_launch_knows_what_nccl_was_called_for),
 		cmocka_unit_test(sends_and_receives_have_their_other_ranks),
+		cmocka_unit_test(an_older_record_has_no_other_ranks),
 		cmocka_unit_test(another_time_or_thread_is_another_launch),
 		cmocka_unit_test(elements_go_in_and_come_out_as_the_function_has_them),
 		cmocka_unit_test(what_is_not_one_number_is_not_known),

@@ -2,6 +2,7 @@
 /* Launches by NCCL: what its caller asked for, in the form in which PyTorch describes its own collectives. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <gputrace/nccl.h>
 
@@ -81,9 +82,8 @@ static void name_communicator(const struct gpt_nccl *event, char *name, size_t s
 #define TO "%s" GPT_COLLECTIVE_SEPARATOR
 #define NUMBER "%" PRId64 GPT_COLLECTIVE_SEPARATOR
 
-bool gpt_add_nccl(struct builder *builder, const struct sender *none, const struct gpt_record *record)
+static bool add_launch(struct builder *builder, const struct gpt_nccl *event)
 {
-	const struct gpt_nccl *event = (const struct gpt_nccl *)record;
 	const char *name = name_of(event->function);
 	bool pair = event->function == GPT_NCCL_SEND || event->function == GPT_NCCL_RECV;
 	bool has_ranks = event->ranks > 0 && event->ranks <= GPT_NCCL_RANKS_MAX;
@@ -121,4 +121,13 @@ bool gpt_add_nccl(struct builder *builder, const struct sender *none, const stru
 	builder_see_time(builder, event->time_ns);
 	builder_add_nccl_launch(builder, &launch);
 	return true;
+}
+
+bool gpt_add_nccl(struct builder *builder, const struct sender *none, const struct gpt_record *record)
+{
+	struct gpt_nccl event = {};
+
+	/* An older log's record is shorter: the other ranks of sends and receives are missing. */
+	memcpy(&event, record, record->size < sizeof(event) ? record->size : sizeof(event));
+	return add_launch(builder, &event);
 }
