@@ -87,7 +87,10 @@
 #define GPUTRACE_AGENT_SHARE "gputrace_agent_share"
 #define GPUTRACE_AGENT_CALLS "gputrace_agent_calls"
 #define GPUTRACE_AGENT_OPS "gputrace_agent_ops"
-#define GPUTRACE_AGENT_SHAPES "gputrace_agent_shapes"		    /* the inputs of ops, too */
+#define GPUTRACE_AGENT_SHAPES "gputrace_agent_shapes" /* the inputs of ops, too */
+/* While as many listeners raise these as want ops: no inputs; no ops but those that the program names (details.h). */
+#define GPUTRACE_AGENT_SHAPES_OFF "gputrace_agent_shapes_off"
+#define GPUTRACE_AGENT_OPS_OFF "gputrace_agent_ops_off"
 #define GPUTRACE_AGENT_TORCH_MEMORY "gputrace_agent_torch_memory"   /* events of PyTorch's allocators */
 #define GPUTRACE_AGENT_MEMORY_LINES "gputrace_agent_memory_lines"   /* the Python stack of each */
 #define GPUTRACE_AGENT_FORWARD_LINES "gputrace_agent_forward_lines" /* Python stacks of ops with an autograd number */
@@ -106,6 +109,8 @@
 #define GPUTRACE_AGENT_CALLS_SEMAPHORE "gputrace_agent_calls_semaphore"			/* the same */
 #define GPUTRACE_AGENT_OPS_SEMAPHORE "gputrace_agent_ops_semaphore"			/* the same */
 #define GPUTRACE_AGENT_SHAPES_SEMAPHORE "gputrace_agent_shapes_semaphore"		/* the same */
+#define GPUTRACE_AGENT_SHAPES_OFF_SEMAPHORE "gputrace_agent_shapes_off_semaphore"	/* the same */
+#define GPUTRACE_AGENT_OPS_OFF_SEMAPHORE "gputrace_agent_ops_off_semaphore"		/* the same */
 #define GPUTRACE_AGENT_STACK_SEMAPHORE "gputrace_agent_stack_semaphore"			/* the same */
 #define GPUTRACE_AGENT_FORWARD_LINES_SEMAPHORE "gputrace_agent_forward_lines_semaphore" /* the same */
 #define GPUTRACE_AGENT_TORCH_MEMORY_SEMAPHORE "gputrace_agent_torch_memory_semaphore"	/* the same */

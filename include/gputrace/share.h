@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <gputrace/details.h>
 #include <gputrace/record.h>
 #include <gputrace/python.h>
 #include <gputrace/schedule.h>
@@ -24,7 +25,7 @@
 #define GPUTRACE_SHARE "GPUTRACE_SHARE" /* environment: the socket's name, without the NUL that it begins with */
 
 /* Raised by each change of this header. */
-#define GPT_SHARE_ABI 6
+#define GPT_SHARE_ABI 7
 
 /* ---- connecting: messages of a SOCK_SEQPACKET socket ------------------------------------------------------------ */
 
@@ -98,7 +99,7 @@ struct gpt_share_control {
 	__u32 session, batch, ops;
 	__u32 activity_sets; /* 1 << enum gpt_agent_activity_set */
 	__u32 shapes, forward_lines, torch_memory, memory_lines, schedule_begun;
-	__u32 pad;
+	__u32 detail_level; /* details.h; where there is BPF the semaphores of OPS_OFF and SHAPES_OFF */
 	struct gpt_schedule schedule;
 };
 

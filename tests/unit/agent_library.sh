@@ -21,7 +21,7 @@ activity_sets() {
 
 # a 5-byte nop first: the probe replaces it (Linux 6.18: without a trap)
 for symbol in gputrace_agent_call gputrace_agent_batch gputrace_agent_state gputrace_agent_yield \
-	gputrace_agent_resume gputrace_agent_restart gputrace_agent_share gputrace_agent_calls gputrace_agent_ops gputrace_agent_shapes gputrace_agent_stack gputrace_agent_forward_lines gputrace_agent_torch_memory \
+	gputrace_agent_resume gputrace_agent_restart gputrace_agent_share gputrace_agent_calls gputrace_agent_ops gputrace_agent_ops_off gputrace_agent_shapes gputrace_agent_shapes_off gputrace_agent_stack gputrace_agent_forward_lines gputrace_agent_torch_memory \
 	gputrace_agent_memory_lines gputrace_agent_schedule $(activity_sets | tr ' ' '\n' | grep -v semaphore); do
 	case $(objdump -d --disassemble="$symbol" "$library" | grep -A1 "<$symbol>:" | tail -n 1) in
 	*":	0f 1f 44 00 00 "*) ;;
@@ -45,8 +45,8 @@ said=$(sed -n 's/^\([^#\t][^:]*\):.*/\1/p' user/agent/imports.txt | tr ' ' '\n' 
 
 # exactly the promised names
 wanted="InitializeInjection InitializeInjectionNvtx2 gputrace_agent_abi $(activity_sets) gputrace_agent_batch \
-gputrace_agent_batch_semaphore gputrace_agent_call gputrace_agent_calls gputrace_agent_calls_semaphore gputrace_agent_forward_lines gputrace_agent_forward_lines_semaphore gputrace_agent_memory_lines gputrace_agent_memory_lines_semaphore gputrace_agent_ops gputrace_agent_ops_semaphore gputrace_agent_restart gputrace_agent_restart_semaphore gputrace_agent_resume gputrace_agent_resume_semaphore \
-gputrace_agent_schedule gputrace_agent_schedule_semaphores gputrace_agent_semaphore gputrace_agent_shapes gputrace_agent_shapes_semaphore gputrace_agent_share gputrace_agent_share_semaphore gputrace_agent_stack gputrace_agent_stack_semaphore gputrace_agent_start gputrace_agent_state gputrace_agent_status gputrace_agent_torch_memory gputrace_agent_torch_memory_semaphore \
+gputrace_agent_batch_semaphore gputrace_agent_call gputrace_agent_calls gputrace_agent_calls_semaphore gputrace_agent_forward_lines gputrace_agent_forward_lines_semaphore gputrace_agent_memory_lines gputrace_agent_memory_lines_semaphore gputrace_agent_ops gputrace_agent_ops_off gputrace_agent_ops_off_semaphore gputrace_agent_ops_semaphore gputrace_agent_restart gputrace_agent_restart_semaphore gputrace_agent_resume gputrace_agent_resume_semaphore \
+gputrace_agent_schedule gputrace_agent_schedule_semaphores gputrace_agent_semaphore gputrace_agent_shapes gputrace_agent_shapes_off gputrace_agent_shapes_off_semaphore gputrace_agent_shapes_semaphore gputrace_agent_share gputrace_agent_share_semaphore gputrace_agent_stack gputrace_agent_stack_semaphore gputrace_agent_start gputrace_agent_state gputrace_agent_status gputrace_agent_torch_memory gputrace_agent_torch_memory_semaphore \
 gputrace_agent_yield gputrace_agent_yield_semaphore"
 shown=$(nm -D --defined-only "$library" | awk '$2 != "A" { print $3 }' | sort | tr '\n' ' ')
 [ "$shown" = "$wanted " ] || fail "shows: $shown"
@@ -61,6 +61,7 @@ for symbol in gputrace_agent_semaphore gputrace_agent_batch_semaphore gputrace_a
 	gputrace_agent_resume_semaphore gputrace_agent_restart_semaphore gputrace_agent_share_semaphore gputrace_agent_calls_semaphore gputrace_agent_ops_semaphore \
 	gputrace_agent_stack_semaphore gputrace_agent_forward_lines_semaphore gputrace_agent_shapes_semaphore \
 	gputrace_agent_torch_memory_semaphore gputrace_agent_memory_lines_semaphore \
+	gputrace_agent_shapes_off_semaphore gputrace_agent_ops_off_semaphore \
 	$(activity_sets | tr ' ' '\n' | grep semaphore); do
 	readelf -sW "$library" | awk -v s="$symbol" '$8 == s { print $3 }' | sort -u | grep -qx 2 ||
 		fail "$symbol is not 2 bytes"

@@ -14,6 +14,7 @@ unsigned short gputrace_agent_semaphore = 2, gputrace_agent_batch_semaphore = 1;
 unsigned short gputrace_agent_yield_semaphore, gputrace_agent_resume_semaphore, gputrace_agent_restart_semaphore;
 unsigned short gputrace_agent_calls_semaphore = 1;
 unsigned short gputrace_agent_share_semaphore, gputrace_agent_ops_semaphore, gputrace_agent_shapes_semaphore;
+unsigned short gputrace_agent_shapes_off_semaphore, gputrace_agent_ops_off_semaphore;
 unsigned short gputrace_agent_torch_memory_semaphore, gputrace_agent_memory_lines_semaphore;
 unsigned short gputrace_agent_stack_semaphore, gputrace_agent_forward_lines_semaphore;
 unsigned short gputrace_agent_schedule_semaphores[GPT_SCHEDULE_SEMAPHORES];

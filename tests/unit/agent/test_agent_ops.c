@@ -197,6 +197,53 @@ static void a_stack_is_taken_of_an_op_with_a_number_where_that_is_wanted(void **
 	assert_int_not_equal(said.stacks[0], said.stacks[1]);
 }
 
+static void run_named(const char *name)
+{
+	struct fake_op one;
+
+	torch->begin(&one, name, GPT_AGENT_OP_USER_SCOPE, -1, 0);
+	torch->finish(&one);
+}
+
+static unsigned reported_ops(const char *name)
+{
+	unsigned count = 0;
+
+	for (unsigned n = 0; said_op(n); n++)
+		count += is_named(said_op(n), name, strlen(name));
+	return count;
+}
+
+/* Runs ops of both kinds until one of the program's own is reported together with `others` of the others. */
+static void wait_until_reported(unsigned others)
+{
+	unsigned named, before;
+
+	do {
+		named = reported_ops("step");
+		before = reported_ops("aten::add");
+		run_op("aten::add");
+		run_named("step");
+		UNTIL(reported_ops("step") > named);
+	} while (reported_ops("aten::add") - before != others);
+}
+
+static void where_all_listeners_lower_their_detail_only_what_the_program_names_is_reported(void **state)
+{
+	start_observing();
+	wait_until_reported(1);
+	gputrace_agent_ops_off_semaphore = 1;
+	wait_until_reported(0);
+	gputrace_agent_ops_semaphore = 2; /* another listener wants all */
+	wait_until_reported(1);
+	gputrace_agent_ops_semaphore = 1;
+	wait_until_reported(0);
+	gputrace_agent_ops_off_semaphore = 0;
+	wait_until_reported(1);
+	stop_listening();
+	assert_int_equal(last_ops()->lost, 0);
+}
+
 /* The test's libtorch_cpu has ops, but lacks the functions that show where their inputs are. */
 static void ops_are_reported_without_inputs_where_those_cannot_be_read(void **state)
 {
@@ -598,6 +645,7 @@ int main(void)
 		behaviour(an_op_is_reported_with_its_times_thread_name_and_numbers),
 		behaviour(an_op_without_a_forward_thread_is_reported_like_one_with_it),
 		behaviour(a_stack_is_taken_of_an_op_with_a_number_where_that_is_wanted),
+		behaviour(where_all_listeners_lower_their_detail_only_what_the_program_names_is_reported),
 		behaviour(ops_are_reported_without_inputs_where_those_cannot_be_read),
 		behaviour(what_is_inside_comes_first_and_a_name_once),
 		behaviour(an_op_that_ends_on_another_thread_is_no_part_of_the_nesting),

@@ -28,6 +28,8 @@ SEMAPHORE unsigned short gputrace_agent_share_semaphore = 0;
 SEMAPHORE unsigned short gputrace_agent_calls_semaphore = 0;
 SEMAPHORE unsigned short gputrace_agent_ops_semaphore = 0;
 SEMAPHORE unsigned short gputrace_agent_shapes_semaphore = 0;
+SEMAPHORE unsigned short gputrace_agent_shapes_off_semaphore = 0;
+SEMAPHORE unsigned short gputrace_agent_ops_off_semaphore = 0;
 SEMAPHORE unsigned short gputrace_agent_stack_semaphore = 0;
 SEMAPHORE unsigned short gputrace_agent_forward_lines_semaphore = 0;
 SEMAPHORE unsigned short gputrace_agent_torch_memory_semaphore = 0;
@@ -90,6 +92,16 @@ POINT void gputrace_agent_ops(void)
 }
 
 POINT void gputrace_agent_shapes(void)
+{
+	__asm__ volatile(POINT_BODY);
+}
+
+POINT void gputrace_agent_shapes_off(void)
+{
+	__asm__ volatile(POINT_BODY);
+}
+
+POINT void gputrace_agent_ops_off(void)
 {
 	__asm__ volatile(POINT_BODY);
 }

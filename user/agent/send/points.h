@@ -21,6 +21,7 @@ extern unsigned short gputrace_agent_yield_semaphore, gputrace_agent_resume_sema
 extern unsigned short gputrace_agent_restart_semaphore, gputrace_agent_share_semaphore;
 extern unsigned short gputrace_agent_calls_semaphore;
 extern unsigned short gputrace_agent_ops_semaphore, gputrace_agent_shapes_semaphore;
+extern unsigned short gputrace_agent_shapes_off_semaphore, gputrace_agent_ops_off_semaphore;
 extern unsigned short gputrace_agent_stack_semaphore, gputrace_agent_forward_lines_semaphore;
 extern unsigned short gputrace_agent_torch_memory_semaphore, gputrace_agent_memory_lines_semaphore;
 
@@ -44,6 +45,8 @@ void gputrace_agent_share(void);
 void gputrace_agent_calls(void);
 void gputrace_agent_ops(void);
 void gputrace_agent_shapes(void);
+void gputrace_agent_shapes_off(void);
+void gputrace_agent_ops_off(void);
 void gputrace_agent_forward_lines(void);
 void gputrace_agent_torch_memory(void);
 void gputrace_agent_memory_lines(void);
@@ -90,10 +93,21 @@ static inline unsigned points_take_ops(void)
 	return *(volatile unsigned short *)&gputrace_agent_ops_semaphore + SHARE_WANTS(ops);
 }
 
+/* A listener wants ops, and not only those that the program names. */
+static inline bool points_take_all_ops(void)
+{
+	unsigned off = SHARE_WANTS(ops) && SHARE_WANTS(detail_level) > GPT_DETAIL_OPS;
+
+	return points_take_ops() > *(volatile unsigned short *)&gputrace_agent_ops_off_semaphore + off;
+}
+
 /* A listener wants the inputs of ops. */
 static inline bool points_take_shapes(void)
 {
-	return *(volatile unsigned short *)&gputrace_agent_shapes_semaphore != 0 || SHARE_WANTS(shapes);
+	bool shared = SHARE_WANTS(shapes) && SHARE_WANTS(detail_level) <= GPT_DETAIL_SHAPES;
+
+	return shared || *(volatile unsigned short *)&gputrace_agent_shapes_semaphore >
+				 *(volatile unsigned short *)&gputrace_agent_shapes_off_semaphore;
 }
 
 /* A listener wants the Python stacks of ops that have an autograd number. */

@@ -37,6 +37,7 @@ static struct {
 
 	_Atomic uint64_t handle; /* of the callback, 0: not registered */
 	bool with_inputs, scheduled;
+	bool only_named; /* ops that the program names, as it names its steps */
 	struct torch torch;
 	pthread_mutex_t registering; /* held while PyTorch's list of callbacks is changed */
 } observer __attribute__((aligned(CACHE_LINE))) = {.registering = PTHREAD_MUTEX_INITIALIZER};
@@ -324,7 +325,7 @@ void observer_repeat_names(void)
 static void register_scheduled(const struct torch *torch)
 {
 	void *start = observer.with_inputs ? (void *)begin_scheduled_with_inputs : (void *)begin_scheduled;
-	enum torch_scopes scopes = schedule_rests() ? TORCH_USER_SCOPE : TORCH_ALL_SCOPES;
+	enum torch_scopes scopes = schedule_rests() || observer.only_named ? TORCH_USER_SCOPE : TORCH_ALL_SCOPES;
 
 	if (schedule_needs_no_ops() && schedule_rests())
 		return;
@@ -335,12 +336,13 @@ static void register_scheduled(const struct torch *torch)
 static void register_observer(const struct torch *torch)
 {
 	void *start = observer.with_inputs ? (void *)begin_with_inputs : (void *)begin_op;
+	enum torch_scopes scopes = observer.only_named ? TORCH_USER_SCOPE : TORCH_ALL_SCOPES;
 
 	if (observer.scheduled)
 		register_scheduled(torch);
 	else
 		atomic_store(&observer.handle, torch->add(torch_callback_make(torch->layout, start, (void *)end_op,
-									      observer.with_inputs, TORCH_ALL_SCOPES)));
+									      observer.with_inputs, scopes)));
 }
 
 static void set_what_ops_use(const struct torch *torch)
@@ -357,12 +359,13 @@ static void set_what_ops_use(const struct torch *torch)
 	observer.clock_counts = op_clock_counts;
 }
 
-bool observer_begin(const struct torch *torch, uint32_t session, bool with_inputs, bool scheduled, char *why,
+bool observer_begin(const struct torch *torch, uint32_t session, struct observed observed, bool scheduled, char *why,
 		    size_t why_size)
 {
 	observer.torch = *torch;
 	set_what_ops_use(torch);
-	observer.with_inputs = with_inputs;
+	observer.with_inputs = observed.with_inputs;
+	observer.only_named = observed.only_named;
 	observer.scheduled = scheduled;
 	if (!observer.seed)
 		observer.seed = op_hash_mix(clock_now_ns(), clock_wall_ns() ^ (uintptr_t)&why) | 1;
@@ -379,11 +382,12 @@ bool observer_begin(const struct torch *torch, uint32_t session, bool with_input
 	return true;
 }
 
-void observer_take_inputs(bool wanted)
+void observer_change(struct observed observed)
 {
 	pthread_mutex_lock(&observer.registering);
 	unregister_observer();
-	observer.with_inputs = wanted;
+	observer.with_inputs = observed.with_inputs;
+	observer.only_named = observed.only_named;
 	register_observer(&observer.torch);
 	pthread_mutex_unlock(&observer.registering);
 }

@@ -9,15 +9,20 @@
 #include "agent/torch/op_buffer.h"
 #include "agent/torch/torch.h"
 
+struct observed {
+	bool with_inputs; /* of ops */
+	bool only_named;  /* only ops that the program names */
+};
+
 /*
  * Registers the observer and starts session `session` (not 0); not on a thread of the application.  False: *why says
  * why.  Ops that start from now until observer_end go to the op buffers; with `scheduled`, those of recorded steps.
  */
-bool observer_begin(const struct torch *torch, uint32_t session, bool with_inputs, bool scheduled, char *why,
+bool observer_begin(const struct torch *torch, uint32_t session, struct observed observed, bool scheduled, char *why,
 		    size_t why_size);
 
-/* Turns the recording of inputs on or off.  Ops that start during the change (microseconds) are not observed. */
-void observer_take_inputs(bool wanted);
+/* Ops that start during the change (microseconds) are not observed. */
+void observer_change(struct observed observed);
 
 /* The schedule or another gputrace has changed what rests. */
 void observer_follow_schedule(void);

@@ -43,10 +43,11 @@ static struct {
 	uint32_t state;	  /* enum gpt_agent_ops_state, 0: none sent */
 	uint32_t session; /* number of the session, counted in the process */
 	unsigned listeners;
-	bool asked_again;			      /* as last seen */
-	uint64_t lost_before;			      /* lost before this session began */
-	uint64_t inputs_lost_before;		      /* lost by other threads before this session began */
-	bool inputs_checked, can_inputs, with_inputs; /* inputs of this PyTorch: checked, readable, read */
+	bool asked_again;		 /* as last seen */
+	uint64_t lost_before;		 /* lost before this session began */
+	uint64_t inputs_lost_before;	 /* lost by other threads before this session began */
+	bool inputs_checked, can_inputs; /* inputs of this PyTorch: checked, readable */
+	struct observed observed;
 	bool scheduled;
 	uint32_t listener; /* gpt_schedule.listener for which this session began; 0: several share it */
 	uint64_t next_sample_ns;
@@ -126,6 +127,11 @@ static bool takes_inputs(void)
 	return ops.can_inputs;
 }
 
+static struct observed wanted_now(void)
+{
+	return (struct observed){.with_inputs = takes_inputs(), .only_named = !points_take_all_ops()};
+}
+
 static void follow_passes(uint64_t now)
 {
 	if (!backward_passes_follow(&ops.torch, now) && !ops.why[0])
@@ -142,11 +148,11 @@ static bool start_observing(void)
 	ops.lost_before = op_buffers_lost(&unused);
 	ops.inputs_lost_before = op_buffers_inputs_lost();
 	ops.sender.sent = ops.sender.inputs_lost = 0;
-	ops.with_inputs = takes_inputs();
+	ops.observed = wanted_now();
 	ops_memory_follow(&ops.torch, &ops.sender.batch,
 			  clock_now_ns()); /* a listener that sees OBSERVING may rely on it */
 	follow_passes(clock_now_ns());
-	return observer_begin(&ops.torch, ++ops.session, ops.with_inputs, ops.scheduled, ops.why, sizeof(ops.why));
+	return observer_begin(&ops.torch, ++ops.session, ops.observed, ops.scheduled, ops.why, sizeof(ops.why));
 }
 
 static void refuse_torch(void)
@@ -205,15 +211,15 @@ static void look_for_torch(void)
 	refuse_torch();
 }
 
-/* Listeners that want inputs may come and go during the session. */
+/* Listeners that want inputs may come and go during the session, and lower their detail. */
 static void follow_options(void)
 {
-	bool with_inputs = takes_inputs();
+	struct observed now = wanted_now();
 
-	if (with_inputs == ops.with_inputs)
+	if (now.with_inputs == ops.observed.with_inputs && now.only_named == ops.observed.only_named)
 		return;
-	ops.with_inputs = with_inputs;
-	observer_take_inputs(with_inputs);
+	ops.observed = now;
+	observer_change(now);
 }
 
 /* The only listener's number; 0: there are several, or one is coming or leaving. */
