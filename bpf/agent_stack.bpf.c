@@ -17,6 +17,8 @@ static __always_inline long stack_here(struct gpt_process_state *process, struct
 
 	if (process->python_state != GPT_STACK_OK)
 		return process->python_state;
+	if (unlikely(detail_is_off(GPT_DETAIL_STACKS)))
+		return GPT_STACK_LOWERED;
 	slot = slot_acquire(thread->pid);
 	if (unlikely(!slot)) {
 		count_one(GPT_COUNTER_OP_STACKS_LOST);

@@ -64,6 +64,11 @@ static __always_inline void call_stacks(void *ctx, struct gpt_process_state *pro
 	stacks->state = process->python_state;
 	if (process->python_state != GPT_STACK_OK && !config.native)
 		return;
+	if (unlikely(detail_is_off(GPT_DETAIL_STACKS))) {
+		if (stacks->state == GPT_STACK_OK)
+			stacks->state = GPT_STACK_LOWERED;
+		return;
+	}
 	slot = slot_acquire(thread->pid);
 	if (unlikely(!slot)) {
 		stacks->state = GPT_STACK_LOST;

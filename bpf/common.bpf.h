@@ -53,6 +53,9 @@ extern __u32 ring_pass;
 /* What is recorded of threads now. */
 extern struct gpt_activity activity;
 
+/* How much detail is recorded now. */
+extern struct gpt_detail_state detail;
+
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4096); /* sized by attach/ */
@@ -197,6 +200,26 @@ __weak __noinline int ring_admits(__u64 bytes)
 
 #define RING_RESERVE(bytes) (ring_admits(bytes) ? bpf_ringbuf_reserve(&ring, bytes, 0) : 0)
 #define RING_OUTPUT(record, bytes, flags) (ring_admits(bytes) ? bpf_ringbuf_output(&ring, record, bytes, flags) : -1)
+
+static __always_inline bool detail_is_off(__u32 which)
+{
+	return *(const volatile __u32 *)&detail.level > which;
+}
+
+/*
+ * Whether the last quarter of the ring buffer is being filled, which is left to launches and the records of GPUs: asked
+ * before a detail is sent. A global function, which the verifier checks once.
+ */
+__weak __noinline int ring_is_short(void)
+{
+	__u64 size = bpf_ringbuf_query(&ring, RING_SIZE);
+
+	if (likely(bpf_ringbuf_query(&ring, RING_AVAIL_DATA) <= size - size / 4))
+		return 0;
+	if (!detail.refused_ns)
+		detail.refused_ns = bpf_ktime_get_ns();
+	return 1;
+}
 
 /* Start time of the task's process as in /proc/PID/stat: in ticks of USER_HZ, 100 a second on every x86. */
 static __always_inline __u64 task_start_ticks(struct task_struct *task)

@@ -7,5 +7,6 @@ const volatile struct gpt_config config = {};
 __u32 any_agent = 0, ring_pass = 0;
 __u32 code_age = 1, code_descriptions = 0;
 struct gpt_activity activity = {};
+struct gpt_detail_state detail = {};
 
 char LICENSE[] SEC("license") = "GPL";

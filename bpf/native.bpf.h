@@ -69,6 +69,8 @@ static __noinline __u64 native_stack(void *ctx, struct gpt_process_state *proces
 	native->id = id;
 	native->pid = pid;
 	native->depth = (__u32)bytes / 8;
+	if (unlikely(ring_is_short()))
+		return 0;
 	if (RING_OUTPUT(slot->native, size, BPF_RB_NO_WAKEUP)) {
 		count_one(GPT_COUNTER_STACKS_LOST);
 		return 0;

@@ -113,16 +113,18 @@ static __noinline __u32 stack_order(struct walk_slot *slot)
 	return GPT_PYSTACK_MAX_FRAMES;
 }
 
-/* Sends a new stack, after the code objects it names. */
+/* Sends a new stack, after the code objects it names. Returns enum gpt_stack_state. */
 static __noinline long stack_send(struct gpt_process_state *process, struct walk_slot *slot, __u32 pid, __u64 id,
 				  __u32 age)
 {
 	struct gpt_pystack *stack = (struct gpt_pystack *)slot->stack;
 	__u64 bytes;
 
+	if (unlikely(ring_is_short()))
+		return GPT_STACK_LOWERED;
 	if (!codes_send(process, slot, stack->depth, age)) {
 		count_one(GPT_COUNTER_STACKS_LOST);
-		return -1;
+		return GPT_STACK_LOST;
 	}
 	bytes = stack->depth + slot->send.modules;
 	if (slot->send.modules)
@@ -130,16 +132,16 @@ static __noinline long stack_send(struct gpt_process_state *process, struct walk
 	BOUND(bytes, 2 * SLOT_FRAMES - 1);
 	bytes = sizeof(struct gpt_pystack) + bytes * sizeof(struct gpt_pyframe);
 	if (bytes > sizeof(struct gpt_pystack) + SLOT_FRAMES * sizeof(struct gpt_pyframe))
-		return -1;
+		return GPT_STACK_LOST;
 	stack->hdr.size = bytes;
 	stack->id = id;
 	stack->pid = pid;
 	if (RING_OUTPUT(slot->stack, bytes, BPF_RB_NO_WAKEUP)) {
 		count_one(GPT_COUNTER_STACKS_LOST);
-		return -1;
+		return GPT_STACK_LOST;
 	}
 	stack_remember(stack);
-	return 0;
+	return GPT_STACK_OK;
 }
 
 /* Sets the walk to the thread's innermost frame, 0 if it has none. Returns enum gpt_stack_state. */
@@ -223,8 +225,9 @@ static __always_inline long python_stack(struct gpt_process_state *process, stru
 		stack->hdr.type = GPT_PYSTACK;
 		stack->hdr.flags = truncated ? GPT_PYSTACK_TRUNCATED : 0;
 		stack->depth = progress->depth > GPT_PYSTACK_MAX_FRAMES ? stack_order(slot) : progress->depth;
-		if (stack_send(process, slot, thread->pid, hash, age))
-			return GPT_STACK_LOST;
+		state = stack_send(process, slot, thread->pid, hash, age);
+		if (state != GPT_STACK_OK)
+			return state;
 	}
 	*id = hash;
 	return GPT_STACK_OK;

@@ -61,7 +61,7 @@ COUNTED_PROGRAM("uprobe.later", python_call)
 			return GPT_PART_PYTHON;
 		code_describe(process, code, pid);
 	}
-	record = RING_RESERVE(sizeof(*record));
+	record = ring_is_short() ? 0 : RING_RESERVE(sizeof(*record));
 	if (unlikely(!record)) {
 		count_one(GPT_COUNTER_PYCALLS_LOST);
 		return GPT_PART_PYTHON;

@@ -23,7 +23,7 @@ int sample_cpu(void *ctx)
 	struct here here;
 	bool user = (*(__u64 *)(ctx + CONTEXT_CS) & 3) == 3;
 
-	if (!process)
+	if (!process || detail_is_off(GPT_DETAIL_SAMPLES) || ring_is_short())
 		return 0;
 	thread = thread_get(process, tid, pid);
 	record = thread && here_read(process, thread, &here) ? RING_RESERVE(sizeof(*record)) : 0;

@@ -7,6 +7,7 @@
  *     void *record_reserve(__u64 bytes);                       room for a record, NULL: no room
  *     void record_submit(void *record), record_discard(void *record);
  *     long record_send(const void *record, __u64 bytes);       a whole record; not 0: no room
+ *     int ring_is_short(void);                                 as in common.bpf.h
  *     void count_one(__u32 which);                           enum gpt_counter
  *     __u64 own_thread_pointer(void);                        pthread_self()
  *     __u64 first_stack_end(void);                           end of the first thread's C stack

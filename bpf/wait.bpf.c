@@ -294,7 +294,7 @@ static __always_inline void end_wait(struct gpt_off_cpu *off, struct task_struct
 	struct gpt_wait *wait = &off->wait, *record;
 
 	note_brief(off, end_ns - wait->time_ns < activity.off_cpu_min_ns);
-	if (is_recorded(wait, task, end_ns)) {
+	if (is_recorded(wait, task, end_ns) && !ring_is_short()) {
 		wait->end_ns = end_ns;
 		record = RING_RESERVE(sizeof(*record));
 		if (record) {
@@ -393,6 +393,8 @@ int thread_switch(__u64 *ctx)
 {
 	__u64 now = bpf_ktime_get_ns();
 
+	if (unlikely(detail_is_off(GPT_DETAIL_WAITS)))
+		return 0;
 	enter_cpu((struct task_struct *)ctx[2], now);
 	leave_cpu((struct task_struct *)ctx[1], ctx[0], now);
 	return 0;
@@ -460,7 +462,7 @@ int thread_waking(__u64 *ctx)
 	__u64 now, since;
 	int in;
 
-	if (!off || !off->wait.time_ns || off->wait.woken_ns)
+	if (!off || !off->wait.time_ns || off->wait.woken_ns || detail_is_off(GPT_DETAIL_WAITS))
 		return 0;
 	now = bpf_ktime_get_ns();
 	since = off->wait.time_ns;

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <gputrace/details.h>
 #include <gputrace/python.h>
 #include <gputrace/record.h>
 
@@ -36,6 +37,13 @@ struct gpt_activity {
 	__u64 most_cost_ns;   /* the most that any thread has paid since then in one GPT_COST_WINDOW_NS */
 	__u32 most_cost_pid;  /* the process of that thread */
 	__u32 period_ns;      /* CPU time between two samples */
+};
+
+/* How much detail is recorded now; attach/detail.c changes it while a trace runs. */
+struct gpt_detail_state {
+	__u32 level; /* details.h */
+	__u32 pad;
+	__u64 refused_ns; /* since when details found the ring buffer short of room; attach/ clears it */
 };
 
 #define GPT_COST_WINDOW_NS 1000000000ULL

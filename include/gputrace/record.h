@@ -109,7 +109,8 @@ static inline __u64 gpt_padded(__u64 bytes)
 	X(GPT_GPU_SAMPLE, 44, gpu_sample, gpu_sample, 104, 104, BYTES, EVENT) \
 	X(GPT_GPU_PROCESS, 45, gpu_process, gpu_process, 64, 64, BYTES, EVENT) /* a process has memory of a GPU */ \
 	X(GPT_GPU_ERROR, 46, gpu_error, gpu_error, 48, 48, BYTES, EVENT) /* NVML reports an error of a GPU */ \
-	X(GPT_NVML, 47, nvml, nvml, 16, 16, BYTES, TABLE_PARTS) /* whether NVML answers; the last one counts */
+	X(GPT_NVML, 47, nvml, nvml, 16, 16, BYTES, TABLE_PARTS) /* whether NVML answers; the last one counts */ \
+	X(GPT_DETAIL_CHANGE, 48, detail, detail, 56, 56, BYTES, TABLE) /* less or more is recorded from here on */
 
 #define GPT_NUMBER(type, number, ...) type = number,
 enum gpt_record_type {
@@ -645,6 +646,19 @@ struct gpt_start GPT_RECORD(start);
 	F(__u32, state, "delta")      /* enum gpt_cost_state */ \
 	F(__u32, pid, "id") F(__u32, tid, "id") /* GPT_COST_THREAD, else 0 */
 struct gpt_cost GPT_RECORD(cost);
+
+#define GPT_DETAIL_LAST 1 /* flags: no change, but the last measurement before the end */
+
+#define GPT_ROWS_detail(F, R, A) \
+	F(__u64, time_ns, "time") \
+	F(__u64, measured, "delta") \
+	F(__u64, limit, "id")  /* what both are: enum gpt_detail_why */ \
+	F(__u32, level, "id")  /* details.h */ \
+	F(__u32, off, "id")    /* 1 << enum gpt_detail_kind: of what the trace was to record */ \
+	F(__u32, why, "id")    /* enum gpt_detail_why, also where the level rises: what had lowered it */ \
+	F(__u32, pid, "id") F(__u32, tid, "id") /* GPT_DETAIL_COST: the thread that paid */ \
+	F(__u32, pad, "raw")
+struct gpt_detail GPT_RECORD(detail);
 
 #define GPT_ROWS_end(F, R, A) \
 	F(__u64, time_ns, "time") \

@@ -23,6 +23,7 @@ enum gpt_stack_state {
 	GPT_STACK_NOT_RECORDED = 9, /* another tool recorded the call without a stack; in a log: a waker's stack, not
 				       taken as the wait had been short */
 	GPT_STACK_FILTERED = 10, /* not read: a filter of system calls, set during the trace, might kill the reader */
+	GPT_STACK_LOWERED = 11,	 /* not recorded: detail was lowered (details.h) */
 	GPT_STACK_STATES,
 };
 

@@ -31,7 +31,7 @@ COLUMNS_OF_THE_LOG = {("receipt", "lost"), ("receipt", "complete_percent"), ("re
                       ("recording", "start_ns"), ("gpu_trace", "correlation")}
 COLUMNS_OF_THE_LOG |= {("processes", name) for name in ("uid", "cgroup", "container", "container_name", "pod", "pod_name")}
 COLUMNS_OF_THE_LOG |= {(table, name) for table in ("why_losses", "why_lines") for name in ("layer", "layer_ns", "layers")}
-TABLES_OF_THE_LOG = {"losses", "no_gpu_times", "start", "layers", "cost", "cost_thread"}
+TABLES_OF_THE_LOG = {"losses", "no_gpu_times", "start", "layers", "cost", "cost_thread", "detail"}
 NOTES_OF_THE_LOG = {"receipt", "why"}  # notes of `why` name options of gputrace
 # nsys has no table for these; without imports and collections `idle` and `why` differ in what the CPU did.
 NOT_IN_SQLITE = {"python", "ops", "steps", "step_idle", "breakdown_steps", "key_averages", "torch_memory", "torch_memory_peaks",

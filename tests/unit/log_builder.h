@@ -150,6 +150,7 @@ LOG_FIXED(log_nccl, gpt_nccl, GPT_NCCL)
 LOG_FIXED(log_clock, gpt_clock, GPT_CLOCK)
 LOG_FIXED(log_cost, gpt_cost, GPT_COST)
 LOG_FIXED(log_start, gpt_start, GPT_START)
+LOG_FIXED(log_detail, gpt_detail, GPT_DETAIL_CHANGE)
 
 /* Inside a batch: log_batch() first. */
 LOG_FIXED(log_agent_api, gpt_agent_api, GPT_AGENT_API)

@@ -318,6 +318,7 @@ int attach_start(struct attach *attach, char *why, size_t why_size)
 	for (size_t i = 0; i < attach->files.list.count; i++)
 		file_attach_torch(&attach->files, attach->files.list.items[i]);
 	activity_start(attach);
+	detail_start(attach);
 	return let_agents_in(attach, why, why_size);
 }
 

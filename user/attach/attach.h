@@ -124,6 +124,10 @@ void attach_missed_batches(struct attach *attach, uint64_t count);
 /* So many ns of GPUs' gaps were seen in all that are shorter than two samples' usual distance (capture/gaps.h). */
 void attach_report_gaps(struct attach *attach, uint64_t short_ns);
 
+/* The most bytes of the ring buffer that were full since the last call, of its size. Without BPF of any agent's ring.
+ */
+void attach_report_ring(struct attach *attach, uint64_t fill, uint64_t bytes);
+
 /*
  * Does work that is due at some time (a mapping not there yet, a reconciliation). Call at least every 50 ms, and at the
  * time it returns (CLOCK_MONOTONIC ns, UINT64_MAX: no particular time). heard_ns: all records that were in the queue at

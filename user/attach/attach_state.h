@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Private to activity.c, attach.c, by_agents.c, ending.c, newcomers.c, notice.c, set_up.c and tick.c. */
+/* Private to activity.c, attach.c, by_agents.c, detail.c, ending.c, newcomers.c, notice.c, set_up.c and tick.c. */
 #pragma once
 
 #include "attach/clients/cupti_uses.h"
@@ -7,6 +7,7 @@
 #include "attach/agents.h"
 #include "attach/attach.h"
 #include "attach/awaits.h"
+#include "attach/detail.h"
 #include "attach/load/calibrate.h"
 #include "attach/generated_files.h"
 #include "attach/stopper.h"
@@ -37,6 +38,7 @@ struct attach {
 	struct generated_files *generated;
 	struct links lifecycle;
 	struct activity activity;  /* samples and waits of threads */
+	struct detail detail;	   /* how much of all is recorded */
 	struct probed_file *agent; /* gputrace's own library, probed before any process has loaded it */
 	attach_emit emit;
 	void *emit_context;

@@ -73,6 +73,7 @@ int by_agents_open(struct attach *attach, char *why, size_t why_size)
 	control->schedule = attach->files.schedule;
 	control->ops = options->ops;
 	control->batch = control->session = 1;
+	detail_start(attach);
 	return 0;
 }
 
@@ -291,6 +292,7 @@ uint64_t by_agents_tick(struct attach *attach, uint64_t now_ns)
 	bool check_titles = now_ns - attach->titles_checked_ns > TITLE_CHECK_NS;
 
 	let_agents_in(attach);
+	detail_tick(attach, now_ns);
 	for (size_t i = 0; check_titles && i < attach->processes.list.count; i++)
 		processes_update_title(&attach->processes, attach->processes.list.items[i]);
 	if (check_titles) {

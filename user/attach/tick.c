@@ -218,6 +218,7 @@ uint64_t attach_tick(struct attach *attach, uint64_t now_ns, uint64_t heard_ns)
 	modules_tick(&attach->processes, now_ns, false);
 	attach->agents_pending = agents_tick(&attach->agents, now_ns);
 	activity_tick(attach, now_ns);
+	detail_tick(attach, now_ns);
 	for (size_t i = 0; i < attach->files.list.count; i++)
 		file_attach_torch(&attach->files, attach->files.list.items[i]);
 	if (attach->reconcile)

@@ -26,7 +26,7 @@ struct ring {
 	void *context;
 	const unsigned long *consumer_position, *producer_position;
 	size_t page_bytes;
-	uint64_t bytes, bytes_max, malformed;
+	uint64_t bytes, bytes_max, fill, malformed;
 	uint64_t taken, budget; /* of the running ring_consume */
 };
 
@@ -107,6 +107,7 @@ static int64_t consume_bpf(struct ring *ring)
 	uint64_t fill = produced - consumed;
 	int err;
 
+	ring->fill = fill;
 	if (fill == 0)
 		return 0;
 	if (fill > ring->bytes_max)
@@ -121,7 +122,9 @@ static int64_t consume_bpf(struct ring *ring)
 
 int64_t ring_consume(struct ring *ring)
 {
-	return ring->shares ? shares_consume(ring->shares, ring->record, ring->context) : consume_bpf(ring);
+	if (!ring->shares)
+		return consume_bpf(ring);
+	return shares_consume(ring->shares, ring->record, ring->context, &ring->fill);
 }
 
 int ring_wait_fd(const struct ring *ring)
@@ -137,6 +140,11 @@ uint64_t ring_bytes(const struct ring *ring)
 uint64_t ring_bytes_max(const struct ring *ring)
 {
 	return ring->shares ? shares_bytes_max(ring->shares) : ring->bytes_max;
+}
+
+uint64_t ring_fill(const struct ring *ring)
+{
+	return ring->fill;
 }
 
 uint64_t ring_malformed(const struct ring *ring)

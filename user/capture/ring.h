@@ -33,6 +33,7 @@ int ring_wait_fd(const struct ring *ring);
 
 uint64_t ring_bytes(const struct ring *ring);	  /* size */
 uint64_t ring_bytes_max(const struct ring *ring); /* highest fill seen */
+uint64_t ring_fill(const struct ring *ring);	  /* when ring_consume was last called */
 uint64_t ring_malformed(const struct ring *ring); /* records dropped for an impossible size */
 
 void ring_close(struct ring *ring);

@@ -282,6 +282,7 @@ void run_round(struct run *run, void (*check)(struct run *run, uint64_t now_ns))
 	uint64_t due_ns;
 
 	attach_report_gaps(run->attach, drain_short_gaps_ns(run->drain));
+	attach_report_ring(run->attach, drain_take_fill(run->drain), drain_ring_bytes(run->drain));
 	due_ns = attach_tick(run->attach, now_ns, run->heard_ns);
 	gpu_counters_tick(run->counters);
 

@@ -12,7 +12,7 @@
 static bool is_lasting(const struct gpt_record *record)
 {
 	return record->type == GPT_NOTE || record->type == GPT_PROBES || record->type == GPT_GENERATED ||
-	       record->type == GPT_PYTHON_SOURCE || record->type == GPT_NVML;
+	       record->type == GPT_PYTHON_SOURCE || record->type == GPT_NVML || record->type == GPT_DETAIL_CHANGE;
 }
 
 static void add_record(struct lasting *lasting, const struct gpt_record *record)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Records that a log needs wherever it begins, and that no segment repeats: notes, lines about probes, sources of
- * notebooks, lines of generated code, whether NVML answers.
+ * notebooks, lines of generated code, whether NVML answers, changes of detail.
  */
 #pragma once
 

@@ -78,6 +78,7 @@ void builder_set_shared(struct builder *builder, bool shared);
 void builder_set_start(struct builder *builder, uint64_t start_ns, int64_t wall_offset_ns);
 bool builder_add_start(struct builder *builder, const struct sender *none, const struct gpt_start *start);
 bool builder_add_cost(struct builder *builder, const struct sender *none, const struct gpt_cost *cost);
+bool builder_add_detail(struct builder *builder, const struct sender *none, const struct gpt_detail *detail);
 void builder_set_source(struct builder *builder, struct text version, struct text host, struct text kernel,
 			struct text target, uint32_t cpus);
 

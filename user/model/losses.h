@@ -46,6 +46,7 @@ struct model_receipt {
 	uint64_t launches_no_agent;   /* should have GPU times; in processes where no agent ever recorded */
 	uint64_t operations_missing;  /* calls that lack their GPU operations, plus nodes_missing */
 	uint64_t stacks_missing;      /* calls whose stack was lost */
+	uint64_t stacks_lowered;      /* calls whose stack was not recorded, as detail was lowered */
 	uint64_t calls_with_stack;    /* any class */
 	uint64_t launches_with_stack;
 	uint64_t launches_with_line; /* of launches with a stack: the innermost frame has a line, as its line table was

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include <gputrace/costs.h>
+#include <gputrace/details.h>
 #include <gputrace/values.h>
 
 #include "model/activity.h"
@@ -56,6 +57,16 @@ struct model_cost_thread {
 	uint32_t pid, tid; /* 0: none */
 	uint64_t count, ns, long_ns;
 	uint64_t span_ns; /* the time in which it paid that */
+};
+
+/* From then on less or more was recorded (gputrace/details.h). */
+struct model_detail {
+	uint64_t time_ns;
+	uint64_t measured, limit; /* what had lowered the level: as enum gpt_detail_why says */
+	uint32_t off;		  /* 1 << enum gpt_detail_kind: not recorded from then on */
+	enum gpt_detail_why why;
+	uint32_t pid, tid; /* GPT_DETAIL_COST: the thread that paid; else 0 */
+	bool is_last;	   /* no change, but the last measurement */
 };
 
 #define MODEL_LABELS_MAX 32 /* of a recording */
@@ -195,6 +206,7 @@ struct model {
 	const char **strings;
 	const char **probes;		    /* one line per file with probe sites found and missed */
 	const char **notes;		    /* remarks the report must show */
+	struct model_detail *details;	    /* in order of time */
 	struct model_cell_line *cell_lines; /* grouped by file, from line 1 on; the last group of a file counts */
 	uint32_t cell_line_count;
 	struct model_generated_line *generated_lines; /* in the order reported: the last of a file and line counts */
@@ -205,7 +217,7 @@ struct model {
 	uint32_t holder_search_count, holder_count, held_storage_count;
 	uint32_t process_count, thread_count, code_count, frame_count, stack_count, stack_frame_count, native_count,
 		native_frame_count, args_count, device_count, gap_count, string_count, probe_count, note_count,
-		pyspan_count, pycall_count, range_count, op_count, collective_count, nccl_call_count,
+		detail_count, pyspan_count, pycall_count, range_count, op_count, collective_count, nccl_call_count,
 		torch_memory_count, reported_step_count, generated_line_count, stack_module_count, module_count;
 
 	struct model_crossing *crossings; /* of a slice: found in this part; later ones may start earlier */
@@ -320,7 +332,7 @@ enum launch_fate {
 	LAUNCH_WHOLE,	  /* has all its GPU operations, with times, and its stack or the reason why there is none */
 	LAUNCH_SHORT,	  /* of a graph: some of its operations are missing */
 	LAUNCH_UNTIMED,	  /* CUPTI could not time some of its operations */
-	LAUNCH_STACKLESS, /* its stack was lost */
+	LAUNCH_STACKLESS, /* its stack was lost, or not recorded as detail was lowered */
 	LAUNCH_MISSED,	  /* no GPU operation, though an agent recorded */
 	LAUNCH_AWAY,	  /* no agent recorded at that time */
 	LAUNCH_ALONE,	  /* no agent ever recorded in that process */

@@ -55,6 +55,7 @@ static const char *const stack_reasons[] = {
 	[GPT_STACK_AMBIGUOUS] = "several interpreters on one thread",
 	[GPT_STACK_NOT_RECORDED] = "not recorded",
 	[GPT_STACK_FILTERED] = "not read: the program filters its system calls",
+	[GPT_STACK_LOWERED] = "not recorded: detail lowered",
 };
 
 void draft_stack(struct visit *visit, struct draft *draft, uint32_t stack, uint8_t state, struct timeline_stack *kept)

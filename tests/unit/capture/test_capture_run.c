@@ -119,6 +119,11 @@ uint64_t ring_bytes(const struct ring *ring)
 	return 1 << 20;
 }
 
+uint64_t ring_fill(const struct ring *ring)
+{
+	return 0;
+}
+
 uint64_t ring_bytes_max(const struct ring *ring)
 {
 	return 4711;
@@ -173,6 +178,10 @@ void attach_notice(struct attach *attach, const struct gpt_record *record)
 }
 
 void attach_report_gaps(struct attach *attach, uint64_t short_ns)
+{
+}
+
+void attach_report_ring(struct attach *attach, uint64_t fill, uint64_t bytes)
 {
 }
 

@@ -107,7 +107,7 @@ static void records_shorter_than_their_type_are_counted_as_bad(void **state)
 		known += (type <= GPT_CUPTI_USE && type != GPT_MAPPED) || type == GPT_STACK_AT || type == GPT_NCCL ||
 			 type == GPT_SAMPLE || type == GPT_WAIT || type == GPT_AWAIT || type == GPT_GENERATED ||
 			 type == GPT_PYTHON_SOURCE || type == GPT_MODULE ||
-			 (type >= GPT_SESSION && type <= GPT_START) || (type >= GPT_COST && type <= GPT_NVML);
+			 (type >= GPT_SESSION && type <= GPT_START) || (type >= GPT_COST && type <= GPT_DETAIL_CHANGE);
 	}
 	model = model_of(&log);
 	assert_int_equal(model_source(model)->receipt.bad_records, known);

@@ -189,6 +189,7 @@ static void the_reason_for_no_stack_is_kept(void **state)
 	assert_int_equal(model->calls[GPT_STACK_BACKWARD].stack_state, GPT_STACK_LOST);
 	assert_int_equal(model->calls[GPT_STACK_NOT_RECORDED].stack_state, GPT_STACK_NOT_RECORDED);
 	assert_int_equal(model->calls[GPT_STACK_FILTERED].stack_state, GPT_STACK_FILTERED);
+	assert_int_equal(model->calls[GPT_STACK_LOWERED].stack_state, GPT_STACK_LOWERED);
 	assert_int_equal(model->calls[GPT_STACK_STATES].stack_state, GPT_STACK_UNREADABLE);
 	assert_int_equal(model_source(model)->receipt.calls_with_stack, 0);
 	model_free(model);

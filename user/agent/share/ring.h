@@ -2,6 +2,7 @@
 /* The agent's end of the ring: any thread writes, without a lock. The collector can write anything there. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <gputrace/share.h>
@@ -25,6 +26,9 @@ void ring_forget(void);
 void *ring_reserve(uint64_t bytes);
 void ring_submit(void *record);
 void ring_discard(void *record);
+
+/* The rest is left to launches and to the records of GPUs. */
+bool ring_is_three_quarters_full(void);
 
 /* enum gpt_counter */
 void ring_count(uint32_t which);

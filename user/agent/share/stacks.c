@@ -90,6 +90,11 @@ static long record_send(const void *record, uint64_t bytes)
 	return 0;
 }
 
+static int ring_is_short(void)
+{
+	return ring_is_three_quarters_full();
+}
+
 static void count_one(uint32_t which)
 {
 	ring_count(which);
@@ -415,6 +420,8 @@ uint32_t stacks_take(uint64_t *id, uint32_t lost)
 	take_update(ring_reader());
 	if (__atomic_load_n(&own_process.python_state, __ATOMIC_ACQUIRE) != GPT_STACK_OK)
 		return own_process.python_state;
+	if (SHARE_WANTS(detail_level) > GPT_DETAIL_STACKS)
+		return GPT_STACK_LOWERED;
 	watch_interpreters();
 	slot = slot_acquire();
 	if (!slot) {

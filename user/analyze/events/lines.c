@@ -193,6 +193,7 @@ const char *line_reason(uint32_t stack_state)
 		[GPT_STACK_AMBIGUOUS] = "several Python interpreters on one thread",
 		[GPT_STACK_NOT_RECORDED] = "Python stack not recorded",
 		[GPT_STACK_FILTERED] = "Python stack not read, as the program filters its system calls",
+		[GPT_STACK_LOWERED] = "Python stack not recorded: detail lowered",
 	};
 
 	return stack_state < sizeof(reasons) / sizeof(reasons[0]) ? reasons[stack_state] : "";

@@ -41,6 +41,8 @@ static void add_rows(struct complete *complete, const struct model_receipt *rece
 	const struct complete_row others[] = {
 		{"stacks_truncated", "stacks deeper than what is kept: frames in their middle are left out",
 		 receipt->counters[GPT_COUNTER_STACK_TRUNCATED]},
+		{"stacks_lowered", "calls whose Python stack was not recorded, as detail was lowered",
+		 receipt->stacks_lowered},
 		{"launches_captured", "launches captured into graphs: executed when those are launched",
 		 receipt->launches_captured},
 		{"launches_agent_away", "launches without GPU times: the agent did not record yet, or had left",

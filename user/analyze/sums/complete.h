@@ -22,7 +22,7 @@ struct complete_row {
 	uint64_t count;	   /* not 0 */
 };
 
-#define COMPLETE_ROWS_MAX (MODEL_LOSSES + 12u + BAD_REASONS)
+#define COMPLETE_ROWS_MAX (MODEL_LOSSES + 13u + BAD_REASONS)
 #define COMPLETE_SETS_MAX 16u
 
 struct complete {

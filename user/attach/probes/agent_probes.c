@@ -158,6 +158,54 @@ static int attach_stacks(struct files *files, struct probed_file *file, const st
 	return files->forward_lines || files->torch_memory ? attach_agent_probe(files, file, image, &probe) : 0;
 }
 
+/* By a counter that is raised, not by one that is lowered: another gputrace may want all of a program's ops. */
+static int lower_one(struct files *files, struct probed_file *file, bool off, const struct agent_probe *probe)
+{
+	struct image *image = NULL;
+	int error;
+
+	if (links_are_attached(probe->links) == off)
+		return 0;
+	if (!off) {
+		links_detach(probe->links);
+		return 0;
+	}
+	error = file_open_image(file, &image);
+	if (error)
+		return error;
+	error = attach_agent_probe(files, file, image, probe);
+	image_close(image);
+	return error;
+}
+
+static int lower_detail(struct files *files, struct probed_file *file)
+{
+	const struct bpf_program *program = files->programs->bpf->progs.agent_activity_set;
+	const struct agent_probe shapes = {GPUTRACE_AGENT_SHAPES_OFF, GPUTRACE_AGENT_SHAPES_OFF_SEMAPHORE, program,
+					   &file->shapes_off_links, false};
+	const struct agent_probe ops = {GPUTRACE_AGENT_OPS_OFF, GPUTRACE_AGENT_OPS_OFF_SEMAPHORE, program,
+					&file->ops_off_links, false};
+	int error = lower_one(files, file, files->shapes && files->detail_level > GPT_DETAIL_SHAPES, &shapes);
+
+	return error ? error : lower_one(files, file, files->ops && files->detail_level > GPT_DETAIL_OPS, &ops);
+}
+
+int files_set_detail(struct files *files, uint32_t level)
+{
+	int error = 0;
+
+	files->detail_level = level;
+	for (size_t i = 0; i < files->list.count; i++) {
+		struct probed_file *file = files->list.items[i];
+		int one = 0;
+
+		if (file->kind == LIBRARY_AGENT && links_are_attached(&file->call_links))
+			one = lower_detail(files, file);
+		error = error ? error : one;
+	}
+	return error;
+}
+
 int file_attach_agent(struct files *files, struct probed_file *file)
 {
 	const struct gputrace_bpf *bpf = files->programs->bpf;
@@ -181,6 +229,8 @@ int file_attach_agent(struct files *files, struct probed_file *file)
 		error = attach_stacks(files, file, image);
 	if (!error)
 		error = attach_activity_sets(files, file, image);
+	if (!error)
+		error = lower_detail(files, file);
 	for (size_t i = 0; i < sizeof(probes) / sizeof(probes[0]) && !error; i++)
 		error = attach_agent_probe(files, file, image, &probes[i]);
 	image_close(image);
@@ -188,6 +238,8 @@ int file_attach_agent(struct files *files, struct probed_file *file)
 		links_detach(&file->call_links);
 		links_detach(&file->batch_links);
 		links_detach(&file->schedule_links);
+		links_detach(&file->shapes_off_links);
+		links_detach(&file->ops_off_links);
 		file_note_refused(files, file, FILE_AGENT, error);
 		return error;
 	}

@@ -331,6 +331,7 @@ int file_give_text(const struct files *files, const struct probed_file *file, st
  */
 static const size_t families[] = {
 	offsetof(struct probed_file, batch_links),	    offsetof(struct probed_file, schedule_links),
+	offsetof(struct probed_file, shapes_off_links),	    offsetof(struct probed_file, ops_off_links),
 	offsetof(struct probed_file, dealloc_links),	    offsetof(struct probed_file, event_links),
 	offsetof(struct probed_file, subinterpreter_links), offsetof(struct probed_file, engine_links),
 	offsetof(struct probed_file, profiler_links),	    offsetof(struct probed_file, cupti_links),

@@ -62,10 +62,11 @@ struct probed_file {
 	uint64_t text_bytes;		  /* size of its executable segment, once it has call probes */
 	uint64_t unwanted_ns;	 /* since when no process needs its call probes, still attached; 0: some process does */
 	struct links call_links; /* symbol probes, or an agent's call and state functions */
-	struct links batch_links;	   /* an agent's batch function */
-	struct links schedule_links;	   /* its schedule, lowered after the counter of ops (call_links) */
-	struct links dealloc_links;	   /* Python: death of code objects */
-	struct links subinterpreter_links; /* Python: creation of subinterpreters */
+	struct links batch_links;		      /* an agent's batch function */
+	struct links schedule_links;		      /* its schedule, lowered after the counter of ops (call_links) */
+	struct links shapes_off_links, ops_off_links; /* an agent's: fewer details (files_set_detail) */
+	struct links dealloc_links;		      /* Python: death of code objects */
+	struct links subinterpreter_links;	      /* Python: creation of subinterpreters */
 	ARRAY(struct uprobe) subinterpreter_uprobes;
 	bool subinterpreters_tried;
 	struct links engine_links; /* PyTorch: the autograd engine */
@@ -134,9 +135,10 @@ struct files {
 	bool shapes;		/* and the arguments of each op (--shapes) */
 	bool schedule_begun;
 	struct gpt_schedule schedule;
-	bool forward_lines; /* and the Python stacks of ops with an autograd number */
-	bool torch_memory;  /* and allocations and frees of PyTorch's allocators */
-	bool memory_lines;  /* and the Python stack of each of these events */
+	bool forward_lines;    /* and the Python stacks of ops with an autograd number */
+	bool torch_memory;     /* and allocations and frees of PyTorch's allocators */
+	bool memory_lines;     /* and the Python stack of each of these events */
+	uint32_t detail_level; /* of ops and their inputs (gputrace/details.h) */
 };
 
 /* Sets open_most by the limits of the process. */

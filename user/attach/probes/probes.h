@@ -30,6 +30,12 @@ int file_attach_agent(struct files *files, struct probed_file *file);
 int files_begin_schedule(struct files *files);
 
 /*
+ * From now on the agents record ops and their inputs at that level of detail (gputrace/details.h), in processes whose
+ * agent file is probed now or later. -errno: of some it is the old one.
+ */
+int files_set_detail(struct files *files, uint32_t level);
+
+/*
  * Raises a semaphore of the agent in one process, until links_detach. function: the agent's function on which the probe
  * goes. agent: its file, NULL: does nothing.
  */

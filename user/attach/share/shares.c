@@ -479,10 +479,11 @@ unsigned shares_count(struct shares *shares)
 
 /* ---- the drain ------------------------------------------------------------------------------------------------ */
 
-int64_t shares_consume(struct shares *shares, share_record record, void *context)
+int64_t shares_consume(struct shares *shares, share_record record, void *context, uint64_t *most)
 {
 	uint64_t bytes = 0, one;
 
+	*most = 0;
 	pthread_mutex_lock(&shares->lock);
 	for (size_t i = 0; i < shares->list.count; i++) {
 		struct share *share = shares->list.items[i];
@@ -491,6 +492,7 @@ int64_t shares_consume(struct shares *shares, share_record record, void *context
 					 context);
 		share->empty = share->over && !one;
 		bytes += one;
+		*most = one > *most ? one : *most;
 	}
 	pthread_mutex_unlock(&shares->lock);
 	return (int64_t)bytes;

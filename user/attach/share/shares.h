@@ -77,8 +77,9 @@ unsigned shares_count(struct shares *shares);
 
 /* ---- for the thread that drains ---------------------------------------------------------------------------------- */
 
-/* Returns how many bytes there were; later records are left for the next call. */
-int64_t shares_consume(struct shares *shares, share_record record, void *context);
+/* Returns how many bytes there were, and sets *most to those of the fullest ring; later records are left for the next
+ * call. */
+int64_t shares_consume(struct shares *shares, share_record record, void *context, uint64_t *most);
 uint64_t shares_bytes(const struct shares *shares); /* of one ring */
 uint64_t shares_bytes_max(struct shares *shares);   /* highest fill level of any ring */
 uint64_t shares_malformed(struct shares *shares);

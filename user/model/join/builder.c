@@ -64,6 +64,7 @@ void show_tables(struct builder *builder)
 	SHOW(model, string, builder->strings.strings);
 	SHOW(model, probe, builder->probes);
 	SHOW(model, note, builder->notes);
+	SHOW(model, detail, builder->details);
 #define SHOW_JOINED(one, many, ...)                                                                                    \
 	model->many = builder->many.items;                                                                             \
 	model->one##_count = (uint32_t)builder->many.count;
@@ -298,6 +299,7 @@ void model_free(struct model *model)
 	free(model->strings);
 	free(model->probes);
 	free(model->notes);
+	free(model->details);
 	free(model->generated_lines);
 	free(model->cell_lines);
 	free(model->holder_searches);

@@ -83,6 +83,29 @@ bool builder_add_cost(struct builder *builder, const struct sender *none, const 
 	return true;
 }
 
+/* gputrace changes the level some times a minute at most. */
+#define DETAILS_MOST 65536u
+
+bool builder_add_detail(struct builder *builder, const struct sender *none, const struct gpt_detail *detail)
+{
+	const struct model_detail *before =
+		builder->details.count ? &builder->details.items[builder->details.count - 1] : NULL;
+
+	(void)none; /* it is gputrace's own */
+	if (!detail->why || detail->why >= GPT_DETAIL_WHYS || detail->off >> GPT_DETAIL_COUNT ||
+	    (before && detail->time_ns < before->time_ns) || builder->details.count == DETAILS_MOST)
+		return false;
+	array_push(&builder->details, ((struct model_detail){.time_ns = detail->time_ns,
+							     .measured = detail->measured,
+							     .limit = detail->limit,
+							     .off = detail->off,
+							     .why = (enum gpt_detail_why)detail->why,
+							     .pid = detail->pid,
+							     .tid = detail->tid,
+							     .is_last = detail->hdr.flags & GPT_DETAIL_LAST}));
+	return true;
+}
+
 void builder_set_source(struct builder *builder, struct text version, struct text host, struct text kernel,
 			struct text target, uint32_t cpus)
 {

@@ -31,7 +31,8 @@ enum launch_fate launch_fate(const struct model *model, const struct model_call 
 		return LAUNCH_SHORT;
 	if (!model->gpu[call->first_gpu].end_ns) /* untimed operations come first */
 		return LAUNCH_UNTIMED;
-	return call->stack_state == GPT_STACK_LOST ? LAUNCH_STACKLESS : LAUNCH_WHOLE;
+	return call->stack_state == GPT_STACK_LOST || call->stack_state == GPT_STACK_LOWERED ? LAUNCH_STACKLESS
+											     : LAUNCH_WHOLE;
 }
 
 uint64_t model_launches_meant(const struct model *model)
@@ -77,7 +78,7 @@ uint32_t model_completeness(const struct model *model)
 
 	seen = meant ? model_launches_meant(model) : receipt->calls;
 	made = seen + calls_lost;
-	missing = meant ? seen - receipt->launches_whole : receipt->stacks_missing;
+	missing = meant ? seen - receipt->launches_whole : receipt->stacks_missing + receipt->stacks_lowered;
 	missing += count_beyond(lost_of_kind(receipt, GPT_LOST_STACK), receipt->stacks_missing);
 	if (meant)
 		missing += count_beyond(lost_of_kind(receipt, GPT_LOST_GPU), receipt->operations_missing);

@@ -50,6 +50,7 @@ static void count_calls(struct receipt_count *count, const struct model *model)
 		receipt->calls++;
 		receipt->calls_with_stack += call->stack != NONE;
 		receipt->stacks_missing += call->stack_state == GPT_STACK_LOST;
+		receipt->stacks_lowered += call->stack_state == GPT_STACK_LOWERED;
 		receipt->operations_missing += call->nodes_missing;
 		receipt->operations_missing +=
 			fate == LAUNCH_MISSED || (is_transfer(call) && call->corr && !call->gpu_count && !did_nothing);
@@ -132,6 +133,7 @@ static void take_sums(const struct model_receipt *sums, struct model_receipt *re
 	receipt->launches_no_agent = sums->launches_no_agent;
 	receipt->operations_missing = sums->operations_missing;
 	receipt->stacks_missing = sums->stacks_missing;
+	receipt->stacks_lowered = sums->stacks_lowered;
 	receipt->calls_with_stack = sums->calls_with_stack;
 	receipt->launches_with_stack = sums->launches_with_stack;
 	receipt->launches_with_line = sums->launches_with_line;

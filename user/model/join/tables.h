@@ -144,6 +144,7 @@ struct builder {
 	ARRAY(struct model_held_storage) held_storages;
 	ARRAY(const char *) probes;
 	ARRAY(const char *) notes;
+	ARRAY(struct model_detail) details;
 	uint64_t last_ns; /* latest time seen */
 	bool ended;	  /* the source has an end record */
 	bool torn;	  /* it ends in the middle of a record */

@@ -89,4 +89,5 @@ void report_receipt(struct report *report);
 void report_cost(struct report *report); /* cost.c: what the recording cost the traced programs, by parts */
 void report_cost_line(struct report *report);
 void report_cost_proof(struct report *report); /* cost_proof.c: of windows with and without recording */
+void report_detail(struct report *report);     /* detail.c: what was left out for a while */
 void report_start(struct report *report);      /* of the recording: nothing in a slice, or if it is not recorded */

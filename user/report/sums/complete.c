@@ -189,6 +189,7 @@ static void put_cause(struct report *report, const struct complete_row *row)
 		{"GPU records ", "GPU record "},
 		{"launches ", "launch "},
 		{"graph launches ", "graph launch "},
+		{"calls whose Python stack was ", "call whose Python stack was "},
 		{"calls ", "call "},
 		{"files ", "file "},
 		{"stacks ", "stack "},
@@ -379,6 +380,7 @@ void report_complete(struct report *report)
 		report_losses(report);
 		report_receipt(report);
 		report_start(report);
+		report_detail(report);
 	} else {
 		fputc('\n', report->out);
 	}
@@ -389,8 +391,10 @@ void report_complete(struct report *report)
 	put_whole(report);
 	put_threshold(report);
 	put_not_recorded(report);
-	if (!report->writer)
+	if (!report->writer) {
+		report_detail(report);
 		report_start(report);
+	}
 	put_list(report, "Note: ", model->notes, model->note_count);
 	if (report->all->complete.tool)
 		put_tool(report);

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "attach/detail.h"
+
+#include <string.h>
+
+#include "attach/attach_state.h"
+#include "attach/probes/probes.h"
+#include "base/monotonic.h"
+#include "base/msg.h"
+
+/* Since a change nothing must have spoken against a rise for that long; each rise that was too early doubles it. */
+#define WAIT_NS 1000000000ull
+#define WAIT_NS_MOST 64000000000ull
+
+/* A rise after which the level falls again within so many times what was waited for was too early. */
+#define EARLY_FACTOR 2u
+
+/* The level falls by one step at a time while the ring is at least half full, and does not rise above a quarter. */
+#define RING_FALL_PART 2u
+#define RING_RISE_PART 4u
+
+/* What a cause of lower detail says now, in the order of their weight. */
+enum pressure_kind {
+	PRESSURE_NONE,	/* the level may rise */
+	PRESSURE_STAY,	/* it stays */
+	PRESSURE_LOWER, /* it falls by a step */
+	PRESSURE_LEAST, /* only launches and GPU records are to be recorded, at once */
+};
+
+struct pressure {
+	enum pressure_kind kind;
+	enum gpt_detail_why why;
+	uint64_t since_ns;	  /* 0: now */
+	uint64_t measured, limit; /* as in a record */
+	uint32_t pid, tid;
+};
+
+static struct gpt_detail_state *shared_detail(const struct attach *attach)
+{
+	return &attach->programs.bpf->bss->detail;
+}
+
+static uint32_t details_below(uint32_t level)
+{
+	return (1u << level) - 1;
+}
+
+void detail_start(struct attach *attach)
+{
+	const struct attach_options *options = &attach->options;
+	const bool in_use[GPT_DETAIL_COUNT] = {
+		[GPT_DETAIL_SAMPLES] = options->sample_period_ns,
+		[GPT_DETAIL_WAITS] = options->off_cpu_min_ns,
+		[GPT_DETAIL_SHAPES] = options->shapes,
+		[GPT_DETAIL_OPS] = options->ops,
+		[GPT_DETAIL_STACKS] = true,
+	};
+
+	attach->detail = (struct detail){.wait_ns = WAIT_NS};
+	for (unsigned i = 0; i < GPT_DETAIL_COUNT; i++)
+		attach->detail.in_use |= (uint32_t)in_use[i] << i;
+}
+
+/* ---- changes ----------------------------------------------------------------------------------------------------- */
+
+static void emit_change(struct attach *attach, uint64_t time_ns, const struct pressure *by)
+{
+	const struct detail *detail = &attach->detail;
+	struct gpt_detail record = {
+		.hdr = {.size = sizeof(record), .type = GPT_DETAIL_CHANGE},
+		.time_ns = time_ns,
+		.measured = by->measured,
+		.limit = by->limit,
+		.level = detail->level,
+		.off = detail->in_use & details_below(detail->level),
+		.why = by->why,
+		.pid = by->pid,
+		.tid = by->tid,
+	};
+
+	attach->emit(attach->emit_context, &record.hdr);
+	msg_debug("detail level %u of %u: cause %u, %llu of %llu", detail->level, (unsigned)GPT_DETAIL_COUNT, by->why,
+		  (unsigned long long)by->measured, (unsigned long long)by->limit);
+}
+
+static void apply_level(struct attach *attach, uint64_t now_ns)
+{
+	uint32_t level = attach->detail.level;
+	int error;
+
+	if (attach->shares) {
+		shares_control(attach->shares)->detail_level = level;
+		return;
+	}
+	/* A wait that has begun is not known to be one: the thread may have run meanwhile. */
+	if (level <= GPT_DETAIL_WAITS && shared_detail(attach)->level > GPT_DETAIL_WAITS)
+		attach->programs.bpf->bss->activity.resumed_ns = now_ns;
+	__atomic_store_n(&shared_detail(attach)->level, level, __ATOMIC_RELEASE);
+	error = files_set_detail(&attach->files, level);
+	if (error)
+		msg_debug("the agent cannot be asked for that detail: %s", strerror(-error));
+}
+
+static void change_level(struct attach *attach, uint32_t level, uint64_t now_ns, const struct pressure *by)
+{
+	struct detail *detail = &attach->detail;
+
+	if (level == detail->level)
+		return;
+	detail->rose = level < detail->level;
+	detail->level = level;
+	apply_level(attach, now_ns);
+	/* What is left out lies between a fall's record and a rise's. */
+	emit_change(attach, detail->rose ? monotonic_ns() : by->since_ns ? by->since_ns : now_ns, by);
+	detail->changed_ns = detail->calm_ns = now_ns;
+}
+
+/* The next level at which something less is recorded; the same: there is none. */
+static uint32_t level_below(const struct detail *detail)
+{
+	for (uint32_t level = detail->level; level < GPT_DETAIL_COUNT; level++)
+		if (detail->in_use >> level & 1)
+			return level + 1;
+	return detail->level;
+}
+
+static uint32_t level_above(const struct detail *detail)
+{
+	uint32_t level = detail->level - 1;
+
+	while (level && !(detail->in_use >> (level - 1) & 1))
+		level--;
+	return level;
+}
+
+static void lower(struct attach *attach, uint64_t now_ns, const struct pressure *by)
+{
+	struct detail *detail = &attach->detail;
+	uint64_t since_ns = now_ns - detail->changed_ns;
+
+	if (detail->rose && since_ns < EARLY_FACTOR * detail->wait_ns)
+		detail->wait_ns = detail->wait_ns < WAIT_NS_MOST / 2 ? 2 * detail->wait_ns : WAIT_NS_MOST;
+	else if (!detail->level)
+		detail->wait_ns = WAIT_NS;
+	detail->why = by->why;
+	detail->calm_ns = now_ns;
+	change_level(attach, by->kind == PRESSURE_LEAST ? GPT_DETAIL_COUNT : level_below(detail), now_ns, by);
+}
+
+/* ---- causes ------------------------------------------------------------------------------------------------------ */
+
+void attach_report_ring(struct attach *attach, uint64_t fill, uint64_t bytes)
+{
+	if (fill > attach->detail.ring_fill)
+		attach->detail.ring_fill = fill;
+	attach->detail.ring_bytes = bytes;
+}
+
+/* Where a detail has found the ring short of room, that has precedence: details are not sent then (ring_is_short). */
+static struct pressure ring_pressure(struct attach *attach)
+{
+	struct detail *detail = &attach->detail;
+	struct pressure ring = {.why = GPT_DETAIL_RING,
+				.measured = detail->ring_fill,
+				.limit = detail->ring_bytes,
+				.kind = PRESSURE_NONE};
+
+	if (detail->ring_fill > detail->ring_bytes / RING_RISE_PART)
+		ring.kind = PRESSURE_STAY;
+	if (detail->ring_fill > detail->ring_bytes / RING_FALL_PART)
+		ring.kind = PRESSURE_LOWER;
+	if (!attach->shares && shared_detail(attach)->refused_ns) {
+		ring.kind = PRESSURE_LEAST;
+		ring.since_ns = shared_detail(attach)->refused_ns;
+		shared_detail(attach)->refused_ns = 0;
+		/* it may have been emptied before it was looked at */
+		if (ring.measured < ring.limit - ring.limit / RING_RISE_PART)
+			ring.measured = ring.limit - ring.limit / RING_RISE_PART;
+	}
+	detail->ring_fill = 0;
+	return ring;
+}
+
+void detail_tick(struct attach *attach, uint64_t now_ns)
+{
+	struct detail *detail = &attach->detail;
+	struct pressure worst = ring_pressure(attach);
+
+	if (worst.kind >= PRESSURE_LOWER)
+		lower(attach, now_ns, &worst);
+	else if (worst.kind == PRESSURE_STAY)
+		detail->calm_ns = now_ns;
+	else if (detail->level && now_ns - detail->calm_ns >= detail->wait_ns)
+		change_level(attach, level_above(detail), now_ns, &worst);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * How much detail is recorded (gputrace/details.h).  The level falls while the ring buffer fills up, and rises again by
+ * itself, one step at a time, once that is over; after a rise that was too early the next one comes later.  Launches
+ * and GPU records are always recorded.  Each change is a record of the log (GPT_DETAIL_CHANGE).
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <gputrace/record.h>
+
+struct attach;
+
+struct detail {
+	uint32_t level;
+	uint32_t in_use;		/* 1 << enum gpt_detail_kind: what this trace records */
+	uint64_t changed_ns;		/* when the level changed last, 0: never */
+	uint64_t calm_ns;		/* since when nothing speaks against a rise */
+	uint64_t wait_ns;		/* how long that must last */
+	bool rose;			/* by the last change */
+	uint32_t why;			/* enum gpt_detail_why of what lowered it last */
+	uint64_t ring_fill, ring_bytes; /* the most since the last tick, of the ring's size */
+};
+
+/* Once it is known what is recorded. */
+void detail_start(struct attach *attach);
+
+void detail_tick(struct attach *attach, uint64_t now_ns);
