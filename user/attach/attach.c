@@ -181,6 +181,7 @@ void attach_close(struct attach *attach)
 	enterings_finish();
 	(void)calibrate_finish(&attach->calibration);
 	activity_close(&attach->activity);
+	detail_close(&attach->detail);
 	links_detach(&attach->lifecycle);
 	stopper_end(attach->stopper);
 	awaits_stop(attach->awaits);

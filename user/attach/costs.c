@@ -116,6 +116,25 @@ static void report_programs(struct attach *attach, int cpus, struct entry_costs 
 						    .ns = costs.interrupts_ns});
 }
 
+/* Of threads that are followed: no other one runs into a probe with something to record. */
+struct cost_entries costs_sum_entries(struct attach *attach)
+{
+	int cpus = libbpf_num_possible_cpus();
+	struct program_costs costs = {};
+	struct entry_costs each = {};
+	uint64_t probes;
+
+	if (cpus > 0)
+		costs = read_programs(attach, cpus);
+	if (calibrate_is_over(&attach->calibration))
+		each = calibrate_finish(&attach->calibration);
+	probes = costs.entries[GPT_ENTRY_PROBE] - costs.parts[GPT_PART_IDLE].runs;
+	return (struct cost_entries){
+		.runs = probes + costs.entries[GPT_ENTRY_AGENT] + costs.entries[GPT_ENTRY_INTERRUPT],
+		.ns = (double)probes * each.probe + (double)costs.entries[GPT_ENTRY_AGENT] * each.agent +
+		      (double)costs.interrupts_ns};
+}
+
 bool attach_cost(struct attach *attach, uint64_t *ns)
 {
 	int cpus = libbpf_num_possible_cpus();

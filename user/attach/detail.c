@@ -19,6 +19,9 @@
 #define RING_FALL_PART 2u
 #define RING_RISE_PART 4u
 
+/* It does not rise above that part of --cost-limit. */
+#define COST_RISE_PART 2u
+
 /* What a cause of lower detail says now, in the order of their weight. */
 enum pressure_kind {
 	PRESSURE_NONE,	/* the level may rise */
@@ -57,17 +60,19 @@ void detail_start(struct attach *attach)
 	};
 
 	attach->detail = (struct detail){.wait_ns = WAIT_NS};
+	if (options->cost_limit_ns)
+		thread_costs_begin(&attach->detail.costs, attach, monotonic_ns());
 	for (unsigned i = 0; i < GPT_DETAIL_COUNT; i++)
 		attach->detail.in_use |= (uint32_t)in_use[i] << i;
 }
 
 /* ---- changes ----------------------------------------------------------------------------------------------------- */
 
-static void emit_change(struct attach *attach, uint64_t time_ns, const struct pressure *by)
+static void emit_record(struct attach *attach, uint64_t time_ns, uint16_t flags, const struct pressure *by)
 {
 	const struct detail *detail = &attach->detail;
 	struct gpt_detail record = {
-		.hdr = {.size = sizeof(record), .type = GPT_DETAIL_CHANGE},
+		.hdr = {.size = sizeof(record), .type = GPT_DETAIL_CHANGE, .flags = flags},
 		.time_ns = time_ns,
 		.measured = by->measured,
 		.limit = by->limit,
@@ -111,8 +116,10 @@ static void change_level(struct attach *attach, uint32_t level, uint64_t now_ns,
 	detail->level = level;
 	apply_level(attach, now_ns);
 	/* What is left out lies between a fall's record and a rise's. */
-	emit_change(attach, detail->rose ? monotonic_ns() : by->since_ns ? by->since_ns : now_ns, by);
+	emit_record(attach, detail->rose ? monotonic_ns() : by->since_ns ? by->since_ns : now_ns, 0, by);
 	detail->changed_ns = detail->calm_ns = now_ns;
+	if (attach->options.cost_limit_ns)
+		thread_costs_begin(&detail->costs, attach, now_ns);
 }
 
 /* The next level at which something less is recorded; the same: there is none. */
@@ -181,15 +188,71 @@ static struct pressure ring_pressure(struct attach *attach)
 	return ring;
 }
 
-void detail_tick(struct attach *attach, uint64_t now_ns)
+/* Without BPF the limit is refused (recording_check.c). */
+static struct pressure cost_pressure(struct attach *attach, uint64_t now_ns)
 {
 	struct detail *detail = &attach->detail;
-	struct pressure worst = ring_pressure(attach);
+	uint64_t limit_ns = attach->options.cost_limit_ns;
+	struct pressure cost = {.why = GPT_DETAIL_COST, .limit = limit_ns, .kind = PRESSURE_NONE};
+	bool is_new;
 
+	if (!limit_ns)
+		return cost;
+	is_new = thread_costs_measure(&detail->costs, attach, now_ns, &detail->cost);
+	detail->cost_is_known |= is_new;
+	cost.measured = detail->cost.ns;
+	cost.pid = detail->cost.pid;
+	cost.tid = detail->cost.tid;
+	if (cost.measured > limit_ns / COST_RISE_PART)
+		cost.kind = PRESSURE_STAY;
+	if (cost.measured > limit_ns && is_new)
+		cost.kind = PRESSURE_LOWER;
+	return cost;
+}
+
+/* A rise has the cause of the last fall, with what that measures now. */
+static void rise(struct attach *attach, uint64_t now_ns, const struct pressure *causes, size_t count)
+{
+	const struct pressure *by = &causes[0];
+
+	for (size_t i = 0; i < count; i++)
+		if (causes[i].why == attach->detail.why)
+			by = &causes[i];
+	change_level(attach, level_above(&attach->detail), now_ns, by);
+}
+
+void detail_tick(struct attach *attach, uint64_t now_ns)
+{
+	const struct pressure causes[] = {ring_pressure(attach), cost_pressure(attach, now_ns)};
+	const size_t count = sizeof(causes) / sizeof(causes[0]);
+	struct detail *detail = &attach->detail;
+	struct pressure worst = causes[0];
+
+	for (size_t i = 1; i < count; i++)
+		if (causes[i].kind > worst.kind)
+			worst = causes[i];
 	if (worst.kind >= PRESSURE_LOWER)
 		lower(attach, now_ns, &worst);
 	else if (worst.kind == PRESSURE_STAY)
 		detail->calm_ns = now_ns;
 	else if (detail->level && now_ns - detail->calm_ns >= detail->wait_ns)
-		change_level(attach, level_above(detail), now_ns, &worst);
+		rise(attach, now_ns, causes, count);
+}
+
+void detail_stop(struct attach *attach)
+{
+	const struct detail *detail = &attach->detail;
+	const struct pressure last = {.why = GPT_DETAIL_COST,
+				      .measured = detail->cost.ns,
+				      .limit = attach->options.cost_limit_ns,
+				      .pid = detail->cost.pid,
+				      .tid = detail->cost.tid};
+
+	if (detail->cost_is_known)
+		emit_record(attach, monotonic_ns(), GPT_DETAIL_LAST, &last);
+}
+
+void detail_close(struct detail *detail)
+{
+	thread_costs_free(&detail->costs);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How much detail is recorded (gputrace/details.h).  The level falls while the ring buffer fills up, and rises again by
- * itself, one step at a time, once that is over; after a rise that was too early the next one comes later.  Launches
- * and GPU records are always recorded.  Each change is a record of the log (GPT_DETAIL_CHANGE).
+ * How much detail is recorded (gputrace/details.h).  The level falls while the ring buffer fills up, and while a thread
+ * pays more than --cost-limit.  It rises again by itself, one step at a time, once nothing of that is so; after a rise
+ * that was too early the next one comes later.  Launches and GPU records are always recorded.  Each change is a record
+ * of the log (GPT_DETAIL_CHANGE).
  */
 #pragma once
 
@@ -10,6 +11,8 @@
 #include <stdint.h>
 
 #include <gputrace/record.h>
+
+#include "attach/thread_costs.h"
 
 struct attach;
 
@@ -22,9 +25,17 @@ struct detail {
 	bool rose;			/* by the last change */
 	uint32_t why;			/* enum gpt_detail_why of what lowered it last */
 	uint64_t ring_fill, ring_bytes; /* the most since the last tick, of the ring's size */
+	struct thread_costs costs;	/* with --cost-limit */
+	struct thread_cost cost;	/* of the last whole second, if cost_is_known */
+	bool cost_is_known;
 };
 
 /* Once it is known what is recorded. */
 void detail_start(struct attach *attach);
 
 void detail_tick(struct attach *attach, uint64_t now_ns);
+
+/* The recording ends: the last measurement of the cost. */
+void detail_stop(struct attach *attach);
+
+void detail_close(struct detail *detail);

@@ -250,6 +250,7 @@ void attach_stop(struct attach *attach, unsigned timeout_ms, void (*drain)(void 
 		agents_report_waiting(&attach->agents, attach->processes.list.items[i]);
 	}
 	activity_stop(attach);
+	detail_stop(attach);
 	awaits_tick(attach->awaits, &attach->processes, monotonic_ns());
 	/*
 	 * First the symbol probes, then the agents' call probes: detaching those asks agents to stop and to send what

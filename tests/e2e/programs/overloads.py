@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Launches as asked on standard input, and answers each line with `done`, the number of its launches so far, and how
 many it made a second: `burst N`, N as fast as it can, each with a stack of 120 frames that no launch had before; `calm
-N`, N of one line, one each 10 ms."""
+N`, N of one line, one each 10 ms; `deep N`, N of one line below 120 frames, one each millisecond."""
 
 import sys
 import time
@@ -29,6 +29,15 @@ def down(path, left):
         down(path >> 1, left - 1)
 
 
+def deep(count, left):
+    if left:
+        deep(count, left - 1)
+        return
+    for _ in range(count):
+        launch()
+        time.sleep(0.001)
+
+
 def main():
     launch()
     made, path = 1, 0
@@ -42,6 +51,9 @@ def main():
                 down(path, DEPTH)
                 path += 1
                 made += AT_ONCE
+        elif word == "deep":
+            deep(int(number), DEPTH)
+            made += int(number)
         else:
             for _ in range(int(number)):
                 launch()

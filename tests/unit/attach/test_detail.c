@@ -22,12 +22,32 @@ static struct {
 	struct gpt_detail changes[CHANGES_MOST];
 	unsigned count;
 	uint64_t now_ns;
+	struct thread_cost cost; /* of the last second */
+	uint64_t second_ns;	 /* when that began */
 } made;
 
 int files_set_detail(struct files *files, uint32_t level)
 {
 	made.files_level = level;
 	return 0;
+}
+
+void thread_costs_begin(struct thread_costs *costs, struct attach *attach, uint64_t now_ns)
+{
+	made.second_ns = now_ns;
+}
+
+bool thread_costs_measure(struct thread_costs *costs, struct attach *attach, uint64_t now_ns, struct thread_cost *most)
+{
+	if (now_ns - made.second_ns < 1000 * MS)
+		return false;
+	made.second_ns = now_ns;
+	*most = made.cost;
+	return true;
+}
+
+void thread_costs_free(struct thread_costs *costs)
+{
 }
 
 static void keep_change(void *context, const struct gpt_record *record)
@@ -179,6 +199,76 @@ static void after_a_rise_that_was_too_early_the_next_one_comes_later(void **stat
 	assert_int_equal(time_to_rise(), 1000 * MS); /* that one was not too early */
 }
 
+#define LIMIT 5000000u /* ns of a second: 0.5 % */
+
+static void start_limited(uint64_t cost_ns)
+{
+	struct attach_options options = all_of_it;
+
+	options.cost_limit_ns = LIMIT;
+	start(options);
+	made.second_ns = made.now_ns;
+	made.cost = (struct thread_cost){.ns = cost_ns, .pid = 7, .tid = 8};
+}
+
+static void detail_goes_in_its_order_each_second_in_which_recording_cost_more_than_permitted(void **state)
+{
+	start_limited(LIMIT + 1);
+	for (uint32_t n = 1; n <= GPT_DETAIL_COUNT; n++) {
+		rounds_with(0, 980);
+		assert_int_equal(level(), n - 1);
+		round_with(0);
+		assert_int_equal(level(), n);
+		assert_int_equal(made.changes[n - 1].why, GPT_DETAIL_COST);
+		assert_int_equal(made.changes[n - 1].measured, LIMIT + 1);
+		assert_int_equal(made.changes[n - 1].limit, LIMIT);
+		assert_int_equal(made.changes[n - 1].tid, 8);
+	}
+	rounds_with(0, 100000); /* launches alone cost that much */
+	assert_int_equal(made.count, GPT_DETAIL_COUNT);
+}
+
+static void a_cost_below_the_limit_stays_as_it_is_and_below_half_of_it_detail_comes_back(void **state)
+{
+	start_limited(LIMIT + 1);
+	rounds_with(0, 1000);
+	assert_int_equal(level(), 1);
+	made.cost.ns = LIMIT;
+	rounds_with(0, 100000);
+	assert_int_equal(level(), 1);
+	made.cost.ns = LIMIT / 2;
+	rounds_with(0, 3000);
+	assert_int_equal(level(), 0);
+	assert_int_equal(made.count, 2);
+	assert_int_equal(made.changes[1].why, GPT_DETAIL_COST);
+	assert_int_equal(made.changes[1].measured, LIMIT / 2);
+}
+
+static void the_last_measurement_is_kept_with_what_is_left_out_then(void **state)
+{
+	start_limited(LIMIT + 1);
+	rounds_with(0, 500);
+	detail_stop(&made.attach); /* no second has passed */
+	assert_int_equal(made.count, 0);
+	rounds_with(0, 500);
+	made.cost.ns = 123;
+	rounds_with(RING / 3, 1000);
+	detail_stop(&made.attach);
+	assert_int_equal(made.count, 2);
+	assert_int_equal(made.changes[1].hdr.flags, GPT_DETAIL_LAST);
+	assert_int_equal(made.changes[1].measured, 123);
+	assert_int_equal(made.changes[1].off, 1u << GPT_DETAIL_SAMPLES);
+}
+
+static void without_a_limit_cost_lowers_nothing(void **state)
+{
+	start(all_of_it);
+	made.cost.ns = UINT64_MAX;
+	rounds_with(0, 100000);
+	detail_stop(&made.attach);
+	assert_int_equal(made.count, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -189,6 +279,10 @@ int main(void)
 		cmocka_unit_test(detail_comes_back_by_itself_step_by_step),
 		cmocka_unit_test(waits_from_before_they_came_back_are_not_recorded),
 		cmocka_unit_test(after_a_rise_that_was_too_early_the_next_one_comes_later),
+		cmocka_unit_test(detail_goes_in_its_order_each_second_in_which_recording_cost_more_than_permitted),
+		cmocka_unit_test(a_cost_below_the_limit_stays_as_it_is_and_below_half_of_it_detail_comes_back),
+		cmocka_unit_test(the_last_measurement_is_kept_with_what_is_left_out_then),
+		cmocka_unit_test(without_a_limit_cost_lowers_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -405,6 +405,22 @@ static void the_ring_buffer_is_a_power_of_two(void **state)
 		assert_refused(PARSE("--buffer", bad[i]), "--buffer", "64K to 1G");
 }
 
+static void the_limit_of_the_cost_is_a_percentage(void **state)
+{
+	static const char *const bad[] = {"0", "0.0005", "-1", "101", "1e3", "", "%", "0.5x", "half"};
+
+	assert_int_equal(PARSE("--cost-limit", "0.5%", "-p", "1"), 0);
+	assert_int_equal(options.cost_limit, 500);
+	assert_int_equal(PARSE("--cost-limit", "2", "-p", "1"), 0);
+	assert_int_equal(options.cost_limit, 2000);
+	assert_int_equal(PARSE("-p", "1"), 0);
+	assert_int_equal(options.cost_limit, 0);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_refused(PARSE("--cost-limit", bad[i], "-p", "1"), "--cost-limit", "above 0");
+	assert_refused(PARSE("--cost-limit", "1%", "--prove-cost", "2s", "-p", "1"), "--prove-cost: proves what all",
+		       "excludes --cost-limit");
+}
+
 static void python_calls_are_recorded_when_asked_for(void **state)
 {
 	assert_int_equal(PARSE("-p", "1"), 0);
@@ -1301,6 +1317,7 @@ int main(void)
 		cmocka_unit_test(choices_are_checked),
 		cmocka_unit_test(percentages_are_at_most_100_and_exact_to_three_decimals),
 		cmocka_unit_test(the_ring_buffer_is_a_power_of_two),
+		cmocka_unit_test(the_limit_of_the_cost_is_a_percentage),
 		cmocka_unit_test(python_calls_are_recorded_when_asked_for),
 		cmocka_unit_test(the_cpu_is_sampled_when_asked_for),
 		cmocka_unit_test(what_runs_and_what_waits_is_recorded_by_default_of_named_programs),

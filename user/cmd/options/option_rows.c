@@ -343,6 +343,10 @@ const struct option_row option_rows[] = {
 	 .parse = parse_api_sum},
 	{"buffer", 0, "a size such as 64M", "SIZE", "ring buffer, 64K to 1G, a power of two (default 64M)",
 	 RECORD | WHY | TOP | SERVE, .parse = parse_buffer},
+	{"cost-limit", 0, "a percentage", "PERCENT",
+	 "leave out detail (samples, waits, inputs of ops, ops, stacks), launches never, while\n"
+	 "recording costs some thread more than this part of a second (root)",
+	 RECORD | WHY | TOP | SERVE, .parse = parse_cost_limit},
 	{"from", 0, "a time", "TIME",
 	 "only what begins at that time or later: 90, 500ms, 2m or 1:30 after the start,\n"
 	 "14:03:20 or 2026-11-22T14:03:20 by the wall clock here (Z or +01:00: not here)",

@@ -151,6 +151,7 @@ static const char *recording_option(const struct options *options)
 		{"trace", options->has_activity_sets},
 		{"capture-range", options->captures},
 		{"prove-cost", options->proof_ms},
+		{"cost-limit", options->cost_limit},
 		{"schedule", options->schedule.active},
 		{"flight-recorder", options->recorder_ns},
 		{"trigger", trigger_is_wanted(&options->trigger)},

@@ -232,6 +232,16 @@ int parse_buffer(struct parse *parse, const char *value)
 	return 0;
 }
 
+int parse_cost_limit(struct parse *parse, const char *value)
+{
+	if (value_percent(value, &parse->options->cost_limit) || !parse->options->cost_limit)
+		return option_fail(parse,
+				   "--cost-limit %s: a percentage above 0 is accepted, with at most three decimals, as "
+				   "in 0.5%%",
+				   value);
+	return 0;
+}
+
 #define FREQUENCY_MAX 10000u
 
 int parse_cpu(struct parse *parse, const char *value)

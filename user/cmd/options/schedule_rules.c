@@ -180,6 +180,9 @@ static int check_proof(struct parse *parse)
 	if (options->cpu_frequency || options->off_cpu_min_ns)
 		return option_fail(parse, "--prove-cost: --cpu and --off-cpu go on in all windows: what they cost is "
 					  "in each report (--table cost)");
+	if (options->cost_limit)
+		return option_fail(parse, "--prove-cost: proves what all of the detail costs: it excludes "
+					  "--cost-limit");
 	for (size_t i = 0; i < options->outputs.list.count; i++)
 		if (!format_by_path(options->outputs.list.items[i], &format) || format.writer)
 			return option_fail(parse,

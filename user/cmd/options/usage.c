@@ -105,7 +105,7 @@ static const struct heading {
 	  "flight-recorder",
 	  "trigger",
 	  "label"}},
-	{NULL, SUBCOMMAND_RECORD | SUBCOMMAND_WHY | SUBCOMMAND_TOP | SUBCOMMAND_SERVE, {"buffer"}},
+	{NULL, SUBCOMMAND_RECORD | SUBCOMMAND_WHY | SUBCOMMAND_TOP | SUBCOMMAND_SERVE, {"buffer", "cost-limit"}},
 	{"Which part of the trace", READS_LOG, {"from", "to", "process", "thread", "gpu", "steps", "step", "cycle"}},
 	{"Report",
 	 EVERY & ~SUBCOMMAND_EXPORT,

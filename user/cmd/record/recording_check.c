@@ -110,6 +110,8 @@ static const char *needs_bpf(const struct options *options)
 		return "it excludes --cpu and --frequency";
 	if (options->off_cpu_min_ns)
 		return "it excludes --off-cpu";
+	if (options->cost_limit)
+		return "it excludes --cost-limit";
 	return options->python_calls ? "it excludes --python-calls" : NULL;
 }
 

@@ -122,6 +122,7 @@ int recording_attach(struct recording *recording)
 		.memory_lines = options->memory_lines,
 		.activity_sets = options->activity_sets,
 		.ring_bytes = options->buffer_bytes,
+		.cost_limit_ns = options->cost_limit * (uint64_t)10000, /* thousandths of a percent of 1 s */
 	};
 	const struct agent_request asked = {
 		.ops = options->ops, .torch_memory = options->torch_memory, .schedule = options->schedule};

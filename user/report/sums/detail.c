@@ -30,20 +30,49 @@ static double percent_of(const struct detail_row *row, uint64_t value)
 	return whole > 0 ? (double)value * 100 / whole : 0;
 }
 
+#define NS_OF_THOUSANDTH 10000u /* of a percent of a second */
+
+/* "recording cost thread 7 1.83 % of a second" */
+static char *cost_text(uint32_t tid, uint64_t ns)
+{
+	return xasprintf("recording cost thread %" PRIu32 " %s %% of a second", tid,
+			 number_thousandths(ns / NS_OF_THOUSANDTH).text);
+}
+
 static char *why_text(const struct detail_row *row)
 {
-	char *percent = xasprintf("%s", number_percent(percent_of(row, row->measured), 100).text), *text;
-
 	if (row->why == GPT_DETAIL_COST)
-		text = xasprintf("it cost thread %" PRIu32 " %s %% of a second, above --cost-limit %s %%", row->tid,
-				 percent, number_percent(percent_of(row, row->limit), 100).text);
-	else if (row->why == GPT_DETAIL_MEMORY)
-		text = xasprintf("gputrace had %s of the %s of --memory-limit", number_bytes(row->measured).text,
+		return xjoin(cost_text(row->tid, row->measured), "",
+			     xasprintf(", above --cost-limit %s %%",
+				       number_thousandths(row->limit / NS_OF_THOUSANDTH).text));
+	if (row->why == GPT_DETAIL_MEMORY)
+		return xasprintf("gputrace had %s of the %s of --memory-limit", number_bytes(row->measured).text,
 				 number_bytes(row->limit).text);
-	else
-		text = xasprintf("the ring buffer was %s %% full", percent);
-	free(percent);
-	return text;
+	return xasprintf("the ring buffer was %s %% full", number_percent(percent_of(row, row->measured), 100).text);
+}
+
+/* What recording cost in the end, with a limit: the last second of the whole recording. NULL: not known. */
+static const struct model_detail *last_cost(const struct model *model)
+{
+	const struct model_detail *last = model->detail_count ? &model->details[model->detail_count - 1] : NULL;
+
+	return last && last->is_last && last->why == GPT_DETAIL_COST && !model->slice ? last : NULL;
+}
+
+static void put_last_cost(struct report *report)
+{
+	const struct model_detail *last = last_cost(report->model);
+	char *cost;
+
+	if (!last)
+		return;
+	cost = last->tid ? cost_text(last->tid, last->measured) : xstrdup("no thread paid anything");
+	report_text(report, 2, "At the end %s (--cost-limit %s %%)%s.", cost,
+		    number_thousandths(last->limit / NS_OF_THOUSANDTH).text,
+		    last->measured > last->limit && last->off >> GPT_DETAIL_STACKS & 1
+			    ? ": launches and GPU records cost that much"
+			    : "");
+	free(cost);
 }
 
 static void put_lines(struct report *report, const struct detail_spans *spans)
@@ -60,6 +89,31 @@ static void put_lines(struct report *report, const struct detail_spans *spans)
 		free(why);
 		free(times);
 	}
+}
+
+static void put_last_cost_table(struct report *report)
+{
+	static const struct column columns[] = {
+		COLUMN_NUMBER("%", "percent", UNIT_PERCENT),
+		COLUMN_NUMBER("limit %", "limit_percent", UNIT_PERCENT),
+		COLUMN_NUMBER("pid", "pid", UNIT_ID),
+		COLUMN_NUMBER("tid", "tid", UNIT_ID),
+		COLUMN_END,
+	};
+	const struct model_detail *last = last_cost(report->model);
+	struct table table;
+
+	if (!last)
+		return;
+	report_title(report, "cost_limit", "What recording cost in the last second", NULL);
+	table_begin(&table, columns);
+	table_add_value(&table, number_thousandths(last->measured / NS_OF_THOUSANDTH), (double)last->measured / 1e7);
+	table_add_value(&table, number_thousandths(last->limit / NS_OF_THOUSANDTH), (double)last->limit / 1e7);
+	table_add_id(&table, last->pid);
+	table_unset_unless(&table, last->tid, "-");
+	table_add_id(&table, last->tid);
+	table_unset_unless(&table, last->tid, "-");
+	report_table(report, &table);
 }
 
 static void put_table(struct report *report, const struct detail_spans *spans)
@@ -102,10 +156,12 @@ void report_detail(struct report *report)
 	struct detail_spans spans;
 
 	detail_spans_make(&spans, report->model, &report->all->window);
-	if (!spans.count)
-		return;
-	if (report->writer)
-		put_table(report, &spans);
-	else
+	if (report->writer) {
+		if (spans.count)
+			put_table(report, &spans);
+		put_last_cost_table(report);
+	} else {
 		put_lines(report, &spans);
+		put_last_cost(report);
+	}
 }
