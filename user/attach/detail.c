@@ -68,12 +68,13 @@ void detail_start(struct attach *attach)
 
 /* ---- changes ----------------------------------------------------------------------------------------------------- */
 
+/* Records are in order of time: while a rise is under way a program may find the ring short again. */
 static void emit_record(struct attach *attach, uint64_t time_ns, uint16_t flags, const struct pressure *by)
 {
-	const struct detail *detail = &attach->detail;
+	struct detail *detail = &attach->detail;
 	struct gpt_detail record = {
 		.hdr = {.size = sizeof(record), .type = GPT_DETAIL_CHANGE, .flags = flags},
-		.time_ns = time_ns,
+		.time_ns = time_ns > detail->emitted_ns ? time_ns : detail->emitted_ns,
 		.measured = by->measured,
 		.limit = by->limit,
 		.level = detail->level,
@@ -83,6 +84,7 @@ static void emit_record(struct attach *attach, uint64_t time_ns, uint16_t flags,
 		.tid = by->tid,
 	};
 
+	detail->emitted_ns = record.time_ns;
 	attach->emit(attach->emit_context, &record.hdr);
 	msg_debug("detail level %u of %u: cause %u, %llu of %llu", detail->level, (unsigned)GPT_DETAIL_COUNT, by->why,
 		  (unsigned long long)by->measured, (unsigned long long)by->limit);

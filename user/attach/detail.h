@@ -23,6 +23,7 @@ struct detail {
 	uint64_t calm_ns;		/* since when nothing speaks against a rise */
 	uint64_t wait_ns;		/* how long that must last */
 	bool rose;			/* by the last change */
+	uint64_t emitted_ns;		/* time of the last record */
 	uint32_t why;			/* enum gpt_detail_why of what lowered it last */
 	uint64_t ring_fill, ring_bytes; /* the most since the last tick, of the ring's size */
 	struct thread_costs costs;	/* with --cost-limit */

@@ -146,6 +146,20 @@ static void where_a_detail_found_no_room_all_goes_at_once_from_that_time_on(void
 	assert_int_equal(made.bss.detail.refused_ns, 0);
 }
 
+static void records_are_in_order_of_time(void **state)
+{
+	start(all_of_it);
+	made.bss.detail.refused_ns = made.now_ns + 7 * MS;
+	round_with(10);
+	made.attach.detail.wait_ns = 0;
+	round_with(0); /* a rise, whose record has the real time */
+	assert_int_equal(made.count, 2);
+	made.bss.detail.refused_ns = made.changes[1].time_ns - 1; /* while that was under way */
+	round_with(10);
+	assert_int_equal(made.count, 3);
+	assert_int_equal(made.changes[2].time_ns, made.changes[1].time_ns);
+}
+
 static void detail_comes_back_by_itself_step_by_step(void **state)
 {
 	start(all_of_it);
@@ -276,6 +290,7 @@ int main(void)
 		cmocka_unit_test(detail_goes_in_its_order_while_the_ring_is_more_than_half_full),
 		cmocka_unit_test(what_is_not_recorded_anyway_is_no_step),
 		cmocka_unit_test(where_a_detail_found_no_room_all_goes_at_once_from_that_time_on),
+		cmocka_unit_test(records_are_in_order_of_time),
 		cmocka_unit_test(detail_comes_back_by_itself_step_by_step),
 		cmocka_unit_test(waits_from_before_they_came_back_are_not_recorded),
 		cmocka_unit_test(after_a_rise_that_was_too_early_the_next_one_comes_later),
