@@ -57,7 +57,7 @@
 	X(ACTIVITY_SUMS, ASKED, ALWAYS)                                                                                \
 	X(GPU_LINES, REPORT, WITH_GPU)                                                                                 \
 	X(CALL_LINES, REPORT, WITHOUT_GPU)                                                                             \
-	X(UNTIMED, REPORT, WITH_GPU)                                                                                   \
+	X(UNTIMED, REPORT, AROUND_GPU)                                                                                 \
 	X(KERNELS, REPORT, WITH_GPU)                                                                                   \
 	X(MEMCPYS, REPORT, WITH_GPU)                                                                                   \
 	X(IDLE, REPORT, ALWAYS)	      /* without a GPU: what compiled */                                               \

@@ -64,6 +64,8 @@ int analyze_with(struct analyses *all, struct trace *trace, const enum analysis 
 	walk_free(&walk);
 	if (all->had_enough)
 		return -EPIPE;
+	if (trace->around && all->has[ANALYZE_IDLE])
+		trace_read_tables(trace);
 	if (!trace->error)
 		analyses_finish(all);
 	return trace->error;

@@ -252,10 +252,7 @@ static inline const struct model_module *model_stack_module(const struct model *
 	return &model->modules[model->stack_modules[stack->first_module + i]];
 }
 
-/*
- * A stack by its index; NULL: it is none (NONE and the like), or it was first seen in a later part: idle time of a
- * slice may be charged to what happened around it.
- */
+/* A stack by its index; NULL: it is none (NONE and the like). */
 static inline const struct model_stack *model_known_stack(const struct model *model, uint32_t index)
 {
 	return index < model->stack_count ? &model->stacks[index] : NULL;

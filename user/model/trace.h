@@ -48,6 +48,7 @@ struct trace_kind {
 	 */
 	void (*look)(struct trace *trace, void (*look)(void *context), void *context);
 	void (*wait)(struct trace *trace);
+	void (*read_tables)(struct trace *trace); /* as trace_read_tables; NULL: the last part has all tables */
 };
 
 /* The first part: starts a walk.  NULL: error.  Returns the current part if it is the first. */
@@ -86,6 +87,16 @@ static inline void trace_wait(struct trace *trace)
 {
 	if (trace->kind->wait)
 		trace->kind->wait(trace);
+}
+
+/*
+ * After a walk of a slice: its last part gets the strings, codes, frames and stacks of later parts of the trace around
+ * it, to which the slice's account of idle time may refer.
+ */
+static inline void trace_read_tables(struct trace *trace)
+{
+	if (trace->kind->read_tables)
+		trace->kind->read_tables(trace);
 }
 
 /* The last part; reads all parts up to it unless it is the current one.  NULL: error. */

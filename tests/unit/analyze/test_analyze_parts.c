@@ -104,6 +104,38 @@ static char *folded_idle_of(struct trace *trace)
 	return text;
 }
 
+/* Of a slice by time, whose idle time may be charged to what launched after it. */
+static char *of_middle(struct trace *trace, char *(*make)(struct trace *))
+{
+	const struct model *model = trace_first(trace);
+	uint64_t third_ns = (model->end_ns - model->start_ns) / 3;
+	struct slice slice = {
+		.from_ns = model->start_ns + third_ns, .to_ns = model->start_ns + 2 * third_ns, .device = NONE};
+	struct sliced_trace sliced;
+	char *text;
+
+	assert_true(model->end_ns > model->start_ns);
+	assert_int_equal(sliced_trace_open(&sliced, trace, &slice, ""), 0);
+	text = make(&sliced.trace);
+	sliced_trace_close(&sliced);
+	return text;
+}
+
+static char *folded_idle_of_middle(struct trace *trace)
+{
+	return of_middle(trace, folded_idle_of);
+}
+
+static char *report_of_middle(struct trace *trace)
+{
+	return of_middle(trace, report_of);
+}
+
+static char *why_of_middle(struct trace *trace)
+{
+	return of_middle(trace, why_of);
+}
+
 static char *folded_otherwise_of(struct trace *trace)
 {
 	return folded_with(trace, false, otherwise);
@@ -235,6 +267,28 @@ static void the_report_is_the_same_in_parts(void **state)
 	assert_same_of_models(40, 12, report_of);
 	assert_same_of_models(40, 150, report_of);
 	assert_same_of_models(4, 3000, report_of);
+}
+
+static void idle_time_of_a_slice_is_the_same_in_parts(void **state)
+{
+	assert_same_of_models(40, 12, folded_idle_of_middle);
+	assert_same_of_models(40, 150, folded_idle_of_middle);
+	assert_same_of_models(40, 12, why_of_middle);
+	assert_same_of_models(40, 150, why_of_middle);
+}
+
+/* Without records of waits: one that begins after the slice may be of a call in it. */
+static void the_report_of_a_slice_is_the_same_in_parts(void **state)
+{
+	for (uint64_t number = 1; number <= SOME_OF(40); number++) {
+		struct model *model = random_model(number, number % 2 ? 12 : 150);
+		uint32_t syncs = model->sync_count;
+
+		model->sync_count = 0;
+		assert_same(model, report_of_middle);
+		model->sync_count = syncs;
+		random_model_free(model);
+	}
 }
 
 static void what_is_compared_is_the_same_in_parts(void **state)
@@ -455,6 +509,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_report_is_the_same_in_parts),
+		cmocka_unit_test(idle_time_of_a_slice_is_the_same_in_parts),
+		cmocka_unit_test(the_report_of_a_slice_is_the_same_in_parts),
 		cmocka_unit_test(what_is_compared_is_the_same_in_parts),
 		cmocka_unit_test(the_losses_in_words_are_the_same_in_parts),
 		cmocka_unit_test(the_lists_of_activities_are_the_same_in_parts),

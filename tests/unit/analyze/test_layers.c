@@ -433,25 +433,6 @@ static void idle_time_before_backward_work_is_of_the_module_of_its_forward_op(vo
 	free(text);
 }
 
-/* Idle time of a slice may be charged to a stack that was first seen after it. */
-static void a_stack_that_is_not_known_has_no_layer(void **state)
-{
-	struct forward_log made = forward_log_begin();
-	struct model *model;
-	struct layer_owner owner;
-
-	(void)state;
-	describe_net(&made);
-	launch_in(&made, 1000, 6, IN(LEAF, NET));
-	model = forward_log_end(&made);
-	owner = layer_owner_of(model, model->stack_count, NONE, LAYER_NONE);
-	assert_int_equal(owner.kind, LAYER_NO_STACK);
-	assert_int_equal(owner.module, NONE);
-	assert_null(model_innermost_module(model, model->stack_count));
-	assert_null(model_innermost_module(model, NONE));
-	model_free(model);
-}
-
 static void assert_why(struct model *model, const char *const *lines)
 {
 	const struct report_options options = {.width = 100};
@@ -803,7 +784,6 @@ int main(void)
 		cmocka_unit_test(what_was_launched_where_no_python_is_known_has_its_own_row),
 		cmocka_unit_test(the_innermost_module_is_not_guessed_where_frames_are_left_out),
 		cmocka_unit_test(idle_time_for_which_no_line_is_to_blame_has_its_own_row),
-		cmocka_unit_test(a_stack_that_is_not_known_has_no_layer),
 		cmocka_unit_test(idle_time_is_of_the_innermost_module_of_the_line_to_blame),
 		cmocka_unit_test(idle_time_before_backward_work_is_of_the_module_of_its_forward_op),
 		cmocka_unit_test(why_names_the_layer_beside_the_line),

@@ -46,8 +46,6 @@ struct layer_owner layer_owner_of(const struct model *model, uint32_t place, uin
 					    (uint32_t)(module - model->modules)};
 	if (misses_module(model, place) || misses_module(model, replay))
 		rest = LAYER_MISSING;
-	else if (place < CALLER_NO_FRAME && !model_known_stack(model, place))
-		rest = LAYER_NO_STACK;
 	return (struct layer_owner){rest, NONE};
 }
 

@@ -17,7 +17,7 @@ enum layer_kind {
 	LAYER_BACKWARD, /* a backward pass: the forward op's stack is not known, and no module is around its caller */
 	LAYER_NONE,	/* Python called no module */
 	LAYER_MISSING,	/* the innermost module may be among frames that were left out */
-	LAYER_NO_STACK, /* no Python frame is known, or the stack was first seen after the slice */
+	LAYER_NO_STACK, /* no Python frame is known */
 	LAYER_NO_LINE,	/* idle time for which no line is to blame */
 	LAYER_KINDS,
 };
