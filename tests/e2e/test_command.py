@@ -412,3 +412,14 @@ def test_a_program_behind_a_cleaned_environment_gets_the_agent(tmp_path, cleaned
     trace = reading.trace_of(tmp_path / "trace.json")
     assert not [note for note in notes(tmp_path) if "could not be let in" in note]
     assert reading.receipt(trace)["gpu_operations_joined"] > 1000
+
+
+@pytest.mark.parametrize("way", ("bpf", "agent"))
+def test_the_program_of_a_command_begins_in_the_trace(tmp_path, way):
+    """Its process is there before; only of a program that began in the trace a launch is known to be the first of its kernel."""
+    tracing.trace(tmp_path, tracing.on_simgpu(tmp_path / "gpu.json", machine.any_python(), machine.WORKLOADS / "train.py", "--steps", 3),
+                  "--way", way)
+    trace = reading.trace_of(tmp_path / "trace.json")
+    launches = [event for event in trace["traceEvents"] if event.get("name") == "cudaLaunchKernel"]
+    (process,) = [process for process in trace["gputrace"]["processes"] if process["shown as"] == launches[0]["pid"]]
+    assert 0 < process["began_ns"] < min(event["ts"] for event in launches) * 1000

@@ -105,14 +105,20 @@ static void forget_program(struct attach *attach, struct followed *process)
 	emit_event(attach, process, GPT_EXEC);
 }
 
-/* An agent joins once in a program: if it has joined before, the process now runs another program. */
+/*
+ * An agent joins once in a program: if it has joined before, the process now runs another program.  The command's own
+ * process was there before the recording, and has executed its program since.
+ */
 static struct followed *begin_program(struct attach *attach, pid_t pid)
 {
 	struct followed *process = processes_find(&attach->processes, pid);
+	bool is_command = attach->options.scope == ATTACH_COMMAND;
 
 	if (process && process->agent_joined)
 		forget_program(attach, process);
-	if (attach->options.scope == ATTACH_COMMAND)
+	else if (process && is_command && process->named && !process->written)
+		emit_event(attach, process, GPT_EXEC);
+	if (is_command)
 		process = processes_add(&attach->processes, pid, true, false);
 	return process;
 }

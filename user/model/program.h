@@ -243,6 +243,7 @@ struct model_process {
 	uint16_t python;					 /* major << 8 | minor, 0 none */
 	uint8_t mounts;						 /* enum gpt_mounts */
 	uint64_t start_ns, first_call_ns, last_call_ns, exit_ns; /* 0: not known, none, none, still runs */
+	uint64_t exec_ns;					 /* its latest exec; 0: none was seen */
 	uint32_t exit_signal;					 /* that ended it; 0: none, or not known */
 	enum gpt_agent_state agent_state;			 /* last one reported, 0: no agent ever reported */
 	enum gpt_agent_failure agent_failure;			 /* of the last HELLO */
@@ -262,6 +263,12 @@ struct model_process {
 	const char *torch_memory_detail;	       /* which are not reported, and why; "" all are */
 	uint64_t calls, gpu_ops;
 };
+
+/* When it began the program that it runs last, as far as is known; 0: not known. */
+static inline uint64_t process_program_ns(const struct model_process *process)
+{
+	return process->exec_ns ? process->exec_ns : process->start_ns;
+}
 
 struct model_args {
 	uint64_t function, stream, bytes;

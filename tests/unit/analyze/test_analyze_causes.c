@@ -11,15 +11,21 @@
 #define CUDA_EVENT_QUERY GPT_API(GPT_DOMAIN_RUNTIME, 136)
 #define CUDA_MEMCPY GPT_API(GPT_DOMAIN_RUNTIME, 41)
 
+/* The process's program, of which all is described anew after an exec. */
+static void describe_program(struct log_builder *log, uint64_t time_ns, uint64_t started_ns)
+{
+	log_process(log, PID, 1, time_ns, started_ns, 0x30c, "python3", "", "", "");
+	log_function(log, PID, 0xc0de, "train", "/src/train.py", 30);
+	log_stack(log, PID, 1, 1, (struct gpt_pyframe[]){{.code = 0xc0de, .lasti = 26}});
+	log_batch(log, PID, TID, time_ns + 400);
+	log_agent_ready(log, "kernels,cuda,sync");
+	log_agent_name(log, 1, "_Z4gemmPf");
+}
+
 static void begin_log(struct log_builder *log, uint64_t started_ns)
 {
 	log_begin(log, 1000, 0);
-	log_process(log, PID, 1, 1100, started_ns, 0x30c, "python3", "", "", "");
-	log_function(log, PID, 0xc0de, "train", "/src/train.py", 30);
-	log_stack(log, PID, 1, 1, (struct gpt_pyframe[]){{.code = 0xc0de, .lasti = 26}});
-	log_batch(log, PID, TID, 1500);
-	log_agent_ready(log, "kernels,cuda,sync");
-	log_agent_name(log, 1, "_Z4gemmPf");
+	describe_program(log, 1100, started_ns);
 }
 
 static void add_call(struct log_builder *log, uint16_t api, uint32_t corr, uint64_t start_ns, uint64_t end_ns,
@@ -134,19 +140,35 @@ static void a_query_of_an_event_that_is_not_ready_did_not_fail(void **state)
 	assert_has(page_of(&log, report_write), "Failed");
 }
 
-static void log_with_a_long_launch(struct log_builder *log, uint64_t started_ns, bool first)
+static void execute(struct log_builder *log, uint64_t time_ns)
+{
+	log_process_event(log, GPT_EXEC, PID, 0, time_ns, "python3");
+	describe_program(log, time_ns + 100, 500);
+}
+
+/* executed_ns: 0, or when the process executes the program, before or after its first launch at 10 ms. */
+static void log_with_a_program(struct log_builder *log, uint64_t started_ns, uint64_t executed_ns, bool first)
 {
 	begin_log(log, started_ns);
+	if (executed_ns && executed_ns < 10 * MS)
+		execute(log, executed_ns);
 	log_agent_name(log, 2, "_Z7softmaxPf");
 	log_batch(log, PID, TID, 9 * MS);
 	log_agent_name(log, 3, "_Z4reluPf");
 	add_run(log, 1, 10 * MS, 5 * US);
+	if (executed_ns > 10 * MS)
+		execute(log, executed_ns);
 	add_call(log, CUDA_LAUNCH, 2, 20 * MS, 720 * MS, 0);
 	log_batch(log, PID, TID, 800 * MS);
 	log_agent_kernel(log,
 			 (struct gpt_agent_kernel){
 				 .start_wall_ns = 720 * MS, .end_wall_ns = 721 * MS, .corr = 2, .name = first ? 2 : 1});
 	add_run(log, 3, 722 * MS, 5 * US);
+}
+
+static void log_with_a_long_launch(struct log_builder *log, uint64_t started_ns, bool first)
+{
+	log_with_a_program(log, started_ns, 0, first);
 }
 
 static void a_long_first_launch_of_a_kernel_loads_its_code(void **state)
@@ -178,6 +200,27 @@ static void a_long_launch_of_a_kernel_that_ran_before_does_not_load_code(void **
 	assert_lacks(page_of(&log, report_write_why), "keep what they give");
 	log_with_a_long_launch(&log, 500, true);
 	assert_has(page_of(&log, report_write_why), "waits for room in its stream");
+}
+
+/* As a COMMAND: its process is there before the trace. */
+static void a_program_that_is_executed_in_the_trace_has_first_launches(void **state)
+{
+	struct log_builder log;
+
+	log_with_a_program(&log, 500, 2000, true);
+	assert_has(page_of(&log, report_write_why), "700.0 ms in the first launch of softmax");
+	log_with_a_program(&log, 500, 2000, false);
+	assert_lacks(page_of(&log, report_write_why), "first launch");
+	log_with_a_program(&log, 500, 600, true); /* before the trace, as a log's description of a process repeats it */
+	assert_lacks(page_of(&log, report_write_why), "first launch");
+}
+
+static void what_ran_before_an_exec_is_loaded_again_after_it(void **state)
+{
+	struct log_builder log;
+
+	log_with_a_program(&log, 1050, 15 * MS, false);
+	assert_has(page_of(&log, report_write_why), "700.0 ms in the first launch of gemm");
 }
 
 static void copies_that_took_no_time_are_counted(void **state)
@@ -216,6 +259,8 @@ int main(void)
 		cmocka_unit_test(a_query_of_an_event_that_is_not_ready_did_not_fail),
 		cmocka_unit_test(a_long_first_launch_of_a_kernel_loads_its_code),
 		cmocka_unit_test(a_long_launch_of_a_kernel_that_ran_before_does_not_load_code),
+		cmocka_unit_test(a_program_that_is_executed_in_the_trace_has_first_launches),
+		cmocka_unit_test(what_ran_before_an_exec_is_loaded_again_after_it),
 		cmocka_unit_test(copies_that_took_no_time_are_counted),
 		cmocka_unit_test(only_copies_to_the_gpu_are_advised_the_data_loader_s_pinned_memory),
 	};

@@ -112,6 +112,27 @@ static void a_kernel_has_its_priority_cluster_and_channel(void **state)
 	model_free(model);
 }
 
+/* Its reader has first launches of kernels then, as the log's reader has. */
+static void a_program_that_was_executed_in_the_trace_began_then(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+	char *text;
+
+	log_begin(&log, 10, 0);
+	log_process_event(&log, GPT_EXEC, PID, 0, 2010, "python3");
+	log_process(&log, PID, 1, 2020, 5, 0x30c, "python3", "", "", "");
+	log_batch(&log, PID, TID, 900000);
+	log_agent_name(&log, 1, "gemm");
+	add_kernel(&log, 5, 1, 7, 0, no_cluster);
+	log_end(&log, 1000000);
+	model = model_of(&log);
+	text = chrome_of(model);
+	assert_has(text, "\"began_ns\": 2000,");
+	free(text);
+	model_free(model);
+}
+
 static void a_process_behind_an_mps_server_says_so(void **state)
 {
 	struct log_builder log;
@@ -172,6 +193,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_stream_says_what_is_particular_about_it),
 		cmocka_unit_test(a_kernel_has_its_priority_cluster_and_channel),
+		cmocka_unit_test(a_program_that_was_executed_in_the_trace_began_then),
 		cmocka_unit_test(a_process_behind_an_mps_server_says_so),
 		cmocka_unit_test(a_compilation_meets_its_call_in_any_order),
 	};

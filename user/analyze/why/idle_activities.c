@@ -126,24 +126,34 @@ static void note_loading(struct idle *idle, struct why_thread *thread, const str
 		thread->called_until_ns = end_ns;
 }
 
-/* The kernel's name if this is the first launch of it in the trace; NONE. */
+/* Whether the call is of the process's latest program, and not of one before its exec. */
+static bool is_of_latest_program(const struct idle *idle, const struct call_event *event)
+{
+	return event->call->start_ns >= idle->model->processes[event->process].exec_ns;
+}
+
+/* The kernel's name if this is the first launch of it in the trace by the program; NONE. */
 static uint32_t new_kernel(struct idle *idle, const struct call_event *event)
 {
 	const struct model_gpu *kernel = event->operation;
+	uint32_t program = is_of_latest_program(idle, event);
 
 	if (event->call->class != GPT_CLASS_LAUNCH || !kernel || kernel->kind != MODEL_KERNEL || kernel->name == NONE)
 		return NONE;
-	return tally_at(&idle->kernels, (struct tally_key){{event->process, kernel->name}})->count++ ? NONE
-												     : kernel->name;
+	return tally_at(&idle->kernels, (struct tally_key){{event->process, kernel->name, program}})->count++
+		       ? NONE
+		       : kernel->name;
 }
 
 /*
- * Whether the first launch of a kernel in the trace is surely the first since the process began: with
- * CUDA_MODULE_LOADING=LAZY, the default, CUDA loads its code then.
+ * Whether the first launch of a kernel in the trace is surely the first since the program began: with
+ * CUDA_MODULE_LOADING=LAZY, the default, CUDA loads its code then.  A COMMAND's process is there before the trace, and
+ * executes the program in it.
  */
-static bool has_begun_in(const struct idle *idle, uint32_t process)
+static bool has_begun_in(const struct idle *idle, const struct call_event *event)
 {
-	uint64_t began_ns = idle->model->processes[process].start_ns;
+	const struct model_process *process = &idle->model->processes[event->process];
+	uint64_t began_ns = is_of_latest_program(idle, event) ? process_program_ns(process) : process->start_ns;
 
 	return began_ns && began_ns >= idle->reach.start_ns;
 }
@@ -235,7 +245,7 @@ void idle_add_call(struct idle *idle, const struct call_event *event)
 	if (cause == WHY_LOSSES || call->end_ns <= call->start_ns)
 		return;
 	key = key_of_call(idle, thread, event, cause, place);
-	note_call(idle, thread, call, key, has_begun_in(idle, event->process) ? kernel : NONE);
+	note_call(idle, thread, call, key, has_begun_in(idle, event) ? kernel : NONE);
 	if (!idle_looks_at(idle, call->start_ns) || !is_counted(idle, call->start_ns))
 		return;
 	sum = tally_at(&idle->calls, key);

@@ -118,8 +118,9 @@ static void put_process(struct chrome *chrome, struct sink *out, uint32_t group)
 	put_number(out, "shown as", chrome->numbers.pids.items[group]);
 	put_string(out, "name", process->name);
 	put_string(out, "command", process->cmdline);
-	if (process->start_ns > chrome->timeline->start_ns)
-		put_number(out, "began_ns", timeline_time(chrome->timeline, process->start_ns) - chrome->start_ns);
+	if (process_program_ns(process) > chrome->timeline->start_ns)
+		put_number(out, "began_ns",
+			   timeline_time(chrome->timeline, process_program_ns(process)) - chrome->start_ns);
 	if (process->rank >= 0)
 		put_number(out, "rank", (uint64_t)process->rank);
 	if (process->local_rank >= 0)

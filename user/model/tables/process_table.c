@@ -226,7 +226,7 @@ void process_table_add_exec(struct process_table *processes, uint32_t pid, uint6
 	}
 	state->epoch_before = state->epoch;
 	state->epoch = ++processes->last_epoch;
-	state->exec_ns = time_ns;
+	state->exec_ns = process->exec_ns = time_ns;
 }
 
 void process_table_add_exit(struct process_table *processes, uint32_t pid, uint64_t time_ns, uint32_t signal)
