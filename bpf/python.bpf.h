@@ -140,7 +140,8 @@ static __noinline long stack_send(struct gpt_process_state *process, struct walk
 		count_one(GPT_COUNTER_STACKS_LOST);
 		return GPT_STACK_LOST;
 	}
-	stack_remember(stack);
+	if (!slot->send.unread)
+		stack_remember(stack);
 	return GPT_STACK_OK;
 }
 

@@ -16,7 +16,7 @@ static __always_inline void code_describe(struct gpt_process_state *process, __u
 	struct code_key key = {.code = code, .program = process->program, .pid = pid, .age = code_age};
 	struct walk_slot *slot;
 
-	if (likely(!process->unsure && bpf_map_lookup_elem(&codes, &key)))
+	if (likely(!process->unsure && code_is_known(&key)))
 		return;
 	slot = slot_acquire(pid);
 	if (!slot) {

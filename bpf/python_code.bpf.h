@@ -20,16 +20,38 @@ struct {
 	__type(value, __u8);
 } codes SEC(".maps") __attribute__((weak));
 
+/* Values of `codes`: how often the object may still be read again, 0: it was sent as well as could be. */
+#define CODE_TRIES 20
+
 static __always_inline bool code_is_known(const struct code_key *key)
 {
-	return bpf_map_lookup_elem(&codes, key) != 0;
+	const __u8 *tries = bpf_map_lookup_elem(&codes, key);
+
+	return tries && !*tries;
 }
 
 static __always_inline void code_remember(const struct code_key *key)
 {
-	__u8 known = 1;
+	__u8 tries = 0;
 
-	bpf_map_update_elem(&codes, key, &known, BPF_ANY);
+	bpf_map_update_elem(&codes, key, &tries, BPF_ANY);
+}
+
+/*
+ * For an object that could not be read: a page that the kernel is just moving is absent for a moment.  False: it counts
+ * as described.
+ */
+static __always_inline bool code_read_again(const struct code_key *key)
+{
+	const __u8 *left = bpf_map_lookup_elem(&codes, key);
+	__u8 tries = left ? *left : CODE_TRIES;
+
+	if (!tries)
+		return false;
+	if (!--tries)
+		count_one(GPT_COUNTER_CODE_UNREAD);
+	bpf_map_update_elem(&codes, key, &tries, BPF_ANY);
+	return tries != 0;
 }
 
 static __always_inline void code_forget(const struct code_key *key)
@@ -99,17 +121,25 @@ static __always_inline void code_age_count(void)
 	__sync_fetch_and_add(&code_age, 1);
 }
 
-/* Returns the address of a string's characters and sets how many bytes they take; 0 when it is not a compact string. */
-static __always_inline __u64 string_data(const struct gpt_pylayout *layout, __u64 string, __u8 *kind, __u64 *bytes)
+/*
+ * Returns the address of a string's characters and sets how many bytes they take; 0 when it is not a compact string, or
+ * cannot be read.
+ */
+static __always_inline __u64 string_data(const struct gpt_pylayout *layout, __u64 string, __u8 *kind, __u64 *bytes,
+					 __u16 *flags)
 {
 	__u64 length = 0;
 	__u32 state = 0;
 
 	*kind = 0;
 	*bytes = 0;
-	if (!string || bpf_probe_read_user(&length, 8, (void *)(string + layout->str_length)) ||
-	    bpf_probe_read_user(&state, 4, (void *)(string + layout->str_state)))
+	if (!string)
 		return 0;
+	if (bpf_probe_read_user(&length, 8, (void *)(string + layout->str_length)) ||
+	    bpf_probe_read_user(&state, 4, (void *)(string + layout->str_state))) {
+		*flags |= GPT_CODE_UNREAD;
+		return 0;
+	}
 	if (!(state >> (layout->str_compact_shift & 31) & 1))
 		return 0;
 	__u8 width = state >> (layout->str_kind_shift & 31) & layout->str_kind_mask;
@@ -132,9 +162,11 @@ static __always_inline __u32 string_copy(const struct gpt_pylayout *layout, __u6
 	__u64 string = 0, bytes = 0, at = *used, data;
 
 	*kind = 0;
-	if (bpf_probe_read_user(&string, 8, (void *)pointer_at))
+	if (bpf_probe_read_user(&string, 8, (void *)pointer_at)) {
+		*flags |= GPT_CODE_UNREAD;
 		return 0;
-	data = string_data(layout, string, kind, &bytes);
+	}
+	data = string_data(layout, string, kind, &bytes, flags);
 	if (!data)
 		return 0;
 	if (bytes > most) {
@@ -146,6 +178,7 @@ static __always_inline __u32 string_copy(const struct gpt_pylayout *layout, __u6
 	if (bytes > most) /* for the verifier, which has lost the bound above */
 		return 0;
 	if (bpf_probe_read_user(buffer + at, bytes, (void *)data)) {
+		*flags |= GPT_CODE_UNREAD;
 		*kind = 0;
 		return 0;
 	}
@@ -195,7 +228,7 @@ static __always_inline long lines_send_piece(struct walk *walk)
 		left = GPT_CODE_LINES_CHUNK;
 	failed = left <= LINES_SMALL ? lines_send_small(slot, left) : lines_send_large(slot, left);
 	if (failed) {
-		slot->send.lost = failed < 0;
+		slot->send.failed = failed;
 		return 1;
 	}
 	slot->send.done += left;
@@ -203,6 +236,7 @@ static __always_inline long lines_send_piece(struct walk *walk)
 }
 LOOP_STEP(lines_send_piece)
 
+/* As a piece: -1: no room; 1: it cannot be read to its end, which is shorter than its object says. */
 static __always_inline long lines_send(struct walk *walk, __u64 table, __u64 code, __u32 bytes)
 {
 	struct send_progress *send = &walk->slot->send;
@@ -210,9 +244,9 @@ static __always_inline long lines_send(struct walk *walk, __u64 table, __u64 cod
 	send->table = table + walk->layout->bytes_data;
 	send->code = code;
 	send->bytes = bytes;
-	send->done = send->lost = 0;
+	send->done = send->failed = 0;
 	LOOP(GPT_CODE_LINES_MAX / GPT_CODE_LINES_CHUNK, lines_send_piece, walk);
-	return send->lost ? -1 : 0; /* an unreadable table is shorter than its object says */
+	return send->failed;
 }
 
 /*
@@ -228,7 +262,10 @@ static __always_inline void note_shim(struct walk *walk, __u64 code)
 		walk->process->shim_code = code;
 }
 
-/* Sends the description of one code object; an unreadable object is sent without names. */
+/*
+ * Sends the description of one code object, without what cannot be read of it.  -1: no room; 1: something could not be
+ * read.
+ */
 static __noinline long code_send(struct walk *walk, __u64 code)
 {
 	const struct gpt_pylayout *layout = walk->layout;
@@ -245,9 +282,11 @@ static __noinline long code_send(struct walk *walk, __u64 code)
 	record->name_kind = record->qualname_kind = record->filename_kind = 0;
 	record->linetable = layout->linetable;
 	record->linetable_bytes = record->first_traceable = 0;
-	bpf_probe_read_user(&type, 8, (void *)(code + layout->object_type));
+	if (bpf_probe_read_user(&type, 8, (void *)(code + layout->object_type)))
+		record->hdr.flags |= GPT_CODE_UNREAD;
 	if (type && (!walk->process->python.code_type || type == walk->process->python.code_type)) {
-		bpf_probe_read_user(&record->first_line, 4, (void *)(code + layout->code_first_line));
+		if (bpf_probe_read_user(&record->first_line, 4, (void *)(code + layout->code_first_line)))
+			record->hdr.flags |= GPT_CODE_UNREAD;
 		record->name_bytes = string_copy(layout, code + layout->code_name, data, &used, GPT_CODE_NAME_MAX,
 						 &record->name_kind, &record->hdr.flags);
 		if (layout->code_qualname != GPT_PY_ABSENT)
@@ -260,8 +299,9 @@ static __noinline long code_send(struct walk *walk, __u64 code)
 			bpf_probe_read_user(&record->first_traceable, 4, (void *)(code + layout->code_first_traceable));
 			record->first_traceable *= 2; /* from code units */
 		}
-		if (!bpf_probe_read_user(&table, 8, (void *)(code + layout->code_linetable)) && table)
-			bpf_probe_read_user(&bytes, 8, (void *)(table + layout->var_size));
+		if (bpf_probe_read_user(&table, 8, (void *)(code + layout->code_linetable)) ||
+		    (table && bpf_probe_read_user(&bytes, 8, (void *)(table + layout->var_size))))
+			record->hdr.flags |= GPT_CODE_UNREAD;
 		record->linetable_bytes = bytes < 0xffffffff ? bytes : 0xffffffff;
 		if (bytes > GPT_CODE_LINES_MAX) {
 			bytes = 0; /* of which nothing is sent: a reader knows no line */
@@ -277,7 +317,13 @@ static __noinline long code_send(struct walk *walk, __u64 code)
 	record->hdr.size = used;
 	if (RING_OUTPUT(record, used, BPF_RB_NO_WAKEUP))
 		return -1;
-	return bytes ? lines_send(walk, table, code, bytes) : 0;
+	if (bytes) {
+		long failed = lines_send(walk, table, code, bytes);
+
+		if (failed)
+			return failed;
+	}
+	return record->hdr.flags & GPT_CODE_UNREAD ? 1 : 0;
 }
 
 /* Puts the module that this frame is a call of behind the stack's frames. */
@@ -303,6 +349,7 @@ static __always_inline long codes_send_next(struct walk *walk)
 	struct code_key key = {.program = walk->process->program, .pid = slot->pid, .age = slot->send.age};
 	__u32 index = slot->send.next++;
 	struct gpt_pyframe *frame;
+	long failed;
 
 	if (index >= slot->send.depth || index >= GPT_PYSTACK_MAX_FRAMES)
 		return 1;
@@ -316,9 +363,14 @@ static __always_inline long codes_send_next(struct walk *walk)
 	if (!walk->process->unsure && code_is_known(&key))
 		return 0;
 	code_mark_set(key.code, key.program, key.age);
-	if (code_send(walk, key.code)) {
+	failed = code_send(walk, key.code);
+	if (failed < 0) {
 		count_one(GPT_COUNTER_CODE_LOST);
 		slot->send.incomplete = 1;
+		return 0;
+	}
+	if (failed && code_read_again(&key)) {
+		slot->send.unread = 1;
 		return 0;
 	}
 	code_remember(&key);
@@ -340,7 +392,7 @@ static __always_inline bool codes_send(struct gpt_process_state *process, struct
 	slot->send.next = 0;
 	slot->send.depth = depth;
 	slot->send.age = age;
-	slot->send.incomplete = slot->send.modules = 0;
+	slot->send.incomplete = slot->send.unread = slot->send.modules = 0;
 	LOOP(GPT_PYSTACK_MAX_FRAMES, codes_send_next, &walk);
 	return !slot->send.incomplete;
 }

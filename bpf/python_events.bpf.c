@@ -117,11 +117,12 @@ static __always_inline void import_begins_str(const struct gpt_pylayout *layout,
 {
 	struct gpt_pyevent *record = event_reserve_named(head);
 	__u64 bytes = 0, data;
+	__u16 unread = 0;
 	__u8 kind = 0;
 
 	if (!record)
 		return;
-	data = string_data(layout, string, &kind, &bytes);
+	data = string_data(layout, string, &kind, &bytes, &unread);
 	if (bytes > GPT_PYEVENT_NAME_MAX) {
 		bytes = GPT_PYEVENT_NAME_MAX;
 		record->hdr.flags = GPT_PYEVENT_TRUNCATED;

@@ -52,8 +52,9 @@ struct send_progress {
 	__u32 next, depth;
 	__u64 table, code;
 	__u32 bytes, done; /* bytes: total */
-	__u32 lost;	   /* a piece of the table was lost */
+	__s32 failed;	   /* of the table's latest piece: -1 no room, 1 cannot be read */
 	__u32 incomplete;  /* a code object was lost */
+	__u32 unread;	   /* a code object is to be read again when the stack comes again */
 	__u32 age;	   /* code_age when the stack was walked */
 	__u32 modules;	   /* found so far, behind the frames */
 };

@@ -13,7 +13,7 @@
  *     __u64 first_stack_end(void);                           end of the first thread's C stack
  *     bool stack_is_known(__u64 id);                         sent, and not forgotten
  *     void stack_remember(const struct gpt_pystack *stack);
- *     code_is_known, code_remember, code_forget(const struct code_key *key)
+ *     code_is_known, code_remember, code_read_again, code_forget(const struct code_key *key)
  *     __u32 *code_mark(__u64 code, __u64 program);           as in python_code.bpf.h
  *
  * and the variables code_age and code_descriptions, and CODE_MARKS_AGE: the descriptions after which all marks expire.

@@ -30,6 +30,8 @@ enum gpt_loss_kind {
 	X(STACKS_FILTERED, stacks_filtered, STACK,                                                                     \
 	  "stacks not read: the program has set a filter of system calls, which may kill the reader")                  \
 	X(CODE_LOST, code_lost, STACK, "code objects lost: the ring buffer was full")                                  \
+	X(CODE_UNREAD, code_unread, STACK,                                                                             \
+	  "functions without lines or name: memory that could not be read, however often it was tried")                \
 	X(BATCHES_LOST, batches_lost, GPU, "batches of GPU records lost: the ring buffer was full")                    \
 	X(OTHER_LOST, other_lost, EXTRA, "other records lost: the ring buffer was full")                               \
 	X(PYEVENT_LOST, python_events_lost, EXTRA,                                                                     \

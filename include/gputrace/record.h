@@ -202,6 +202,7 @@ struct gpt_pystack {
 #define GPT_CODE_NAME_MAX 512  /* bytes kept of each name */
 #define GPT_CODE_FILE_MAX 4096 /* bytes kept of the file name: PATH_MAX */
 #define GPT_CODE_TRUNCATED 1   /* flags: a string or the line table was cut */
+#define GPT_CODE_UNREAD 2      /* flags: something but the line table could not be read; it may be described again */
 
 /*
  * Strings are kept as CPython has them: `kind` bytes per character (1: Latin-1 or ASCII, 2: UCS-2, 4: UCS-4;

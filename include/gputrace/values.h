@@ -267,6 +267,7 @@ enum gpt_counter {
 	GPT_COUNTER_STACKS_FILTERED,  /* stacks not read, as GPT_STACK_FILTERED */
 	/* processes that have CUDA and no agent, where only agents record (counted by the collector) */
 	GPT_COUNTER_PROCESSES_UNENTERED,
+	GPT_COUNTER_CODE_UNREAD, /* code objects of which something could not be read, however often it was tried */
 	GPT_COUNTER_COUNT,
 };
 

@@ -58,6 +58,32 @@ def test_a_function_with_a_larger_line_table_than_is_read_has_no_line_and_no_wro
     assert "Complete: 4 launches recorded, 0 lost; 50.0 % of launches under a Python line" in report
 
 
+UNREAD = "1 function without lines or name: memory that could not be read, however often it was tried"
+
+
+def places_of_long(folder, kind_of_python, launches, absent):
+    """{place of `long`: launches}, and the report"""
+    command = [kind_of_python, machine.PROGRAMS / "absent_lines.py", machine.cudart(), launches, absent]
+    tracing.trace(folder, command, "--agent", "off")
+    frames = [(stack.split(";")[-2], count) for stack, count in reading.folded(folder / "trace.folded").items()]
+    report = tracing.gputrace(folder, "report", folder / "trace.gpt").must_be(0).stdout
+    return {frame.replace(":0)", ")"): count for frame, count in frames if frame.startswith("long")}, " ".join(report.split())
+
+
+@pytest.mark.kernels
+def test_a_line_table_that_is_absent_for_a_moment_is_read_again(kind_of_python, tmp_path):
+    """The kernel moves pages; a page of the table that nobody may read stands for it."""
+    places, report = places_of_long(tmp_path, kind_of_python, 12, 2)
+    assert places == {"long (long.py)": 2, "long (long.py:20004)": 10}
+    assert "without lines" not in report
+
+
+def test_a_line_table_that_stays_absent_is_counted(kind_of_python, tmp_path):
+    places, report = places_of_long(tmp_path, kind_of_python, 40, 40)
+    assert places == {"long (long.py)": 40}
+    assert UNREAD in report
+
+
 def test_processes_beyond_the_table_are_counted(tmp_path):
     """18 of 16,402 processes exceed GPT_MAX_PROCESSES; the last one launches."""
     program = machine.compile_program(machine.PROGRAMS / "many_processes.c", tmp_path / "many_processes", "-ldl")

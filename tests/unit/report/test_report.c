@@ -513,6 +513,8 @@ static void one_loss_is_said_in_the_singular(void **state)
 		 "\n  1 process whose calls no one saw once another profiler had CUPTI's callbacks\n"},
 		{GPT_COUNTER_STACKS_FILTERED,
 		 "\n  1 stack not read: the program has set a filter of system calls, which may kill the reader\n"},
+		{GPT_COUNTER_CODE_UNREAD,
+		 "\n  1 function without lines or name: memory that could not be read, however often it was tried\n"},
 		{GPT_COUNTER_SAMPLES_LOST, "\n  1 sample of threads lost: the ring buffer was full\n"},
 	};
 	char *text;

@@ -172,6 +172,14 @@ static void code_remember(const struct code_key *key)
 	put_in(set_of(tables->codes, CODES, word), word);
 }
 
+/* In one's own memory nothing is absent for a moment. */
+static bool code_read_again(const struct code_key *key)
+{
+	(void)key;
+	count_one(GPT_COUNTER_CODE_UNREAD);
+	return false;
+}
+
 static void code_forget(const struct code_key *key)
 {
 	uint64_t word = code_word(key), *set = set_of(tables->codes, CODES, word);

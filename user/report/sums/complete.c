@@ -198,6 +198,7 @@ static void put_cause(struct report *report, const struct complete_row *row)
 		{"buffers ", "buffer "},
 		{"batches ", "batch "},
 		{"code objects ", "code object "},
+		{"functions ", "function "},
 		{"other records ", "other record "},
 		{"malformed GPU records", "malformed GPU record"},
 		{"kernel names ", "kernel name "},
