@@ -220,6 +220,7 @@ static void check_prints(const struct differences *all)
 			  "  median GPU time, us     20.0   30.0   +10.0   +50.0 %    0.0\n"
 			  "  GPU idle, us            76.6   67.8    -8.8   -11.5 %    8.4\n"
 			  "  launches                 1.0    2.0    +1.0  +100.0 %    0.0\n"
+			  "  median step: GPU time +50.0 % (95 % interval +50.0 to +50.0 %)\n"
 			  "\n"
 			  "GPU time by line\n"))
 		fail_msg("%s", text);
