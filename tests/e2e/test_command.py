@@ -148,11 +148,17 @@ BETWEEN = {
 
 
 @pytest.mark.parametrize("between", BETWEEN)
-def test_a_command_behind_one_that_waits_for_stops_runs_to_its_end(tmp_path, loads, between):
-    done = tracing.trace(tmp_path, BETWEEN[between](loads), "--agent", "off")
-    assert "loaded 1" in done.stdout and "Stopped" not in done.stdout + done.stderr
-    assert not [note for note in notes(tmp_path) if "may be missing" in note]
-    assert launches(tmp_path) == 1
+def test_a_command_behind_one_that_waits_for_stops_runs_to_its_end(tmp_path, loads, stub, between):
+    """Beside other work the thread that stops processes may be late, which is said: then once more, with a new library."""
+    for number in range(3):
+        done = tracing.trace(tmp_path, BETWEEN[between](loads), "--agent", "off")
+        assert "loaded 1" in done.stdout and "Stopped" not in done.stdout + done.stderr
+        late = [note for note in notes(tmp_path) if "may be missing" in note]
+        assert late or launches(tmp_path) == 1
+        if not late:
+            return
+        loads[-1] = new_library(stub, loads[1].parent / f"libraries-{number}")
+    pytest.fail(f"late three times: {late}")
 
 
 @pytest.mark.parametrize("debugger", [("gdb", "-q", "-batch", "-ex", "run", "--args"), ("strace", "-f", "-o", "/dev/null")],

@@ -5,6 +5,7 @@ TRUTH is {"lines", "least_ms", "most_ms"}: lines of this file that lose time, an
 the first, by the program's own clock."""
 
 import ctypes
+import faulthandler
 import json
 import pathlib
 import sys
@@ -130,6 +131,7 @@ def small():
 
 
 def main():
+    faulthandler.enable()  # of an abort before Python's end it says which thread that was
     torch.set_num_threads(1)
     if sys.argv[1] != "frames":  # its ops are not recorded
         wait_for_observer()
