@@ -128,6 +128,7 @@ struct new_module {
 struct new_stack_module {
 	uint64_t address;
 	uint32_t generation;
+	uint32_t frame; /* which one is its call */
 };
 
 struct new_holder_search {

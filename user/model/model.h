@@ -182,7 +182,7 @@ struct model {
 	struct model_frame *frames;
 	struct model_stack *stacks;
 	uint32_t *stack_frames;
-	uint32_t *stack_modules;      /* indices of modules */
+	struct model_stack_module *stack_modules;
 	struct model_module *modules; /* of the whole trace's descriptions, those that this part's stacks refer to */
 	struct model_native *natives;
 	uint32_t *native_frames;
@@ -249,7 +249,7 @@ static inline struct model_source *model_source(const struct model *model)
 static inline const struct model_module *model_stack_module(const struct model *model, const struct model_stack *stack,
 							    uint32_t i)
 {
-	return &model->modules[model->stack_modules[stack->first_module + i]];
+	return &model->modules[model->stack_modules[stack->first_module + i].module];
 }
 
 /* A stack by its index; NULL: it is none (NONE and the like). */

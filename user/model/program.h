@@ -105,6 +105,12 @@ struct model_stack {
 	bool module_missing;		     /* the innermost one may be among the missing frames */
 };
 
+/* A call of a module on a stack. */
+struct model_stack_module {
+	uint32_t module; /* model.modules */
+	uint32_t frame;	 /* of the stack, from its first on; NONE: that frame is not known */
+};
+
 struct model_native {
 	uint32_t first; /* in model.native_frames, innermost first: indices into model.strings of demangled names */
 	uint32_t depth;

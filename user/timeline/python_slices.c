@@ -8,7 +8,7 @@
 
 /* No code object: frames that were not recorded. */
 #define CODE_LEFT_OUT NONE
-#define DEPTH_MAX (GPT_PYSTACK_MAX_FRAMES + 1u)
+#define DEPTH_MAX (2 * GPT_PYSTACK_MAX_FRAMES + 1u) /* each may be a call of a module */
 
 void python_slices_begin(struct python_slices *slices, uint32_t thread_count)
 {
@@ -31,26 +31,42 @@ void python_slices_free(struct python_slices *slices)
 
 struct frame {
 	uint32_t code, line;
+	uint32_t module; /* model.modules: a call of that, around its function; NONE */
 };
 
-/* The frames of a stack, outermost first. */
-static uint32_t frames_of(const struct model *model, uint32_t index, struct frame *frames)
+/* Puts the module of which the next frame, of a stack, is a call. */
+static uint32_t put_module(const struct model *model, const struct model_stack *stack, uint32_t next, uint32_t frame,
+			   struct frame *to)
+{
+	const struct model_stack_module *module = model->stack_modules + stack->first_module + next;
+
+	if (next >= stack->module_count || module->frame != frame)
+		return 0;
+	*to = (struct frame){.code = NONE, .module = module->module};
+	return 1;
+}
+
+/* The frames of a stack, outermost first; with_modules: and modules. */
+static uint32_t frames_of(const struct model *model, uint32_t index, bool with_modules, struct frame *frames)
 {
 	const struct model_stack *stack;
-	uint32_t depth, count = 0;
+	uint32_t depth, count = 0, modules = 0;
 
 	if (index == NONE)
 		return 0;
 	stack = &model->stacks[index];
 	depth = stack->depth < GPT_PYSTACK_MAX_FRAMES ? stack->depth : GPT_PYSTACK_MAX_FRAMES;
 	if (stack->missing && stack->gap >= depth)
-		frames[count++] = (struct frame){.code = CODE_LEFT_OUT};
+		frames[count++] = (struct frame){.code = CODE_LEFT_OUT, .module = NONE};
 	for (uint32_t i = depth; i-- > 0;) {
 		const struct model_frame *frame = &model->frames[model->stack_frames[stack->first + i]];
+		uint32_t put = with_modules ? put_module(model, stack, modules, i, &frames[count]) : 0;
 
-		frames[count++] = (struct frame){.code = frame->code, .line = frame->line};
+		modules += put;
+		count += put;
+		frames[count++] = (struct frame){.code = frame->code, .line = frame->line, .module = NONE};
 		if (stack->missing && stack->gap == i)
-			frames[count++] = (struct frame){.code = CODE_LEFT_OUT};
+			frames[count++] = (struct frame){.code = CODE_LEFT_OUT, .module = NONE};
 	}
 	return count;
 }
@@ -69,7 +85,8 @@ static uint32_t frames_kept(struct python_thread *thread, const struct frame *fr
 {
 	uint32_t kept = 0;
 
-	while (kept < count && kept < thread->frames.count && thread->frames.items[kept].code == frames[kept].code) {
+	while (kept < count && kept < thread->frames.count && thread->frames.items[kept].code == frames[kept].code &&
+	       thread->frames.items[kept].module == frames[kept].module) {
 		bool same_line = thread->frames.items[kept].line == frames[kept].line;
 
 		thread->frames.items[kept].line = frames[kept].line;
@@ -87,6 +104,15 @@ static void close_frames(struct python_slices *slices, struct python_thread *thr
 	thread->frames.count = kept;
 }
 
+/* The id of the innermost open function. */
+static uint64_t innermost_id(const struct python_slices *slices, const struct python_thread *thread)
+{
+	for (size_t i = thread->frames.count; i-- > 0;)
+		if (thread->frames.items[i].module == NONE)
+			return slices->drawn.items[thread->frames.items[i].place].id;
+	return 0;
+}
+
 static void note_call(struct python_slices *slices, struct python_thread *thread, const struct frame *frames,
 		      uint32_t count, uint64_t start_ns, uint64_t end_ns)
 {
@@ -94,12 +120,15 @@ static void note_call(struct python_slices *slices, struct python_thread *thread
 	for (uint32_t i = (uint32_t)thread->frames.count; i < count; i++) {
 		struct python_slice slice = {
 			.start_ns = start_ns,
-			.id = ++slices->last_id,
-			.parent = i ? slices->drawn.items[thread->frames.items[i - 1].place].id : 0,
+			.id = frames[i].module == NONE ? ++slices->last_id : 0,
+			.parent = innermost_id(slices, thread),
 			.code = frames[i].code,
+			.module = frames[i].module,
 		};
-		struct open_frame open = {
-			.code = frames[i].code, .line = frames[i].line, .place = (uint32_t)slices->drawn.count};
+		struct open_frame open = {.code = frames[i].code,
+					  .line = frames[i].line,
+					  .module = frames[i].module,
+					  .place = (uint32_t)slices->drawn.count};
 
 		array_push(&thread->frames, open);
 		array_push(&slices->drawn, slice);
@@ -121,7 +150,7 @@ static void draw_from_stacks(struct python_slices *slices, const struct model *m
 		if (stack == thread->stack)
 			thread->end_ns = call_end(model, calls, i);
 		else
-			note_call(slices, thread, frames, frames_of(model, stack, frames), call->start_ns,
+			note_call(slices, thread, frames, frames_of(model, stack, true, frames), call->start_ns,
 				  call_end(model, calls, i));
 		thread->stack = stack;
 	}
@@ -217,7 +246,7 @@ static void draw_outer(struct python_slices *slices, const struct model *model, 
 		if (slices->traced_open.count && thread->around &&
 		    model->pycalls[slices->traced_open.items[0]].number == thread->around_number)
 			continue;
-		outer = frames_before(slices, model, frames, frames_of(model, own_stack(call), frames));
+		outer = frames_before(slices, model, frames, frames_of(model, own_stack(call), false, frames));
 		if (outer != NONE)
 			note_outer(slices, thread, model, frames, outer, call->start_ns, call_end(model, calls, i));
 	}

@@ -3,7 +3,7 @@
  * When Python functions ran, from the stacks of CUDA calls: a slice opens at the first call whose stack has the
  * function, and ends with the last of the consecutive calls that have it.  Time before the first and after the last
  * CUDA call of a function is not seen, and two runs of a function from the same line with no other call between them
- * look like one.
+ * look like one.  A call of a module of PyTorch is a slice around its function.
  *
  * If every Python call was traced, slices are exact, and only functions that were open before the trace are drawn from
  * stacks.
@@ -21,13 +21,14 @@ struct python_slice {
 	uint64_t start_ns, end_ns;
 	uint64_t id;	 /* from 1, in the order in which slices open */
 	uint64_t parent; /* the id of the slice around this one, 0: none */
-	uint32_t code;	 /* model.codes, NONE: frames that are missing from the stacks */
+	uint32_t code;	 /* model.codes, NONE: frames that are missing from the stacks, or a module */
+	uint32_t module; /* model.modules: it is a call of that; NONE: a function */
 	bool end_unseen; /* traced, and still open at the end of the trace */
 };
 
 /* A frame that is still running, as far as stacks show. */
 struct open_frame {
-	uint32_t code, line;
+	uint32_t code, line, module;
 	uint32_t place;		   /* index of its slice in `drawn` of this part */
 	struct python_slice slice; /* between parts */
 };

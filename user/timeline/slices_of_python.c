@@ -4,14 +4,31 @@
 #include "timeline/python_slices.h"
 #include "timeline/visit.h"
 
+/* A function, or a call of a module. */
+static void begin_draft(struct draft *draft, const struct model *model, uint32_t track,
+			const struct python_slice *slice)
+{
+	const struct model_module *module = slice->module == NONE ? NULL : &model->modules[slice->module];
+
+	draft_begin(draft, module ? TIMELINE_LAYER : TIMELINE_PYTHON, track, slice->start_ns, slice->end_ns);
+	draft->slice.name.code = slice->code;
+	if (module)
+		draft->slice.name.text = model_module_label(module);
+	else if (slice->code == NONE)
+		draft->slice.name.text = "[frames left out]";
+	if (module && *module->class)
+		draft_text(draft, TIMELINE_ARG_LAYER_CLASS, module->class);
+}
+
 static void visit_function(struct visit *visit, uint32_t track, const struct python_slice *slice, const char *from)
 {
 	struct draft draft;
 
-	draft_begin(&draft, TIMELINE_PYTHON, track, slice->start_ns, slice->end_ns);
-	draft.slice.name.code = slice->code;
-	if (slice->code == NONE)
-		draft.slice.name.text = "[frames left out]";
+	begin_draft(&draft, visit->timeline->model, track, slice);
+	if (slice->module != NONE) {
+		visit_slice(visit, &draft.slice);
+		return;
+	}
 	if (slice->parent)
 		draft_number(&draft, TIMELINE_ARG_PYTHON_PARENT, slice->parent);
 	draft_number(&draft, TIMELINE_ARG_PYTHON_ID, slice->id);
@@ -29,14 +46,12 @@ static uint32_t drawn_track(const struct timeline *timeline, uint32_t track)
 	return track + 1 < timeline->tracks.count && next->kind == TIMELINE_TRACK_PYTHON ? track + 1 : track;
 }
 
-static void show_open(struct visit *visit, uint32_t track, uint32_t code, uint64_t start_ns, uint64_t end_ns)
+static void show_open(struct visit *visit, uint32_t track, struct python_slice slice, uint64_t end_ns)
 {
 	struct draft draft;
 
-	draft_begin(&draft, TIMELINE_PYTHON, track, start_ns, end_ns);
-	draft.slice.name.code = code;
-	if (code == NONE)
-		draft.slice.name.text = "[frames left out]";
+	slice.end_ns = end_ns;
+	begin_draft(&draft, visit->timeline->model, track, &slice);
 	draft.slice.start_ns = timeline_time(visit->timeline, draft.slice.start_ns);
 	draft.slice.end_ns = timeline_time(visit->timeline, draft.slice.end_ns);
 	visit->visitor->open(visit->visitor->context, &draft.slice);
@@ -50,11 +65,14 @@ static void show_all_open(struct visit *visit, uint32_t thread, uint32_t track)
 	const struct python_thread *drawn = &visit->python.threads[thread];
 
 	for (size_t i = 0; i < drawn->frames.count; i++)
-		show_open(visit, drawn_track(visit->timeline, track), drawn->frames.items[i].slice.code,
-			  drawn->frames.items[i].slice.start_ns, drawn->end_ns);
+		show_open(visit, drawn_track(visit->timeline, track), drawn->frames.items[i].slice, drawn->end_ns);
 	for (uint32_t i = of->first_pycall; i < of->first_pycall + of->pycalls; i++)
 		if (model->pycalls[i].open)
-			show_open(visit, track, model->pycalls[i].code, model->pycalls[i].start_ns, model->until_ns);
+			show_open(visit, track,
+				  (struct python_slice){.start_ns = model->pycalls[i].start_ns,
+							.code = model->pycalls[i].code,
+							.module = NONE},
+				  model->until_ns);
 }
 
 void visit_python(struct visit *visit)

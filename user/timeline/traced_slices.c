@@ -64,6 +64,7 @@ bool traced_slices_next(struct traced_slices *traced, struct python_slices *slic
 			.id = function.id,
 			.parent = function.parent,
 			.code = call->code,
+			.module = NONE,
 			.end_unseen = call->truncated || call->open,
 		};
 		return true;

@@ -13,7 +13,7 @@ import re
 API = {"cuda_runtime", "cuda_driver"}
 GPU = {"kernel", "gpu_memcpy", "gpu_memset"}
 CPU = API | {"python_function", "python_gc", "python_import", "user_annotation", "overhead", "jit",
-             "cpu_op", "off_cpu", "cpu_sample"}
+             "cpu_op", "off_cpu", "cpu_sample", "layer"}
 SYNC = {"cuda_sync"}
 EVENT_KEYS = {"ph", "name", "cat", "pid", "tid", "ts", "dur", "id", "bp", "s", "args"}
 PHASES = {"X", "M", "s", "f", "i", "C"}
@@ -32,6 +32,7 @@ ARGS = {
     "gpu_memcpy": {**COMMON, **PLACE, "bytes": int},
     "gpu_memset": {**COMMON, **PLACE, "bytes": int},
     "python_function": {"Python id": int},
+    "layer": {},
     "python_gc": {"thread": int},
     "python_import": {"module": str, "thread": int},
     "user_annotation": {"External id": int},

@@ -142,6 +142,45 @@ static void backward_work_names_the_module_of_the_forward_op(void **state)
 	assert_layers(&made, "Net.blocks.0.up (Linear) - ");
 }
 
+/* All slices of modules: "name (class) start-end ", in us, in the order of the file. */
+static void assert_slices(struct forward_log *made, const char *expected)
+{
+	struct model *model = forward_log_end(made);
+	char *text = timeline_of(WHOLE_TRACE(model)), *rest = text, *line, found[1024] = "", name[64], class[64];
+
+	while ((line = strsep(&rest, "\n"))) {
+		const char *named = strstr(line, "\"name\":\""), *of_class = strstr(line, "\"layer class\":\"");
+		const char *start = strstr(line, "\"ts\":"), *length = strstr(line, "\"dur\":");
+
+		if (!strstr(line, "\"cat\":\"layer\""))
+			continue;
+		assert_true(named && of_class && start && length);
+		assert_int_equal(sscanf(named, "\"name\":\"%63[^\"]", name), 1);
+		assert_int_equal(sscanf(of_class, "\"layer class\":\"%63[^\"]", class), 1);
+		sprintf(found + strlen(found), "%s (%s) %.0f-%.0f ", name, class, strtod(start + 5, NULL),
+			strtod(start + 5, NULL) + strtod(length + 6, NULL));
+	}
+	assert_string_equal(found, expected);
+	free(text);
+	model_free(model);
+}
+
+static void calls_of_modules_are_slices_that_nest(void **state)
+{
+	struct forward_log made = forward_log_begin();
+
+	(void)state;
+	describe_net(&made);
+	describe(&made, OTHER_LEAF, 2, (const char *const[]){"", "Linear", "Linear", ""});
+	launch_in(&made, 100, 5, IN(LEAF, BLOCK, NET));
+	launch_in(&made, 200, 5, IN(LEAF, BLOCK, NET));
+	launch_in(&made, 300, 5, IN(OTHER_LEAF, BLOCK, NET)); /* from the same line */
+	launch_in(&made, 400, 5, IN(NET));
+	launch_in(&made, 500, 5, IN(0));
+	assert_slices(&made, "Net (Net) 100-400 Net.blocks.0 (Block) 100-300 Net.blocks.0.up (Linear) 100-200 "
+			     "Linear (Linear) 300-300 ");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -150,6 +189,7 @@ int main(void)
 		cmocka_unit_test(a_module_has_the_name_that_it_had_last),
 		cmocka_unit_test(a_graph_s_kernel_names_the_module_in_which_it_was_captured_or_else_launched),
 		cmocka_unit_test(backward_work_names_the_module_of_the_forward_op),
+		cmocka_unit_test(calls_of_modules_are_slices_that_nest),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -77,7 +77,7 @@ static void note_modules(struct maker *maker, uint32_t place)
 	const struct model_stack *of = model_known_stack(maker->model, place);
 
 	for (uint32_t i = 0; of && i < of->module_count; i++) {
-		uint32_t index = maker->model->stack_modules[of->first_module + i];
+		uint32_t index = maker->model->stack_modules[of->first_module + i].module;
 
 		if (maker->row_of[index])
 			continue;
@@ -194,7 +194,7 @@ static struct layer_row *row_of_kind(struct maker *maker, enum layer_kind kind, 
 
 static uint32_t row_of_module(const struct maker *maker, const struct model_stack *stack, uint32_t number)
 {
-	return maker->row_of[maker->model->stack_modules[stack->first_module + number]] - 1;
+	return maker->row_of[maker->model->stack_modules[stack->first_module + number].module] - 1;
 }
 
 static struct layer_owner owner_of(const struct maker *maker, const struct source *source)

@@ -12,7 +12,7 @@ const gputraceIsOnGpu = (kind) => kind === GPUTRACE_STREAM || kind === GPUTRACE_
 
 // By enum timeline_category: name, hue, and saturation if it is not 70.
 const GPUTRACE_CATEGORIES = [["CUDA call", 205], ["driver call", 195], ["kernel", 352], ["copy", 145], ["fill", 165], ["wait for the GPU", 52],
-	["Python function", 28], ["garbage collection", 80], ["import", 95], ["range", 285], ["mark", 285], ["op", 250],
+	["Python function", 28], ["module of PyTorch", 10], ["garbage collection", 80], ["import", 95], ["range", 285], ["mark", 285], ["op", 250],
 	["named by the program", 275], ["memory", 225, 30], ["step", 315], ["JIT compiler", 120], ["CUPTI", 0, 15],
 	["wait off the CPU", 65], ["CPU sample", 24]];
 GPUTRACE_CATEGORIES[99] = ["clock, power, temperature", 175, 35]; // only in this timeline

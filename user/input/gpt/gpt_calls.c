@@ -73,6 +73,13 @@ static bool is_gap(const struct gpt_pystack *stack, uint32_t index)
 	       index == GPT_PYSTACK_MAX_FRAMES - GPT_PYSTACK_OUTER_FRAMES - 1;
 }
 
+static bool has_gap_before(const struct gpt_pystack *stack, int32_t frame)
+{
+	uint32_t gap = GPT_PYSTACK_MAX_FRAMES - GPT_PYSTACK_OUTER_FRAMES - 1;
+
+	return frame > (int32_t)gap && is_gap(stack, gap);
+}
+
 static const struct gpt_stack_module *innermost_module(const struct gpt_pystack *event)
 {
 	return (const struct gpt_stack_module *)&event->frames[event->depth];
@@ -91,7 +98,10 @@ static bool read_modules(const struct gpt_pystack *event, struct new_stack_modul
 	for (size_t i = 0; i < room; i++) {
 		if (!from[i].module || from[i].frame < 0 || (uint32_t)from[i].frame >= event->depth)
 			return false;
-		modules[i] = (struct new_stack_module){.address = from[i].module, .generation = from[i].generation};
+		modules[i] = (struct new_stack_module){.address = from[i].module,
+						       .generation = from[i].generation,
+						       .frame = (uint32_t)from[i].frame -
+								has_gap_before(event, from[i].frame)};
 	}
 	*count = (uint32_t)room;
 	return true;

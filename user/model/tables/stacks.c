@@ -17,7 +17,8 @@ void stacks_free(struct stacks *stacks)
 
 static bool is_same(const struct stacks *stacks, const struct model_stack *a, const struct model_stack *b)
 {
-	const uint32_t *frames = stacks->frames.items, *modules = stacks->stack_modules.items;
+	const struct model_stack_module *modules = stacks->stack_modules.items;
+	const uint32_t *frames = stacks->frames.items;
 
 	if (a->module_count != b->module_count ||
 	    (a->module_count &&
@@ -58,7 +59,7 @@ void stacks_add_python(struct stacks *stacks, struct process_image program, cons
 				   .first_module = (uint32_t)stacks->stack_modules.count,
 				   .module_count = from->module_count,
 				   .module_missing = from->module_missing};
-	uint32_t stack, epoch = program.epoch;
+	uint32_t stack, epoch = program.epoch, places[GPT_PYSTACK_MAX_FRAMES];
 
 	stacks->latest = (struct lookup_latest){0};
 	for (uint32_t i = 0; i < from->depth; i++) {
@@ -66,6 +67,8 @@ void stacks_add_python(struct stacks *stacks, struct process_image program, cons
 
 		if (from->missing && i == from->gap)
 			made.gap = made.depth;
+		if (i < GPT_PYSTACK_MAX_FRAMES)
+			places[i] = index == NONE ? NONE : made.depth;
 		if (index == NONE)
 			continue;
 		if (index == FRAME_OF_NO_CODE) { /* no stack is better than a wrong one */
@@ -80,9 +83,15 @@ void stacks_add_python(struct stacks *stacks, struct process_image program, cons
 		return;
 	if (from->missing && from->gap >= from->depth)
 		made.gap = made.depth;
-	for (uint32_t i = from->module_count; i--;)
-		array_push(&stacks->stack_modules, modules_index(stacks->modules, program, from->modules[i].address,
-								 from->modules[i].generation));
+	for (uint32_t i = from->module_count; i--;) {
+		const struct new_stack_module *module = &from->modules[i];
+		bool is_frame = module->frame < from->depth && module->frame < GPT_PYSTACK_MAX_FRAMES;
+
+		array_push(&stacks->stack_modules,
+			   ((struct model_stack_module){
+				   modules_index(stacks->modules, program, module->address, module->generation),
+				   is_frame ? places[module->frame] : NONE}));
+	}
 	stack = intern_stack(stacks, made);
 	*lookup_put(&stacks->by_id, epoch, from->key, stack) = stack;
 }

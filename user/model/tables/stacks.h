@@ -23,7 +23,7 @@ struct stacks {
 	struct string_pool *strings;
 	ARRAY(struct model_stack) list;
 	ARRAY(uint32_t) frames;
-	ARRAY(uint32_t) stack_modules;
+	ARRAY(struct model_stack_module) stack_modules;
 	struct lookup by_id;	     /* (epoch, id) to stack */
 	struct lookup_latest latest; /* caches look-ups in by_id */
 	struct lookup by_content;    /* (depth and whether truncated, hash) to stack */

@@ -22,6 +22,7 @@
 	X(MEMSET, OF_OP, "gpu_memset", "gpu_memset")                                                                   \
 	X(SYNC, SLICE, "cuda_sync", "cuda_sync")		      /* a wait for the GPU */                         \
 	X(PYTHON, SLICE, "python_function", "python_function")	      /* a function of Python */                       \
+	X(LAYER, SLICE, "layer", "layer")			      /* a call of a module of PyTorch */              \
 	X(GC, SLICE, "python_gc", "python_gc")			      /* a collection by Python's garbage collector */ \
 	X(IMPORT, SLICE, "python_import", "python_import")	      /* of a Python module */                         \
 	X(RANGE, SLICE, "user_annotation", "nvtx_range")	      /* NVTX, with a length */                        \
