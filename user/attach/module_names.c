@@ -83,6 +83,17 @@ uint32_t module_names_generation(const struct module_names *names)
 	return names->generation;
 }
 
+/* Where a module without a name was, one of another root's tree may be: the next check looks. */
+static void note_again(const struct module_names *names, uint32_t index, uint64_t root)
+{
+	struct known_module *known = &names->known.items[index];
+
+	if (index >= names->named || known->described || known->root == root)
+		return;
+	known->root = root;
+	known->type = 0;
+}
+
 void module_names_note(struct module_names *names, const struct gpt_pystack *stack)
 {
 	const struct gpt_stack_module *modules = (const struct gpt_stack_module *)(stack->frames + stack->depth);
@@ -98,8 +109,10 @@ void module_names_note(struct module_names *names, const struct gpt_pystack *sta
 		if (modules[i].generation != names->generation || names->known.count >= KNOWN_MOST)
 			continue;
 		index = lookup_put(&names->by_address, 1, modules[i].module, UINT32_MAX);
-		if (*index != UINT32_MAX)
+		if (*index != UINT32_MAX) {
+			note_again(names, *index, modules[count - 1].module);
 			continue;
+		}
 		*index = (uint32_t)names->known.count;
 		array_push(&names->known,
 			   ((struct known_module){.address = modules[i].module, .root = modules[count - 1].module}));

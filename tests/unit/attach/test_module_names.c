@@ -315,6 +315,25 @@ static void test_another_module_at_an_address_is_another_generation(void **state
 	assert_false(module_names_check(names, &reader, &class));
 }
 
+/* A forward creates a module each time; where it was is a module of another model later, perhaps of the same class. */
+static void test_where_a_module_without_a_name_was_another_one_has_its_name(void **state)
+{
+	uint64_t loose = ask("loose = it = Leaf()"), net = ask("net = it = Net()"), other;
+
+	(void)state;
+	note(loose, net, 0);
+	work();
+	assert_true(last_of(loose)->unnamed);
+	other = ask("other = it = Net(a=loose)");
+	note(loose, other, 0);
+	another_is_found();
+	note(loose, other, 0);
+	work();
+	assert_named(loose, "a", "Leaf", "Net");
+	assert_int_equal(last_of(loose)->generation, 1);
+	assert_false(module_names_check(names, &reader, &class));
+}
+
 /* A program creates its loss again in each step. */
 static void test_a_module_that_is_created_again_with_the_same_name_is_the_same(void **state)
 {
@@ -597,6 +616,7 @@ int main(void)
 		TEST(of_a_tree_that_is_cut_nothing_more_is_said),
 		TEST(a_module_that_is_added_later_is_named),
 		TEST(another_module_at_an_address_is_another_generation),
+		TEST(where_a_module_without_a_name_was_another_one_has_its_name),
 		TEST(a_module_that_is_created_again_with_the_same_name_is_the_same),
 		TEST(a_root_keeps_its_number_when_another_module_changes),
 		TEST(code_that_gets_no_modules_is_noticed),
