@@ -2,10 +2,11 @@
 /* Which module of PyTorch GPU work belongs to. */
 #include "model/model.h"
 
-/* As in attributed_stack, where forward lines are wanted. */
-static uint32_t stack_of(const struct model_call *call)
+static uint32_t stack_of(const struct model *model, const struct model_call *call)
 {
-	return call->forward != NONE ? call->forward : call->stack;
+	uint32_t forward = model_forward_of_layer(model, call);
+
+	return forward != NONE ? forward : call->stack;
 }
 
 const struct model_module *gpu_module(const struct model *model, const struct model_gpu *op)
@@ -15,7 +16,7 @@ const struct model_module *gpu_module(const struct model *model, const struct mo
 
 	if (call == NONE)
 		return NULL;
-	stack = stack_of(&model->calls[call]);
+	stack = stack_of(model, &model->calls[call]);
 	module = model_innermost_module(model, stack);
 	if (module || call == op->call || op->call == NONE || (stack != NONE && model->stacks[stack].module_missing))
 		return module;

@@ -268,6 +268,19 @@ static inline const struct model_module *model_innermost_module(const struct mod
 	return model_stack_module(model, stack, stack->module_count - 1);
 }
 
+/*
+ * The stack of the forward op of the node in which a call was made, if the call's module is that op's: it is the node's
+ * own, or of Python code that calls no module.  NONE: it is not, or that stack is not known.
+ */
+static inline uint32_t model_forward_of_layer(const struct model *model, const struct model_call *call)
+{
+	const struct model_stack *stack = call->in_node ? model_known_stack(model, call->stack) : NULL;
+
+	if (stack && (stack->module_count || stack->module_missing))
+		return NONE;
+	return call->in_node ? call->around : call->forward;
+}
+
 /* Its name for people; where it has none its class says more. */
 static inline const char *model_module_label(const struct model_module *module)
 {

@@ -308,6 +308,7 @@ struct model_call {
 	uint32_t node;	 /* as in model_op: the innermost backward node in which it was made; NONE: none, or made by
 			  * Python code that the node runs, which has its own stack */
 	uint32_t forward;   /* of that node, as in model_op */
+	uint32_t around;    /* the same of the innermost node, also where Python code that it runs made the call */
 	uint32_t args;	    /* model.args or NONE */
 	uint32_t enclosing; /* model.strings: the NVTX range or op around it, where no Python is known; NONE */
 	uint32_t corr;	    /* 0: none */

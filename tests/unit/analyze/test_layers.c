@@ -278,6 +278,24 @@ static void what_python_launches_in_a_node_is_recomputed_in_a_module_and_else_ba
 		    "module Net#0. (Net) 0/3 x0\n");
 }
 
+/* As custom functions do, and PyTorch's own dispatch to Python. */
+static void what_python_launches_in_a_node_outside_of_modules_is_of_the_module_of_the_forward_op(void **state)
+{
+	struct forward_log made = forward_log_begin();
+
+	(void)state;
+	describe_net(&made);
+	forward_op_in(&made, 100, 7, IN(LEAF, NET));
+	launch_in(&made, 105, 3, IN(LEAF, NET));
+	forward_log_call(&made, ENGINE, 205, 9, stack_in(&made, IN(BLOCK)), GPT_STACK_OK);
+	forward_log_call(&made, ENGINE, 220, 2, stack_in(&made, IN(0)), GPT_STACK_OK);
+	forward_log_node(&made, "FusedBackward", 200, 230, 7, FORWARD_THREAD);
+	assert_rows(forward_log_end(&made), NULL,
+		    "module Net#0.blocks.0 (Block) 9/9 x1 recomputed 9/9\n"
+		    "module Net#0.blocks.0.up (Linear) 5/5 x2 backward 2/2\n"
+		    "module Net#0. (Net) 0/5 x0 backward 0/2\n");
+}
+
 static void what_was_launched_where_no_python_is_known_has_its_own_row(void **state)
 {
 	struct forward_log made = forward_log_begin();
@@ -780,6 +798,7 @@ int main(void)
 		cmocka_unit_test(a_backward_pass_is_no_layer_s_unless_its_forward_op_is_known),
 		cmocka_unit_test(backward_work_is_of_the_module_of_its_forward_op_whatever_line_gets_it),
 		cmocka_unit_test(what_python_launches_in_a_node_is_recomputed_in_a_module_and_else_backward),
+		cmocka_unit_test(what_python_launches_in_a_node_outside_of_modules_is_of_the_module_of_the_forward_op),
 		cmocka_unit_test(the_tree_has_columns_for_the_passes_that_there_were),
 		cmocka_unit_test(what_was_launched_where_no_python_is_known_has_its_own_row),
 		cmocka_unit_test(the_innermost_module_is_not_guessed_where_frames_are_left_out),

@@ -139,7 +139,9 @@ static void backward_work_names_the_module_of_the_forward_op(void **state)
 	forward_log_node(&made, "MmBackward0", 200, 210, 7, FORWARD_THREAD);
 	forward_log_launch(&made, 225, 1);
 	forward_log_node(&made, "ReluBackward0", 220, 230, 8, FORWARD_THREAD);
-	assert_layers(&made, "Net.blocks.0.up (Linear) - ");
+	forward_log_call(&made, ENGINE, 245, 2, stack_in(&made, IN(0)), GPT_STACK_OK); /* by Python in the node */
+	forward_log_node(&made, "MmBackward0", 240, 250, 7, FORWARD_THREAD);
+	assert_layers(&made, "Net.blocks.0.up (Linear) - Net.blocks.0.up (Linear) ");
 }
 
 /* All slices of modules: "name (class) start-end ", in us, in the order of the file. */

@@ -44,17 +44,19 @@ static inline enum backward_place backward_place(const struct model_call *call)
 
 /* In which pass a call was made, for the layer to which its work belongs; a number in keys of sums. */
 enum call_pass {
-	PASS_FORWARD,	    /* or in none */
-	PASS_BACKWARD,	    /* of a node whose forward op's stack is not known */
-	PASS_IN_NODE,	    /* by Python code that a node runs: a forward that is computed again, a custom function */
+	PASS_FORWARD,  /* or in none */
+	PASS_BACKWARD, /* of a node whose forward op's stack is not known */
+	PASS_IN_NODE,  /* by Python code that a node runs: a forward that is computed again; or its op is not known */
 	PASS_OF_FORWARD_OP, /* of a node; and more than this: plus the forward op's stack (model.stacks) */
 };
 
 /* call: NULL if it was not seen. */
-static inline uint32_t call_pass(const struct model_call *call)
+static inline uint32_t call_pass(const struct model *model, const struct model_call *call)
 {
-	if (call && call->forward != NONE)
-		return PASS_OF_FORWARD_OP + call->forward;
+	uint32_t forward = call ? model_forward_of_layer(model, call) : NONE;
+
+	if (forward != NONE)
+		return PASS_OF_FORWARD_OP + forward;
 	if (backward_place(call) == BACKWARD_ON_CALLER)
 		return PASS_BACKWARD;
 	return call && call->in_node ? PASS_IN_NODE : PASS_FORWARD;

@@ -55,8 +55,8 @@ static void add_to_layer(struct per_step *all, const struct gpu_event *event, ui
 	struct gpu_tally *sums =
 		work == PER_STEP_COMPUTATION ? &all->computation_of_layers : &all->other_work_of_layers;
 	uint32_t place = place_of(all, event->stack, event->caller);
-	struct tally_key key = {
-		{place, place < CALLER_NO_FRAME ? event->replay : NONE, block, call_pass(event->attributed)}};
+	struct tally_key key = {{place, place < CALLER_NO_FRAME ? event->replay : NONE, block,
+				 call_pass(all->model, event->attributed)}};
 
 	gpu_tally_at(sums, event->op, key)->ns += gpu_ns(event->op);
 }
@@ -95,7 +95,7 @@ void per_step_add_call(struct per_step *all, const struct call_event *event)
 	if (block == STEP_BLOCK_NONE)
 		return;
 	if (work) {
-		sum = tally_at(&all->calls, (struct tally_key){{place, call_pass(call), block}});
+		sum = tally_at(&all->calls, (struct tally_key){{place, call_pass(all->model, call), block}});
 		sum->count++;
 		sum->more += call->class == GPT_CLASS_LAUNCH || call->class == GPT_CLASS_GRAPH;
 	}

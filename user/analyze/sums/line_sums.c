@@ -34,7 +34,7 @@ void line_sums_add_gpu(struct line_sums *sums, const struct gpu_event *event)
 	struct tally_key key = key_of(sums, event->stack, event->caller, event->op->process, event->replay);
 	struct tally_entry *sum;
 
-	key.part[3] = call_pass(event->attributed);
+	key.part[3] = call_pass(sums->model, event->attributed);
 	sum = gpu_tally_at(&sums->stacks, event->op, key);
 	sum->ns += ns;
 	sum->count += event->attributed != event->launch || event->first;

@@ -437,7 +437,7 @@ static void charge_gap(struct idle *idle, const struct idle_device *device, cons
 		tally_at(&idle->idle_blocks, (struct tally_key){{charging.block}})->ns += inside_ns;
 	if (launch) {
 		charging.launch_place = caller_place(idle->model, launch->stack, event->launch_caller);
-		charging.launch_pass = call_pass(launch);
+		charging.launch_pass = call_pass(idle->model, launch);
 	}
 	if (launch && rest >= GAP_LEAST_NS && launch->start_ns > from) {
 		charge_late(&charging, device, event);

@@ -131,6 +131,7 @@ void calls_add(struct calls *calls, const struct new_call *event)
 				    .thread = thread,
 				    .node = NONE,
 				    .forward = NONE,
+				    .around = NONE,
 				    .args = NONE,
 				    .enclosing = enclosing_of(calls, event),
 				    .corr = event->corr,

@@ -348,6 +348,7 @@ static void set_op(const struct ops *ops, const struct op_nesting *nesting, stru
 	node = innermost_node(ops, nesting);
 	if (!node)
 		return;
+	call->around = node->forward;
 	call->in_node = is_of_python(call, node);
 	if (call->in_node)
 		return;
