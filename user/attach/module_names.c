@@ -11,7 +11,7 @@
 #define READ_NS 300000000ULL   /* for one tree, and for all that are read at a time */
 #define LAST_NS 3000000000ULL  /* for all of the last time */
 #define CHANGED_NS 20000000ULL /* of one check, for what has changed; the next one goes on from there */
-#define READ_SHARE 10u	       /* reading takes at most one part in this many of the time */
+#define READ_SHARE 10u	       /* reading takes at most one part in this many of a processor */
 #define TREES_MOST 64u	       /* kept; of more, the oldest is read again when it is needed */
 #define KNOWN_MOST (1u << 18)
 #define NOT_MODULES_MOST 64u /* objects that are no modules, and none that is, before the mark is taken for wrong */
@@ -359,10 +359,17 @@ static void name_modules(struct module_names *names, const struct python_reader 
 	}
 }
 
+/* taken_ns: what this thread had of a processor before it read.  Beside other work that is less than the time. */
+static void rest(struct module_names *names, uint64_t taken_ns)
+{
+	names->again_ns = monotonic_ns() + (clock_ns(CLOCK_THREAD_CPUTIME_ID) - taken_ns) * (READ_SHARE - 1);
+}
+
 bool module_names_work(struct module_names *names, const struct python_reader *reader,
 		       const struct python_module_class *class, bool last)
 {
 	uint64_t begin_ns = monotonic_ns(), end_ns = begin_ns + (last ? LAST_NS : READ_NS);
+	uint64_t taken_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	bool read_more;
 
 	if (!class->type || (begin_ns < names->again_ns && !last) ||
@@ -378,7 +385,7 @@ bool module_names_work(struct module_names *names, const struct python_reader *r
 	}
 	name_modules(names, reader, class, &names->named, names->known.count, end_ns);
 	name_modules(names, reader, class, &names->again, names->again_end, end_ns);
-	names->again_ns = monotonic_ns() + (monotonic_ns() - begin_ns) * (READ_SHARE - 1);
+	rest(names, taken_ns);
 	return names->modules || names->not_modules < NOT_MODULES_MOST;
 }
 
@@ -467,7 +474,7 @@ bool module_names_check(struct module_names *names, const struct python_reader *
 {
 	struct process_piece *pieces = xcalloc(2 * names->named + 1, sizeof(*pieces));
 	uint64_t *words = xcalloc(2 * names->named + 1, sizeof(*words));
-	uint64_t begin_ns = monotonic_ns();
+	uint64_t taken_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	bool another;
 
 	for (size_t i = 0; i < names->named; i++) {
@@ -478,7 +485,7 @@ bool module_names_check(struct module_names *names, const struct python_reader *
 	}
 	another = !process_read_pieces(reader->pid, pieces, 2 * names->named, words) &&
 		  find_another(names, reader, class, pieces, words);
-	names->again_ns = monotonic_ns() + (monotonic_ns() - begin_ns) * (READ_SHARE - 1);
+	rest(names, taken_ns);
 	free(pieces);
 	free(words);
 	if (another) {
