@@ -305,16 +305,20 @@ static int run_pieces(pid_t pid, struct process_piece *pieces, size_t count, uns
 	return error;
 }
 
-/* The process sends its own memory: one piece at a time. */
-static void read_each_piece(struct process_piece *pieces, size_t count, unsigned char *buffer)
+/* The process sends its own memory: one piece at a time, unless one comes too late. */
+static int read_each_piece(struct process_piece *pieces, size_t count, unsigned char *buffer)
 {
 	for (size_t i = 0; i < count; i++) {
 		uint32_t bytes = pieces[i].bytes;
+		int error = by_itself.read(by_itself.context, pieces[i].address, buffer, bytes);
 
-		if (by_itself.read(by_itself.context, pieces[i].address, buffer, bytes))
+		if (error == -ETIMEDOUT)
+			return error;
+		if (error)
 			pieces[i].bytes = 0;
 		buffer += bytes;
 	}
+	return 0;
 }
 
 int process_read_pieces(pid_t pid, struct process_piece *pieces, size_t count, void *buffer)
@@ -322,10 +326,8 @@ int process_read_pieces(pid_t pid, struct process_piece *pieces, size_t count, v
 	unsigned char *to = buffer;
 	int error = 0;
 
-	if (by_itself.pid && pid == by_itself.pid) {
-		read_each_piece(pieces, count, to);
-		return 0;
-	}
+	if (by_itself.pid && pid == by_itself.pid)
+		return read_each_piece(pieces, count, to);
 	for (size_t done = 0, some; done < count && !error; done += some) {
 		size_t bytes = 0;
 

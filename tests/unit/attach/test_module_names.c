@@ -467,6 +467,42 @@ static void test_no_read_begins_after_the_time_is_over(void **state)
 	check_cut(classes_root, mro, 8);
 }
 
+/* Fails once, as where a page cannot be had in time. */
+static struct {
+	uint64_t address;
+	bool has_failed;
+} blocked;
+
+static int read_blocked(void *context, uint64_t address, void *buffer, size_t bytes)
+{
+	struct iovec here = {buffer, bytes}, there = {(void *)(uintptr_t)address, bytes};
+
+	(void)context;
+	if (address == blocked.address && !blocked.has_failed) {
+		blocked.has_failed = true;
+		return -ETIMEDOUT;
+	}
+	return process_vm_readv(child.pid, &here, 1, &there, 1, 0) == (ssize_t)bytes ? 0 : -EFAULT;
+}
+
+/* A name of many modules, whose reading failed once, is not taken for known. */
+static void test_a_read_that_fails_leaves_no_name_behind(void **state)
+{
+	struct python_tree tree = {0};
+	uint64_t root;
+
+	(void)state;
+	root = ask("root = it = Net(**{'c%d' % i: Net(weight=Leaf()) for i in range(1500)})");
+	blocked = (__typeof__(blocked)){.address = ask("it = next(iter(root._modules['c0']._modules))")};
+	process_read_by(child.pid, read_blocked, NULL);
+	python_tree_read(&reader, &class, root, monotonic_ns() + 60000000000, &tree);
+	process_read_by(0, NULL, NULL);
+	assert_true(blocked.has_failed && tree.cut);
+	for (size_t i = 0; i < tree.modules.count; i++)
+		assert_in_range(tree.modules.items[i].name, 0, tree.texts.count - 1);
+	python_tree_free(&tree);
+}
+
 static void test_reading_of_a_tree_goes_on_where_the_time_ended(void **state)
 {
 	uint64_t root = ask("root = it = Net(**{'c%d' % i: type('C', (Leaf,), {})() for i in range(300)})");
@@ -623,6 +659,7 @@ int main(void)
 		TEST(what_cannot_be_read_is_not_taken_for_something_else),
 		TEST(without_the_class_nothing_is_named_yet),
 		TEST(no_read_begins_after_the_time_is_over),
+		TEST(a_read_that_fails_leaves_no_name_behind),
 		TEST(reading_of_a_tree_goes_on_where_the_time_ended),
 		TEST(a_name_stays_while_its_tree_is_read_again),
 		TEST(a_dict_that_changes_while_it_is_read_harms_nobody),

@@ -11,6 +11,7 @@
 
 #define PYTHON_MODULE_NONE UINT32_MAX
 #define PYTHON_MODULE_ATTRIBUTES_MOST 256u /* of a module, that are looked through for `_modules` */
+#define PYTHON_TREE_READ_NS 300000000ULL   /* the usual time of one reading */
 #define PYTHON_MODULE_NAME_MAX 1024	   /* bytes of a name in the root; a longer one loses its start */
 
 struct python_module_class {
@@ -29,6 +30,7 @@ bool python_module_type_name(const struct python_reader *reader, const struct py
 /* A module, where it was found first. */
 struct python_tree_module {
 	uint64_t address, type;
+	uint64_t held_at;		/* where the reference stands by which it was found; 0: it is the root */
 	uint64_t children_at, children; /* where the reference to its `_modules` is, and that; 0: it has none */
 	uint32_t parent;		/* its index; PYTHON_MODULE_NONE: it is the root */
 	uint32_t name;			/* its own, in texts */

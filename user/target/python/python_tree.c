@@ -12,6 +12,7 @@
 #define OTHERS_MOST (1u << 16)
 #define CLASSES_MOST 4096u
 #define MODULES_AT_A_TIME 1024u
+#define TEXTS_MOST (64u << 20)
 #define CHILDREN_MOST (1u << 17) /* of a module */
 #define NAME_BYTES 256u		 /* of one module's own name, in the target */
 #define NAME_FIRST 48u		 /* characters that are read with the head of a str */
@@ -23,6 +24,10 @@ static uint32_t keep_text(struct python_tree *tree, const char *text, size_t byt
 {
 	uint32_t at = (uint32_t)tree->texts.count;
 
+	if (at + bytes >= TEXTS_MOST) {
+		tree->cut = true;
+		return 0; /* the root's name, which is empty */
+	}
 	for (size_t i = 0; i < bytes; i++)
 		array_push(&tree->texts, text[i]);
 	array_push(&tree->texts, '\0');
@@ -122,6 +127,8 @@ static bool read_names(struct reading *reading, const uint64_t *objects, size_t 
 			text = read_name(reading, unknown.items[i]);
 		*lookup_put(&reading->names, 1, unknown.items[i], text) = text;
 	}
+	if (!done)
+		lookup_free(&reading->names); /* some of them are not known */
 	array_free(&unknown);
 	return done;
 }
@@ -207,18 +214,33 @@ static uint32_t class_of(struct reading *reading, uint64_t type)
 static bool read_classes(struct reading *reading, size_t first, size_t end)
 {
 	struct python_tree *tree = reading->tree;
+	size_t at = 0;
 
 	reading->pieces.count = 0;
-	for (size_t i = first; i < end; i++)
-		reading_want(reading, tree->modules.items[i].address + reading->reader->layout->object_type, 8);
+	for (size_t i = first; i < end; i++) {
+		const struct python_tree_module *module = &tree->modules.items[i];
+
+		reading_want(reading, module->address + reading->reader->layout->object_type, 8);
+		reading_want(reading, module->held_at, module->held_at ? 8 : 0);
+	}
 	if (!reading_get(reading))
 		return false;
 	for (size_t i = first; i < end; i++) {
 		struct python_tree_module *module = &tree->modules.items[i];
+		size_t piece = 2 * (i - first);
+		bool is_held;
 
 		if (reading_is_over(reading)) /* each class is read alone */
 			return false;
-		module->type = was_read(reading, i - first) ? word_at(reading->bytes.items + (i - first) * 8) : 0;
+		module->type = was_read(reading, piece) ? word_at(reading->bytes.items + at) : 0;
+		at += 8;
+		is_held = !module->held_at ||
+			  (was_read(reading, piece + 1) && word_at(reading->bytes.items + at) == module->address);
+		at += module->held_at ? 8 : 0;
+		if (!is_held) { /* it is no more where it was found: something else may be at its address */
+			tree->cut = true;
+			module->type = 0;
+		}
 		module->class = class_of(reading, module->type);
 		if (module->class != PYTHON_MODULE_NONE && !tree->classes.items[module->class].is_module)
 			module->class = PYTHON_MODULE_NONE;
@@ -260,7 +282,8 @@ static void find_children(struct reading *reading, size_t first, size_t end)
 	}
 }
 
-static void add_place(struct reading *reading, uint64_t address, uint32_t parent, uint32_t name)
+/* held_at: where the reference to it stands in the target; 0: nowhere. */
+static void add_place(struct reading *reading, uint64_t address, struct python_tree_place place, uint64_t held_at)
 {
 	struct python_tree *tree = reading->tree;
 	uint32_t *known = lookup_put(&tree->by_address, 1, address, PYTHON_MODULE_NONE);
@@ -268,7 +291,7 @@ static void add_place(struct reading *reading, uint64_t address, uint32_t parent
 	if (*known != PYTHON_MODULE_NONE) {
 		tree->modules.items[*known].names++;
 		if (tree->others.count < OTHERS_MOST)
-			array_push(&tree->others, ((struct python_tree_place){*known, parent, name}));
+			array_push(&tree->others, ((struct python_tree_place){*known, place.parent, place.name}));
 		return;
 	}
 	if (tree->modules.count >= MODULES_MOST) {
@@ -276,17 +299,19 @@ static void add_place(struct reading *reading, uint64_t address, uint32_t parent
 		return;
 	}
 	*known = (uint32_t)tree->modules.count;
-	array_push(
-		&tree->modules,
-		((struct python_tree_module){
-			.address = address, .parent = parent, .name = name, .class = PYTHON_MODULE_NONE, .names = 1}));
+	array_push(&tree->modules, ((struct python_tree_module){.address = address,
+								.held_at = held_at,
+								.parent = place.parent,
+								.name = place.name,
+								.class = PYTHON_MODULE_NONE,
+								.names = 1}));
 }
 
 /* Adds what the `_modules` of a level's modules hold. */
 static bool add_children(struct reading *reading, size_t first, size_t end)
 {
 	ARRAY(struct python_tree_place) found = {0};
-	ARRAY(uint64_t) names = {0}, children = {0};
+	ARRAY(uint64_t) names = {0}, children = {0}, held_at = {0};
 	bool done;
 
 	reading->views.count = 0;
@@ -309,15 +334,19 @@ static bool add_children(struct reading *reading, size_t first, size_t end)
 			array_push(&found, ((struct python_tree_place){.parent = (uint32_t)i}));
 			array_push(&names, name);
 			array_push(&children, child);
+			array_push(&held_at, view_value_address(view, j));
 		}
 	}
 	done = done && read_names(reading, names.items, names.count);
 	for (size_t i = 0; i < found.count && done; i++)
-		add_place(reading, children.items[i], found.items[i].parent,
-			  *lookup_get(&reading->names, 1, names.items[i]));
+		add_place(reading, children.items[i],
+			  (struct python_tree_place){.parent = found.items[i].parent,
+						     .name = *lookup_get(&reading->names, 1, names.items[i])},
+			  held_at.items[i]);
 	array_free(&found);
 	array_free(&names);
 	array_free(&children);
+	array_free(&held_at);
 	return done;
 }
 
@@ -331,30 +360,43 @@ static bool read_modules(struct reading *reading, size_t first, size_t end)
 	return add_children(reading, first, end);
 }
 
+/*
+ * Reads what the next modules hold.  False: the time ended before.  is_first: nothing else was read in this time, which
+ * was a whole one; so fewer modules are read at a time from then on, and one that takes longer alone is left out.
+ */
+static bool read_part(struct reading *reading, bool is_first)
+{
+	struct python_tree *tree = reading->tree;
+	size_t most = MODULES_AT_A_TIME - tree->fewer, end = tree->modules.count;
+
+	if (end - tree->read > most)
+		end = tree->read + most;
+	if (!read_modules(reading, tree->read, end)) {
+		if (tree->late && is_first && most > 1)
+			tree->fewer += most - most / 4;
+		if (tree->late && (!is_first || most > 1))
+			return false;
+		tree->cut = true;
+	}
+	tree->read = end;
+	return true;
+}
+
 void python_tree_read(const struct python_reader *reader, const struct python_module_class *class, uint64_t root,
 		      uint64_t end_ns, struct python_tree *tree)
 {
 	struct reading reading = {.reader = reader, .class = class, .tree = tree, .end_ns = end_ns};
+	bool is_whole_time = monotonic_ns() + PYTHON_TREE_READ_NS / 10 * 9 <= end_ns;
 	size_t first = tree->read;
 
 	tree->late = false;
 	if (!tree->modules.count)
-		add_place(&reading, root, PYTHON_MODULE_NONE, keep_text(tree, "", 0));
-	while (tree->read < tree->modules.count && !tree->late) {
-		size_t most = MODULES_AT_A_TIME - tree->fewer, end = tree->modules.count;
-
-		if (end - tree->read > most)
-			end = tree->read + most;
-		if (!read_modules(&reading, tree->read, end)) {
-			if (tree->late && tree->read == first && most > 1)
-				tree->fewer += most - most / 4;
-			if (tree->late && (tree->read != first || most > 1))
-				break;
-			tree->cut = true; /* it would not be read in another time like this either */
-		}
-		tree->read = end;
-	}
-	tree->late = tree->read < tree->modules.count;
+		add_place(&reading, root,
+			  (struct python_tree_place){.parent = PYTHON_MODULE_NONE, .name = keep_text(tree, "", 0)}, 0);
+	while (tree->read < tree->modules.count && !tree->late && !reading.has_failed)
+		if (!read_part(&reading, is_whole_time && tree->read == first))
+			break;
+	tree->late = tree->read < tree->modules.count && !reading.has_failed;
 	lookup_free(&reading.names);
 	array_free(&reading.pieces);
 	array_free(&reading.bytes);

@@ -35,8 +35,9 @@ bool reading_get(struct reading *reading)
 		return false;
 	}
 	reading->bytes.items = array_reserve(reading->bytes.items, 1, 0, bytes + 1, &reading->bytes.capacity);
-	return !process_read_pieces(reading->reader->pid, reading->pieces.items, reading->pieces.count,
-				    reading->bytes.items);
+	reading->has_failed = process_read_pieces(reading->reader->pid, reading->pieces.items, reading->pieces.count,
+						  reading->bytes.items) != 0;
+	return !reading->has_failed;
 }
 
 /* ---- dicts ------------------------------------------------------------------------------------------------------ */

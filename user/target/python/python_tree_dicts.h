@@ -22,7 +22,8 @@ struct reading {
 	const struct python_module_class *class;
 	struct python_tree *tree;
 	uint64_t end_ns;
-	uint64_t key; /* address of the str "_modules"; 0: not met yet */
+	bool has_failed; /* the process cannot be read, or not in time */
+	uint64_t key;	 /* address of the str "_modules"; 0: not met yet */
 	uint64_t str_type;
 	struct lookup names; /* address of a str to its text */
 	ARRAY(struct process_piece) pieces;
