@@ -451,6 +451,30 @@ static void idle_time_before_backward_work_is_of_the_module_of_its_forward_op(vo
 	free(text);
 }
 
+static void a_short_gap_before_backward_work_is_no_layer_s(void **state)
+{
+	struct forward_log made = forward_log_begin();
+	struct model *model;
+	struct analyses all;
+
+	(void)state;
+	describe_net(&made);
+	forward_op_in(&made, 1000, 7, IN(LEAF, NET));
+	launch_in(&made, 1005, 100, IN(LEAF, NET)); /* up to 1106 or so */
+	forward_log_launch(&made, 1107, 100);
+	forward_log_node(&made, "MmBackward0", 1090, 1120, 7, FORWARD_THREAD);
+	model = forward_log_end(&made);
+	assert_int_equal(
+		analyze(&all, WHOLE_TRACE(model), ANALYSES(ANALYZE_GPU_LINES, ANALYZE_IDLE, ANALYZE_LAYERS), NULL), 0);
+	assert_parts_are_the_whole(&all);
+	assert_in_range(all.idle.sum, 1, 4999);
+	for (size_t i = 0; i < all.layers.count; i++)
+		assert_int_equal(all.layers.rows[i].self.idle_ns,
+				 all.layers.rows[i].kind == LAYER_NO_LINE ? all.idle.sum : 0);
+	analyses_free(&all);
+	model_free(model);
+}
+
 static void assert_why(struct model *model, const char *const *lines)
 {
 	const struct report_options options = {.width = 100};
@@ -805,6 +829,7 @@ int main(void)
 		cmocka_unit_test(idle_time_for_which_no_line_is_to_blame_has_its_own_row),
 		cmocka_unit_test(idle_time_is_of_the_innermost_module_of_the_line_to_blame),
 		cmocka_unit_test(idle_time_before_backward_work_is_of_the_module_of_its_forward_op),
+		cmocka_unit_test(a_short_gap_before_backward_work_is_no_layer_s),
 		cmocka_unit_test(why_names_the_layer_beside_the_line),
 		cmocka_unit_test(a_layer_stands_under_the_one_that_called_it),
 		cmocka_unit_test(work_of_a_graph_stands_under_the_modules_that_launched_it_and_were_captured),

@@ -72,7 +72,8 @@ static bool is_of_samples(enum why_cause inner)
  */
 static uint32_t pass_number(const struct idle_charging *charging, uint32_t place, enum why_cause inner)
 {
-	uint32_t pass = place == charging->launch_place ? charging->launch_pass : PASS_FORWARD, number;
+	bool is_launch_s = place != NONE && place == charging->launch_place;
+	uint32_t pass = is_launch_s ? charging->launch_pass : PASS_FORWARD, number;
 
 	if (is_of_samples(inner) && pass >= PASS_OF_FORWARD_OP)
 		pass = PASS_BACKWARD;

@@ -95,6 +95,7 @@ static void put_after(const struct resolving *resolving, struct idle_charge unkn
 		unknown.what = idle->whats.entries[lead].key;
 		unknown.inner = cause;
 		unknown.culprit = NONE;
+		unknown.launch_pass = PASS_FORWARD;
 		unknown.after = true;
 	} else if (unknown.what.part[1] == WHY_UNSAMPLED) {
 		unknown.what.part[2] = 0;
