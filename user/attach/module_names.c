@@ -8,11 +8,12 @@
 #include "base/lookup.h"
 #include "base/monotonic.h"
 
-#define READ_NS 300000000ULL   /* for one tree, and for all that are read at a time */
-#define LAST_NS 3000000000ULL  /* for all of the last time */
-#define CHANGED_NS 20000000ULL /* of one check, for what has changed; the next one goes on from there */
-#define READ_SHARE 10u	       /* reading takes at most one part in this many of a processor */
-#define TREES_MOST 64u	       /* kept; of more, the oldest is read again when it is needed */
+#define READ_NS PYTHON_TREE_READ_NS /* for one tree, and for all that are read at a time */
+#define LAST_NS 3000000000ULL	    /* for all of the last time */
+#define NAME_PART 3u		    /* one part in this many of these times is for naming */
+#define CHANGED_NS 20000000ULL	    /* of one check, for what has changed; the next one goes on from there */
+#define READ_SHARE 10u		    /* reading takes at most one part in this many of a processor */
+#define TREES_MOST 64u		    /* kept; of more, the oldest is read again when it is needed */
 #define KNOWN_MOST (1u << 18)
 #define NOT_MODULES_MOST 64u /* objects that are no modules, and none that is, before the mark is taken for wrong */
 
@@ -30,6 +31,7 @@ struct known_module {
 	uint64_t type;			/* the word there as read last; 0: not read */
 	uint64_t children_at, children; /* likewise; children_at 0: not known where */
 	uint64_t described;		/* a hash of its names and classes; 0: it has no name */
+	bool whole;			/* though all of its root's modules were read */
 };
 
 struct module_names {
@@ -281,6 +283,7 @@ static void describe_unnamed(struct module_names *names, const struct python_rea
 	*out->type = '\0';
 	known->type = python_read_word(reader, known->address + reader->layout->object_type);
 	known->children_at = known->children = known->described = 0;
+	known->whole = whole;
 	if (python_module_type_name(reader, class, known->address, out->type, sizeof(out->type))) {
 		names->modules++;
 	} else if (!known->type) {
@@ -301,13 +304,19 @@ static uint64_t hash_description(const struct module_description *of)
 	return hash_bytes(hash, of->root_class, strlen(of->root_class) + 1) | 1;
 }
 
+/* again: by what was read of its root, if there is something. */
 static void describe(struct module_names *names, const struct python_reader *reader,
-		     const struct python_module_class *class, struct known_module *known, struct described *out)
+		     const struct python_module_class *class, struct known_module *known, bool again,
+		     struct described *out)
 {
-	struct tree *tree = tree_for(names, reader, class, known), *outer = outermost(names, tree);
-	uint32_t index = python_tree_find(&outer->tree, known->address);
+	struct tree *tree = again ? find_tree(names, known->root) : NULL, *outer;
 	const struct python_tree_module *module;
+	uint32_t index;
 
+	if (!tree)
+		tree = tree_for(names, reader, class, known);
+	outer = outermost(names, tree);
+	index = python_tree_find(&outer->tree, known->address);
 	if (index == PYTHON_MODULE_NONE) {
 		outer = tree;
 		index = python_tree_find(&outer->tree, known->address);
@@ -332,11 +341,12 @@ static void describe(struct module_names *names, const struct python_reader *rea
 
 /* True if it has another name or class now.  While a tree is late, it may only lack what had a name before. */
 static bool describe_again(struct module_names *names, const struct python_reader *reader,
-			   const struct python_module_class *class, struct known_module *known, struct described *out)
+			   const struct python_module_class *class, struct known_module *known, bool again,
+			   struct described *out)
 {
 	struct known_module before = *known;
 
-	describe(names, reader, class, known, out);
+	describe(names, reader, class, known, again, out);
 	if (before.described && known->described != before.described && is_any_late(names))
 		*known = before;
 	return known->described != before.described;
@@ -351,9 +361,9 @@ static void name_modules(struct module_names *names, const struct python_reader 
 
 	for (; *at < end && !is_over; ++*at) {
 		struct known_module *known = &names->known.items[*at];
-		bool is_named = known->described;
+		bool whole = known->whole, again = at == &names->again;
 
-		if (describe_again(names, reader, class, known, &described) || !is_named)
+		if (describe_again(names, reader, class, known, again, &described) || !again || known->whole != whole)
 			emit_module(names->emit, names->context, names->pid, &described.of);
 		is_over = monotonic_ns() >= end_ns;
 	}
@@ -368,22 +378,24 @@ static void rest(struct module_names *names, uint64_t taken_ns)
 bool module_names_work(struct module_names *names, const struct python_reader *reader,
 		       const struct python_module_class *class, bool last)
 {
-	uint64_t begin_ns = monotonic_ns(), end_ns = begin_ns + (last ? LAST_NS : READ_NS);
+	uint64_t begin_ns = monotonic_ns(), end_ns = begin_ns + (last ? LAST_NS - LAST_NS / NAME_PART : READ_NS);
 	uint64_t taken_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	size_t ready = names->named; /* up to there trees were read */
 	bool read_more;
 
 	if (!class->type || (begin_ns < names->again_ns && !last) ||
 	    (names->named == names->known.count && names->again == names->again_end && !is_any_late(names)))
 		return true;
 	names->works++;
-	for (size_t i = names->named; i < names->known.count && monotonic_ns() < end_ns; i++)
-		tree_for(names, reader, class, &names->known.items[i]);
+	for (; ready < names->known.count && (ready == names->named || monotonic_ns() < end_ns); ready++)
+		tree_for(names, reader, class, &names->known.items[ready]);
 	read_more = read_late_trees(names, reader, class, end_ns);
 	if (nest_trees(names) || read_more) {
 		names->again = 0;
 		names->again_end = names->named;
 	}
-	name_modules(names, reader, class, &names->named, names->known.count, end_ns);
+	end_ns = monotonic_ns() + (last ? LAST_NS : READ_NS) / NAME_PART;
+	name_modules(names, reader, class, &names->named, ready, end_ns);
 	name_modules(names, reader, class, &names->again, names->again_end, end_ns);
 	rest(names, taken_ns);
 	return names->modules || names->not_modules < NOT_MODULES_MOST;
@@ -444,7 +456,7 @@ static bool has_other_name(struct module_names *names, const struct python_reade
 
 	if (!names->unsettled)
 		read_trees_again(names, reader, class, known->root);
-	has_other = describe_again(names, reader, class, known, &described);
+	has_other = describe_again(names, reader, class, known, true, &described);
 	names->unsettled = !has_other && is_any_late(names);
 	return has_other;
 }
