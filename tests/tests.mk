@@ -11,6 +11,7 @@
 #   check-hold       a command that starts 1,000 programs, each with a library of its own: no stop is seen, no launch missed (root)
 #   check-inject     the agent let in and out 1,000 times, gputrace killed 200 times, and 200 times with --ops; 7,500 forks and 300 epochs (root)
 #   check-torch      the end-to-end tests on PyTorch
+#   check-models     GPU time by module of models from torchvision, transformers and diffusers (root)
 #   check-trace-processor  files with a timeline in Perfetto's trace_processor, which not every machine can have
 #   check-public-traces  exposed communication in the traces with which HTA tests itself, which not every machine can have
 #   check-torch-all  the tests of older versions, on each PyTorch that PyPI has and gputrace knows (an hour, 35 GB)
@@ -88,7 +89,7 @@ $(CONSUMED): %: %.o $(LIB)
 	$(Q)$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) $(EXTRA_LDFLAGS) -o $@ $^ $(LIBS)
 
 .SECONDARY:
-.PHONY: unit check check-quick check-fresh check-dockerfile check-unit check-unit-programs check-e2e check-e2e-all check-further check-hold check-inject check-torch check-torch-all \
+.PHONY: unit check check-quick check-fresh check-dockerfile check-unit check-unit-programs check-e2e check-e2e-all check-further check-hold check-inject check-torch check-torch-all check-models \
 	check-trace-processor check-public-traces check-kernels sanitized check-sanitize check-threads fuzz-programs fuzz-short
 unit: $(UNIT_BIN) $(RELOG) $(LOG_RECORDS) $(TEED) $(TRACE_DUMP) $(CUT) $(CONSUMED)
 
@@ -147,8 +148,12 @@ check-torch: all simgpu $(CONSUMED) check-gpu-simulated
 
 # What only repeats on one more CPython, or once more, what check-e2e and check-torch show.
 check-further: all simgpu
-	@tools/get-torch >/dev/null
+	@tools/get-models >/dev/null
 	@$(PYTEST) -m further $(PYTEST_FLAGS)
+
+check-models: all simgpu
+	@tools/get-models >/dev/null
+	@$(PYTEST)/test_torch_models.py $(PYTEST_FLAGS)
 
 # Versions with CUDA 13 on the simulated GPU; the others, which have another CUDA, on the CPU.
 TORCH_WITH_CUDA_13 ?= 2.11.0 2.12.1 2.13.0 2.14.1

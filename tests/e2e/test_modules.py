@@ -59,10 +59,10 @@ class Truth:
 class Run:
     """One trace of the program, the truth and the rows of the table."""
 
-    def __init__(self, folder, python, way, *what, program=PROGRAM, options=()):
+    def __init__(self, folder, python, way, *what, program=PROGRAM, options=(), env=None):
         self.folder, self.way, self.log = folder, way, folder / "trace.gpt"
         program = tracing.on_simgpu(folder / "gpu.json", python, program, folder, *what)
-        self.tracer = tracing.Tracer(folder, "--way", way, *options, "--", *program, names=())
+        self.tracer = tracing.Tracer(folder, "--way", way, *options, "--", *program, names=(), env=env)
 
     def go(self, file, *known):
         """Once the log describes that module, lets the program go on."""

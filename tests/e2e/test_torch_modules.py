@@ -57,10 +57,15 @@ def test_in_the_tree_each_module_stands_under_those_that_called_it(run):
     assert sum(row["self_ns"] for row in tree) == sum(run.truth.own.values())
 
 
+def timeline(run):
+    if not (run.folder / "layers.json").exists():
+        tracing.gputrace(run.folder, "export", run.log, "-o", "layers.json", "-o", "layers.pftrace").must_be(0)
+    return chrome.load(run.folder / "layers.json")["traceEvents"]
+
+
 def test_a_kernel_on_a_timeline_names_its_module(run):
-    tracing.gputrace(run.folder, "export", run.log, "-o", "layers.json", "-o", "layers.pftrace").must_be(0)
     by_layer, launched = collections.Counter(), 0
-    work = [event for event in chrome.load(run.folder / "layers.json")["traceEvents"] if event.get("cat") in WORK]
+    work = [event for event in timeline(run) if event.get("cat") in WORK]
     for event in work:
         name = event["args"].get("layer"), event["args"].get("layer class")
         by_layer[name] += round(event["dur"] * 1000)
@@ -71,6 +76,22 @@ def test_a_kernel_on_a_timeline_names_its_module(run):
     native = timelines.pftrace(run.folder / "layers.pftrace")["slices"]
     assert collections.Counter(s["args"].get("layer") for s in native if s["cat"][0] in WORK) == collections.Counter(
         event["args"].get("layer") for event in work)
+
+
+def test_slices_of_modules_enclose_the_calls_in_them(run):
+    events = timeline(run)
+    layers, checked = collections.defaultdict(list), 0
+    for event in events:
+        if event.get("cat") == "layer":
+            layers[event["pid"], event["tid"]].append((event["ts"], event["ts"] + event["dur"], event["name"]))
+    of = {event["args"]["correlation"]: event["args"]["layer"] for event in events
+          if event.get("cat") in WORK and event["args"].get("layer")}
+    for event in events:
+        if event.get("cat") == "cuda_runtime" and event["args"]["correlation"] in of:
+            around = [name for start, end, name in layers[event["pid"], event["tid"]] if start <= event["ts"] <= end]
+            assert around and around[-1] == of[event["args"]["correlation"]]
+            checked += 1
+    assert checked > 300
 
 
 def fields(data):
@@ -202,3 +223,57 @@ def test_where_its_memory_may_not_be_read_a_note_says_that_layers_are_missing(tm
     done = tracing.command(tmp_path, machine.GPUTRACE, "--way", "agent", "--no-keep", "--", *program, preexec_fn=no_ptrace)
     said = " ".join(done.must_be(0).stdout.split())
     assert re.search(r"Note: pid \d+: no layers of its PyTorch model: a .* or its user namespace forbids it", said)
+
+
+# ---- models that something wraps ------------------------------------------------------------------------------------
+
+WRAPPED = machine.PROGRAMS / "torch_wrapped.py"
+
+
+def wrapped(folder, way, what):
+    cache = {"TORCHINDUCTOR_CACHE_DIR": folder / "cache", "TRITON_CACHE_DIR": folder / "triton",
+             "TRITON_LIBCUDA_PATH": machine.BUILD / "simgpu", "TORCHINDUCTOR_COMPILE_THREADS": 1}
+    run = test_modules.Run(folder, machine.tool("get-torch"), way, what, program=WRAPPED,
+                           env={"SIMGPU_NCCL": 1, "SIMGPU_NCCL_ALONE": 1, **cache})
+    with run.tracer:
+        run.go("go", "WarmUp")
+        run.go("end", "Last")
+        return run.end()
+
+
+further = pytest.mark.further
+SOME_WAYS = [WAYS[0], pytest.param(WAYS[1], marks=further)]
+
+
+@pytest.mark.parametrize("way", SOME_WAYS)
+@pytest.mark.parametrize("what, root", [pytest.param("ddp", "DistributedDataParallel", marks=further),
+                                        pytest.param("fsdp", "FullyShardedDataParallel", marks=further), ("fully_shard", "FSDPNet")])
+def test_modules_of_a_model_that_is_trained_by_several_ranks(tmp_path, way, what, root):
+    run = wrapped(tmp_path, way, what)
+    expected = with_name(run.truth.own)
+    assert {name.split(".")[0] for name, _ in expected} == {root, "Last"} and len(expected) > 10
+    assert with_name(of_modules(run.rows, "self_ns")) == expected
+
+
+@further
+@pytest.mark.parametrize("way", WAYS)
+def test_compiled_code_is_of_the_module_that_was_compiled(tmp_path, way):
+    """What Inductor fuses is of no module inside it."""
+    run = wrapped(tmp_path, way, "compiled")
+    for name in (("OptimizedModule", "OptimizedModule"), ("Compiled", "Compiled")):
+        assert run.rows[name]["total_ns"] == run.truth.total[name] > 0
+    inside = {name: row["self_ns"] for name, row in run.rows.items() if name[0].startswith(("OptimizedModule", "Compiled"))}
+    assert {name for name, ns in inside.items() if ns} == {("OptimizedModule._orig_mod", "Net"), ("Compiled", "Compiled")}
+    assert sum(inside.values()) == sum(ns for name, ns in run.truth.own.items() if name and name[0] in ("OptimizedModule", "Compiled"))
+
+
+@pytest.mark.parametrize("way", SOME_WAYS)
+def test_work_of_a_graph_is_of_the_modules_in_which_it_was_captured(tmp_path, way):
+    run = wrapped(tmp_path, way, "graphs")
+
+    def of(root):
+        return {(name.replace(root, "Net", 1), kind.replace(root, "Net")): row["self_ns"] for (name, kind), row in run.rows.items()
+                if name.split(".")[0] == root and row["self_ns"]}
+    assert len(of("Captured")) > 8 and of("Captured") == of("Eager")
+    tree = paths_of(run.table("layer_tree", "--layers", "--min-percent", "0"))
+    assert any(path[:2] == (("Replays", "Replays"), ("Captured", "Captured")) for path in tree)

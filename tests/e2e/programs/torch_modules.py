@@ -9,30 +9,17 @@ import os
 import pathlib
 import sys
 import threading
-import time
 
 import torch
 from torch import nn
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import module_truth  # noqa: E402
+import torch_truth  # noqa: E402
 
 FOLDER = pathlib.Path(sys.argv[1])
 torch.backends.cudnn.enabled = False
 torch.manual_seed(0)
-
-
-class Marker(nn.Module):
-    def forward(self, x):
-        return x + 1
-
-
-class WarmUp(Marker):
-    pass
-
-
-class Last(Marker):
-    pass
 
 
 class Tied(nn.Module):
@@ -78,14 +65,6 @@ class Sequence(nn.Module):
         return self.encoder(x).sum()
 
 
-def until(name, module):
-    x = torch.ones(4, device="cuda")
-    while not (FOLDER / name).exists():
-        module(x)
-        time.sleep(0.02)
-    torch.cuda.synchronize()
-
-
 def inputs():
     return {"Tied": torch.randint(0, 32, (4, 8), device="cuda"), "Images": torch.ones(2, 3, 16, 16, device="cuda"),
             "Sequence": torch.ones(5, 2, 16, device="cuda")}
@@ -100,7 +79,7 @@ def train(model, x, optimizer):
 
 def main():
     truth = module_truth.Truth(nn.modules.module)
-    warm_up, last = WarmUp(), Last()
+    warm_up, last = torch_truth.WarmUp(), torch_truth.Last()
     models = [Tied().cuda(), Images().cuda(), Sequence().cuda()]
     wrapped = nn.DataParallel(Images().cuda())
     for model in (warm_up, last, *models, wrapped):
@@ -108,7 +87,7 @@ def main():
     optimizers = [torch.optim.AdamW(model.parameters()) for model in (*models, wrapped)]
     of = inputs()
     print("ready", flush=True)
-    until("go", warm_up)
+    torch_truth.until(FOLDER / "go", warm_up)
     for _ in range(3):
         for model, optimizer in zip(models, optimizers):
             train(model, of[type(model).__name__], optimizer)
@@ -127,7 +106,7 @@ def main():
         for thread in threads:
             thread.join()
     torch.cuda.synchronize()
-    until("end", last)
+    torch_truth.until(FOLDER / "end", last)
     truth.write(FOLDER / "chains.json")
     print("pid %d done" % os.getpid(), flush=True)
 
