@@ -34,16 +34,23 @@ struct frame {
 	uint32_t module; /* model.modules: a call of that, around its function; NONE */
 };
 
-/* Puts the module of which the next frame, of a stack, is a call. */
-static uint32_t put_module(const struct model *model, const struct model_stack *stack, uint32_t next, uint32_t frame,
+/* Puts the module that a frame of a stack is a call of, if it is one; *next: of the stack's modules, outermost first.
+ */
+static uint32_t put_module(const struct model *model, const struct model_stack *stack, uint32_t frame, uint32_t *next,
 			   struct frame *to)
 {
-	const struct model_stack_module *module = model->stack_modules + stack->first_module + next;
+	while (*next < stack->module_count) {
+		const struct model_stack_module *module = &model->stack_modules[stack->first_module + *next];
 
-	if (next >= stack->module_count || module->frame != frame)
-		return 0;
-	*to = (struct frame){.code = NONE, .module = module->module};
-	return 1;
+		if (module->frame != NONE && module->frame != frame)
+			break;
+		++*next;
+		if (module->frame == NONE)
+			continue;
+		*to = (struct frame){.code = NONE, .module = module->module};
+		return 1;
+	}
+	return 0;
 }
 
 /* The frames of a stack, outermost first; with_modules: and modules. */
@@ -60,10 +67,8 @@ static uint32_t frames_of(const struct model *model, uint32_t index, bool with_m
 		frames[count++] = (struct frame){.code = CODE_LEFT_OUT, .module = NONE};
 	for (uint32_t i = depth; i-- > 0;) {
 		const struct model_frame *frame = &model->frames[model->stack_frames[stack->first + i]];
-		uint32_t put = with_modules ? put_module(model, stack, modules, i, &frames[count]) : 0;
 
-		modules += put;
-		count += put;
+		count += with_modules ? put_module(model, stack, i, &modules, &frames[count]) : 0;
 		frames[count++] = (struct frame){.code = frame->code, .line = frame->line, .module = NONE};
 		if (stack->missing && stack->gap == i)
 			frames[count++] = (struct frame){.code = CODE_LEFT_OUT, .module = NONE};
