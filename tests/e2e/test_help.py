@@ -10,7 +10,7 @@ import machine
 import pytest
 import tracing
 
-SUBCOMMANDS = ("", "report", "export", "diff", "merge", "why", "top", "view", "dump", "doctor", "env", "mcp")
+SUBCOMMANDS = ("", "report", "export", "diff", "merge", "why", "top", "serve", "view", "dump", "doctor", "env", "mcp")
 MAN_PAGE = machine.ROOT / "docs/gputrace.1"
 OPTION = re.compile(r"^  (?:-(\w), |    )--([a-z-]+)(?: (\S+))?", re.M)
 USAGE = 2

@@ -150,8 +150,9 @@ const struct option_row option_rows[] = {
 	 TOP, .parse = parse_interval},
 	{"interval", 0, "a time such as 10s", "TIME",
 	 "how often /metrics has new sums of GPUs, 2s to 60s (default 10s)", SERVE, .parse = parse_interval},
-	{"output", 'o', "a file name", "TRACE.gpt",
-	 "the name of written files, to which the time is added: TRACE.20261130-140320.gpt\n"
+	{"output", 'o', "a file name", "FILE",
+	 "the name of written files, such as all.gpt, to which the time is added:\n"
+	 "all.20261130-140320.gpt\n"
 	 "(default: gputrace-20261130-140320.gpt in the current folder)",
 	 SERVE, .parse = parse_log_output},
 	{"profiles", 0, "a folder", "FOLDER[,keep=N]",
