@@ -247,6 +247,8 @@ def test_a_port_or_a_socket_in_use_is_named_and_a_socket_left_behind_is_replaced
             assert f"serve: 127.0.0.1:{serving.port}: Address already in use: name another port with --port" in done.stderr
             done = tracing.gputrace(tmp_path, "serve", "-p", program.pid, "--port", free_port(), "--socket", serving.socket).must_be(1)
             assert "a gputrace serves there: gputrace serve stop ends it" in done.stderr
+            done = tracing.gputrace(tmp_path, *words, "--port", free_port(), "--profiles", tmp_path / "none").must_be(1)
+            assert f"--profiles {tmp_path}/none: cannot be written: " in done.stderr
             serving.ask("status").must_be(0)
             serving.kill_all()
             serving.process.wait()

@@ -19,6 +19,7 @@
 #include "base/order.h"
 #include "capture/drain.h"
 #include "capture/history.h"
+#include "cmd/output/output.h"
 #include "cmd/record/recording.h"
 #include "cmd/record/serve_link.h"
 #include "serve/control.h"
@@ -40,6 +41,17 @@ uint64_t serve_needs_ns(const struct options *options)
 		return 0;
 	return FLIGHT_WAITS_NS + 2 * FLIGHT_AROUND_NS +
 	       (longest_ns > options->recorder_ns ? longest_ns - options->recorder_ns : 0);
+}
+
+/* 0, or -errno and a message. */
+static int check_profiles(const char *folder)
+{
+	AUTO_FREE char *name = folder ? xasprintf("%s/gputrace.pb.gz", folder) : NULL;
+	int err = name ? output_probe(name) : 0;
+
+	if (err)
+		msg_error("--profiles %s: cannot be written: %s: name another folder", folder, output_error(err));
+	return err;
 }
 
 /* Opens what it answers at. 0, or -errno and a message. */
@@ -87,7 +99,9 @@ int serve_process_start(struct serve_process *serve, const struct options *optio
 	serve->link = -1;
 	if (options->subcommand != SUBCOMMAND_SERVE)
 		return 0;
-	err = open_sockets(serve, options, &sockets);
+	err = check_profiles(options->profiles);
+	if (!err)
+		err = open_sockets(serve, options, &sockets);
 	if (err)
 		goto cleanup;
 	serve->port = server_port(sockets.http);
