@@ -278,6 +278,42 @@ def test_a_trigger_writes_a_file_that_is_counted(tmp_path):
     assert len(list(tmp_path.glob("trace.2*.gpt"))) == 1
 
 
+@pytest.mark.torch
+def test_steps_of_training_are_a_summary(tmp_path):
+    code = """if True:
+        import sys, time, torch
+        layer = torch.nn.Linear(8, 8, device="cuda")
+        optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)
+        def step(pause):
+            layer(torch.ones(8, 8, device="cuda")).sum().backward()
+            time.sleep(pause)
+            optimizer.step()
+        step(0)
+        print("ready", flush=True)
+        sys.stdin.readline()
+        begun = time.monotonic()
+        for _ in range(41): step(0.2)
+        step(2)
+        print("took", time.monotonic() - begun, flush=True)
+        sys.stdin.readline()"""
+    command = tracing.on_simgpu(tmp_path / "gpu.json", machine.tool("get-torch"), "-c", code)
+    with tracing.Running(command, tmp_path) as program:
+        program.wait_line("ready")
+        with Serving(tmp_path, "-p", program.pid, "--interval", "2s", "--ops") as serving:
+            tracing.until(lambda: tracing.agent_records(program.pid))
+            program.process.stdin.write("go on\n")
+            program.process.stdin.flush()
+            took = float(program.wait_line("took").split()[1])
+            # where the first one began is not known
+            tracing.until(lambda: serving.value("gputrace_step_duration_seconds_count") == 41)
+            page = serving.page()
+            serving.ask("stop").must_be(0)
+    def value(series):
+        return float(re.search("^" + re.escape(series) + r" (\S+)$", page, re.M).group(1))
+    assert 10 < value("gputrace_step_duration_seconds_sum") < took
+    assert 0.2 <= value('gputrace_step_duration_seconds{quantile="0.5"}') < 2 <= value('gputrace_step_duration_seconds{quantile="0.99"}')
+
+
 def test_the_end_of_the_process_that_answers_ends_the_recording(tmp_path):
     with target(tmp_path) as program, Serving(tmp_path, "-p", program.pid) as serving:
         (server,) = [pid for pid in tracing.marked(serving.mark) if "gputrace-serve" in tracing.threads(pid)]
