@@ -244,12 +244,13 @@ static void write_job(struct flight *flight, const struct job *job)
 	recent = log_writer_take_recent(flight->log, &error);
 	need_for_waiting(flight);
 	prepare_log(flight, recent, &writing, job->end, job->span_ns);
-	if (!job->window)
-		describe_log(flight, recent, &writing, job->end, job->span_ns, note);
-	if (job->window)
+	if (job->window) {
+		writing.since_ns = writing.start_ns;
 		job->window->take(flight->options.context, recent, &writing, job->end);
-	else
+	} else {
+		describe_log(flight, recent, &writing, job->end, job->span_ns, note);
 		flight->options.write(flight->options.context, recent, &writing, job->end, job->why);
+	}
 	recent_log_free(recent);
 }
 

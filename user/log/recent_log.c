@@ -163,14 +163,29 @@ void recent_log_free(struct recent_log *log)
 	free(log);
 }
 
+/* The first segment that is written; never none. */
+static size_t leave_out_old(const struct recent_log *log, uint64_t since_ns, struct lasting *lasting)
+{
+	size_t first = 0;
+
+	for (; first + 1 < log->segments.count && log->segments.items[first]->appended.last_ns < since_ns; first++) {
+		const struct kept_segment *kept = log->segments.items[first];
+
+		lasting_add(lasting, kept->lasting.bytes, kept->lasting.count);
+	}
+	return first;
+}
+
 int recent_log_write(const struct recent_log *log, int fd, const struct recent_writing *writing, struct gpt_end *end)
 {
+	struct lasting lasting = lasting_copy(&log->lasting);
 	const struct part_begin begin = {
-		.start_ns = writing->start_ns, .wall_offset_ns = writing->wall_offset_ns, .lasting = &log->lasting};
+		.start_ns = writing->start_ns, .wall_offset_ns = writing->wall_offset_ns, .lasting = &lasting};
 	struct part *part = part_new(fd, &begin);
+	size_t first = leave_out_old(log, writing->since_ns, &lasting);
 	int err = 0;
 
-	for (size_t i = 0; i < log->segments.count && !err; i++) {
+	for (size_t i = first; i < log->segments.count && !err; i++) {
 		const struct kept_segment *kept = log->segments.items[i];
 		const struct segment segment = {
 			.bytes = kept->bytes, .size = kept->size, .header_size = kept->header_size};
@@ -179,5 +194,6 @@ int recent_log_write(const struct recent_log *log, int fd, const struct recent_w
 	}
 	err = part_finish(part, writing->note, end, err);
 	part_free(part);
+	lasting_free(&lasting);
 	return err;
 }

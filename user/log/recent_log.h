@@ -48,8 +48,9 @@ void recent_log_free(struct recent_log *log);
 struct recent_writing {
 	uint64_t start_ns; /* when the recording begins of which this is the log, CLOCK_MONOTONIC; since_ns or later */
 	int64_t wall_offset_ns;
-	const char *note; /* a note of the log; NULL: none */
-	cut_fn *cut;	  /* NULL: no record comes after the end */
+	uint64_t since_ns; /* segments that end before it are left out, as if they were dropped; 0: none */
+	const char *note;  /* a note of the log; NULL: none */
+	cut_fn *cut;	   /* NULL: no record comes after the end */
 };
 
 /*

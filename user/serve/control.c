@@ -148,21 +148,42 @@ static int remove_stale(const char *path, const struct sockaddr_un *address, cha
 	return unlink(path) < 0 ? refuse(-errno, why, path, strerror(errno)) : 1;
 }
 
-static int listen_at(const char *path, const struct sockaddr_un *address, char why[CONTROL_WHY_MAX])
+/* Binds below the opened folder: who can rename its path leads nowhere else. */
+static int bind_in(int folder, const char *path, int fd, struct control_socket *bound)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	mode_t mask;
+	struct stat stat;
+	int err;
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%.64s", folder, name);
+	mask = umask(0177);
+	err = bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ? -errno : 0;
+	umask(mask);
+	if (!err && fstatat(folder, name, &stat, AT_SYMLINK_NOFOLLOW) < 0)
+		err = -errno;
+	if (!err)
+		*bound = (struct control_socket){.device = stat.st_dev, .inode = stat.st_ino};
+	return err;
+}
+
+static int listen_at(int folder, const char *path, struct control_socket *bound, char why[CONTROL_WHY_MAX])
 {
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), err;
 
 	if (fd < 0)
 		return refuse(-errno, why, path, strerror(errno));
-	if (bind(fd, (const struct sockaddr *)address, sizeof(*address)) == 0 && chmod(path, 0600) == 0 &&
-	    listen(fd, BACKLOG) == 0)
+	err = bind_in(folder, path, fd, bound);
+	if (!err && listen(fd, BACKLOG) < 0)
+		err = -errno;
+	if (!err)
 		return fd;
-	err = -errno;
 	close(fd);
 	return refuse(err, why, path, strerror(-err));
 }
 
-int control_listen(const char *path, bool *replaced, char why[CONTROL_WHY_MAX])
+int control_listen(const char *path, struct control_socket *bound, bool *replaced, char why[CONTROL_WHY_MAX])
 {
 	struct sockaddr_un address;
 	int err = make_address(path, &address, why), folder, fd;
@@ -176,9 +197,17 @@ int control_listen(const char *path, bool *replaced, char why[CONTROL_WHY_MAX])
 	fd = remove_stale(path, &address, why);
 	*replaced = fd > 0;
 	if (fd >= 0)
-		fd = listen_at(path, &address, why);
+		fd = listen_at(folder, path, bound, why);
 	close(folder);
 	return fd;
+}
+
+void control_remove(const char *path, const struct control_socket *bound)
+{
+	struct stat stat;
+
+	if (lstat(path, &stat) == 0 && stat.st_dev == bound->device && stat.st_ino == bound->inode)
+		unlink(path);
 }
 
 /* ---- the one that asks ------------------------------------------------------------------------------------------- */

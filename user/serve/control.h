@@ -37,11 +37,18 @@ char *control_usual_path(void);
 
 #define CONTROL_WHY_MAX 256
 
+/* A socket that was bound, so that no other one of its name is removed. */
+struct control_socket {
+	dev_t device;
+	ino_t inode;
+};
+
 /*
  * Listens there; makes the folder if it is missing.  The socket of a gputrace that has ended is replaced (*replaced);
  * what is no socket, another user's, or in use is left.  Returns the descriptor, or -errno and why.
  */
-int control_listen(const char *path, bool *replaced, char why[CONTROL_WHY_MAX]);
+int control_listen(const char *path, struct control_socket *bound, bool *replaced, char why[CONTROL_WHY_MAX]);
+void control_remove(const char *path, const struct control_socket *bound);
 
 /*
  * Asks, and returns the answer's size, with a NUL after it, or -errno and why.  It waits for the answer.  A process of

@@ -8,14 +8,38 @@
 
 /* ---- windows ----------------------------------------------------------------------------------------------------- */
 
-static struct metrics_gpu *find_gpu(struct metrics *metrics, uint32_t number)
+static bool has_uuid(const struct live_gpu *gpu)
 {
-	struct metrics_gpu *gpu = find_item(metrics->gpus, metrics->gpu_count, item, item->sums.gpu == number);
+	return any_of(sizeof(gpu->uuid), i, gpu->uuid[i]);
+}
+
+/* By its uuid: processes number the GPUs that they see, so one number may be another GPU's in another window. */
+static bool is_gpu(const struct live_gpu *known, const struct live_gpu *gpu)
+{
+	if (has_uuid(known) || has_uuid(gpu))
+		return !memcmp(known->uuid, gpu->uuid, sizeof(gpu->uuid));
+	return known->gpu == gpu->gpu;
+}
+
+/* That of its first window, or the lowest that no other one has. */
+static uint32_t choose_label(const struct metrics *metrics, uint32_t number)
+{
+	for (uint32_t label = number, next = 0;; label = next++)
+		if (!any_of(metrics->gpu_count, i, metrics->gpus[i].sums.gpu == label))
+			return label;
+}
+
+/* NULL: there are too many. */
+static struct metrics_gpu *find_gpu(struct metrics *metrics, const struct live_gpu *sums)
+{
+	struct metrics_gpu *gpu = find_item(metrics->gpus, metrics->gpu_count, item, is_gpu(&item->sums, sums));
 
 	if (gpu || metrics->gpu_count == LIVE_GPUS_MOST)
 		return gpu;
-	gpu = &metrics->gpus[metrics->gpu_count++];
-	*gpu = (struct metrics_gpu){.sums.gpu = number};
+	gpu = &metrics->gpus[metrics->gpu_count];
+	*gpu = (struct metrics_gpu){.sums.gpu = choose_label(metrics, sums->gpu)};
+	memcpy(gpu->sums.uuid, sums->uuid, sizeof(sums->uuid));
+	metrics->gpu_count++;
 	return gpu;
 }
 
@@ -31,12 +55,16 @@ static void add_gpu(struct metrics_gpu *gpu, const struct live_gpu *sums)
 	gpu->last_busy_ns = sums->busy_ns;
 }
 
+/* An agent that says more is not believed. */
+#define AGENT_LOSS_MOST 1000000000000ull
+
 static void add_losses(struct metrics *metrics, const struct live_sums *sums)
 {
 	uint64_t *most = metrics->agent_losses;
 
 #define ADD(member, ...)                                                                                               \
-	*most = sums->member > *most ? sums->member : *most;                                                           \
+	if (sums->member > *most && sums->member <= AGENT_LOSS_MOST)                                                   \
+		*most = sums->member;                                                                                  \
 	most++;
 	GPT_AGENT_LOSSES(ADD)
 #undef ADD
@@ -45,10 +73,9 @@ static void add_losses(struct metrics *metrics, const struct live_sums *sums)
 void metrics_add_window(struct metrics *metrics, const struct live_sums *sums)
 {
 	metrics->summed_ns += sums->span_ns;
-	metrics->gpus_left_out =
-		sums->gpus_left_out > metrics->gpus_left_out ? sums->gpus_left_out : metrics->gpus_left_out;
+	metrics->gpus_left_out = sums->gpus_left_out;
 	for (unsigned i = 0; i < sums->gpu_count; i++)
-		(void)find_gpu(metrics, sums->gpus[i].gpu);
+		(void)find_gpu(metrics, &sums->gpus[i]);
 	/* a GPU that was there before and has no work now is idle, too */
 	for (unsigned i = 0; i < metrics->gpu_count; i++) {
 		metrics->gpus[i].no_work_ns += sums->span_ns;
@@ -56,7 +83,7 @@ void metrics_add_window(struct metrics *metrics, const struct live_sums *sums)
 		metrics->gpus[i].last_busy_ns = 0;
 	}
 	for (unsigned i = 0; i < sums->gpu_count; i++) {
-		struct metrics_gpu *gpu = find_gpu(metrics, sums->gpus[i].gpu);
+		struct metrics_gpu *gpu = find_gpu(metrics, &sums->gpus[i]);
 
 		if (gpu)
 			add_gpu(gpu, &sums->gpus[i]);
@@ -137,9 +164,28 @@ static void put_gpu_idle(struct sink *page, const struct metrics_gpu *gpu)
 	put_seconds(page, "gpu_idle_seconds_total", label_pair(labels, gpu->sums.gpu, "no_work"), gpu->no_work_ns);
 }
 
+/* "GPU-..." as NVML has it. */
+static void put_gpu_info(struct sink *page, const struct live_gpu *gpu)
+{
+	char labels[LABELS_MAX], uuid[48] = "";
+
+	for (size_t i = 0; has_uuid(gpu) && i < sizeof(gpu->uuid); i++)
+		snprintf(uuid + strlen(uuid), sizeof(uuid) - strlen(uuid), "%s%02x",
+			 !i					   ? "GPU-"
+			 : (i == 4 || i == 6 || i == 8 || i == 10) ? "-"
+								   : "",
+			 gpu->uuid[i]);
+	snprintf(labels, sizeof(labels), "gpu=\"%" PRIu32 "\",uuid=\"%s\"", gpu->gpu, uuid);
+	put_count(page, "gpu_info", labels, 1);
+}
+
 static void put_gpus(struct sink *page, const struct metrics *metrics)
 {
 	char labels[LABELS_MAX];
+
+	put_head(page, "gpu_info", "gauge", "Which GPU has which number here; the uuid where it is known.");
+	for (unsigned i = 0; i < metrics->gpu_count; i++)
+		put_gpu_info(page, &metrics->gpus[i].sums);
 
 	put_head(page, "gpu_busy_seconds_total", "counter", "Time in which the GPU ran work of traced processes.");
 	for (unsigned i = 0; i < metrics->gpu_count; i++)
@@ -154,7 +200,7 @@ static void put_gpus(struct sink *page, const struct metrics *metrics)
 	for (unsigned i = 0; i < metrics->gpu_count; i++)
 		put_count(page, "gpu_launches_total", label_pair(labels, metrics->gpus[i].sums.gpu, NULL),
 			  metrics->gpus[i].sums.launches);
-	put_head(page, "gpus_left_out", "gauge", "GPUs beyond those that have numbers.");
+	put_head(page, "gpus_left_out", "gauge", "GPUs of the latest window beyond those that have numbers.");
 	put_count(page, "gpus_left_out", "", metrics->gpus_left_out);
 }
 

@@ -15,7 +15,7 @@
 
 /* Why a window was not added up. */
 enum unsummed {
-	UNSUMMED_BUSY,	  /* the one before it was still being added up */
+	UNSUMMED_BUSY,	  /* the two before it were not added up yet */
 	UNSUMMED_FAILED,  /* it could not be, or took too long */
 	UNSUMMED_DROPPED, /* the recording no longer had all of it */
 	UNSUMMED,
@@ -26,8 +26,8 @@ enum { METRICS_AGENT_LOSSES = 0 GPT_AGENT_LOSSES(METRICS_ONE) };
 #undef METRICS_ONE
 
 struct metrics_gpu {
-	struct live_gpu sums;
-	uint64_t no_work_ns; /* idle time before the first operation of a window and after the last, without cause */
+	struct live_gpu sums; /* gpu: its label, which it keeps */
+	uint64_t no_work_ns;  /* idle time before the first operation of a window and after the last, without cause */
 	uint64_t last_busy_ns, last_span_ns; /* of the latest window */
 };
 

@@ -24,16 +24,26 @@ static struct live_gpu *find_gpu(struct live_sums *sums, uint32_t device)
 	return find_item(sums->gpus, sums->gpu_count, gpu, gpu->gpu == device);
 }
 
-static void add_gpus(struct live_sums *sums, const struct utilization *utilization)
+static void set_uuid(struct live_gpu *gpu, const struct model *model)
+{
+	const struct model_device *device = find_item(model->devices, model->device_count, item, item->id == gpu->gpu);
+
+	if (device)
+		memcpy(gpu->uuid, device->uuid, sizeof(gpu->uuid));
+}
+
+static void add_gpus(struct live_sums *sums, const struct utilization *utilization, const struct model *model)
 {
 	for (size_t i = 0; i < utilization->rows.count; i++) {
 		const struct utilization_row *row = &utilization->rows.items[i];
 
-		if (sums->gpu_count == LIVE_GPUS_MOST)
+		if (sums->gpu_count == LIVE_GPUS_MOST) {
 			sums->gpus_left_out++;
-		else
-			sums->gpus[sums->gpu_count++] = (struct live_gpu){
-				.gpu = row->device, .busy_ns = row->busy_ns, .launches = row->launches};
+			continue;
+		}
+		sums->gpus[sums->gpu_count] =
+			(struct live_gpu){.gpu = row->device, .busy_ns = row->busy_ns, .launches = row->launches};
+		set_uuid(&sums->gpus[sums->gpu_count++], model);
 	}
 }
 
@@ -67,7 +77,7 @@ static int make_sums(struct trace *trace, void *context)
 
 	if (!error) {
 		sums->span_ns = window_timed_ns(&all.window);
-		add_gpus(sums, &all.utilization);
+		add_gpus(sums, &all.utilization, all.model);
 		for (size_t i = 0; i < summing->gaps.count; i++) {
 			const struct tally_entry *entry = &summing->gaps.entries[i];
 			struct live_gpu *gpu = find_gpu(sums, entry->key.part[0]);
@@ -107,8 +117,21 @@ static bool gpu_makes_sense(const struct live_gpu *gpu, uint64_t span_ns)
 	return used_ns <= span_ns && gpu->launches <= UINT32_MAX;
 }
 
+static bool is_same(const struct live_gpu *gpu, const struct live_gpu *other)
+{
+	static const uint8_t unknown[sizeof(gpu->uuid)];
+
+	return gpu->gpu == other->gpu ||
+	       (memcmp(gpu->uuid, unknown, sizeof(unknown)) != 0 && !memcmp(gpu->uuid, other->uuid, sizeof(gpu->uuid)));
+}
+
 bool live_sums_make_sense(const struct live_sums *sums)
 {
-	return sums->gpu_count <= LIVE_GPUS_MOST &&
-	       every_of(sums->gpu_count, i, gpu_makes_sense(&sums->gpus[i], sums->span_ns));
+	if (sums->gpu_count > LIVE_GPUS_MOST)
+		return false;
+	for (uint32_t i = 0; i < sums->gpu_count; i++)
+		if (!gpu_makes_sense(&sums->gpus[i], sums->span_ns) ||
+		    any_of(i, k, is_same(&sums->gpus[k], &sums->gpus[i])))
+			return false;
+	return true;
 }

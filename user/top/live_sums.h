@@ -13,7 +13,8 @@
 #define LIVE_GPUS_MOST 64u
 
 struct live_gpu {
-	uint32_t gpu; /* as in reports */
+	uint32_t gpu;	  /* as in reports of this span: another GPU may have that number in another one */
+	uint8_t uuid[16]; /* which it is; all 0: not known */
 	uint64_t busy_ns, launches;
 	uint64_t idle_ns[WHY_CAUSES]; /* between two operations, by enum why_cause */
 };

@@ -304,6 +304,11 @@ void server_close(struct server *server)
 	free(server);
 }
 
+int server_descriptor(const struct server *server)
+{
+	return server->fd;
+}
+
 uint16_t server_port(const struct server *server)
 {
 	return server->port;

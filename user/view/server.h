@@ -31,6 +31,8 @@ struct server;
 int server_open(uint16_t port, struct server **server);
 void server_close(struct server *server);
 
+/* That which it listens at. */
+int server_descriptor(const struct server *server);
 uint16_t server_port(const struct server *server);
 const char *server_token(const struct server *server);
 

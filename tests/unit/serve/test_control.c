@@ -22,6 +22,7 @@
 
 static char why[CONTROL_WHY_MAX];
 static bool replaced;
+static struct control_socket bound;
 
 static void a_request_is_a_word_and_nothing_else(void **state)
 {
@@ -49,7 +50,7 @@ static void a_folder_is_made_for_its_user_alone(void **state)
 {
 	AUTO_FREE char *made = in_folder("made"), *path = in_folder("made/serve.sock");
 	struct stat stat;
-	int fd = control_listen(path, &replaced, why);
+	int fd = control_listen(path, &bound, &replaced, why);
 
 	assert_true(fd >= 0);
 	assert_int_equal(lstat(made, &stat), 0);
@@ -64,18 +65,23 @@ static void a_folder_is_made_for_its_user_alone(void **state)
 static void one_that_is_in_use_is_left_and_one_that_was_left_behind_is_replaced(void **state)
 {
 	AUTO_FREE char *path = in_folder("serve.sock");
-	int first = control_listen(path, &replaced, why), second;
+	int first = control_listen(path, &bound, &replaced, why), second;
 
 	assert_true(first >= 0);
 	assert_false(replaced);
-	assert_int_equal(control_listen(path, &replaced, why), -EADDRINUSE);
+	assert_int_equal(control_listen(path, &bound, &replaced, why), -EADDRINUSE);
 	assert_non_null(strstr(why, "a gputrace serves there"));
 	close(first);
-	second = control_listen(path, &replaced, why);
+	second = control_listen(path, &bound, &replaced, why);
 	assert_true(second >= 0);
 	assert_true(replaced);
 	close(second);
-	unlink(path);
+	bound.inode++;
+	control_remove(path, &bound); /* another one has the name meanwhile */
+	assert_int_equal(access(path, F_OK), 0);
+	bound.inode--;
+	control_remove(path, &bound);
+	assert_int_equal(access(path, F_OK), -1);
 }
 
 static void what_is_no_socket_is_left(void **state)
@@ -84,10 +90,10 @@ static void what_is_no_socket_is_left(void **state)
 	int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
 
 	close(fd);
-	assert_int_equal(control_listen(path, &replaced, why), -EEXIST);
+	assert_int_equal(control_listen(path, &bound, &replaced, why), -EEXIST);
 	assert_non_null(strstr(why, "is no socket"));
 	assert_int_equal(symlink("/nowhere", link), 0);
-	assert_int_equal(control_listen(link, &replaced, why), -EEXIST);
+	assert_int_equal(control_listen(link, &bound, &replaced, why), -EEXIST);
 	assert_int_equal(access(path, F_OK), 0);
 	unlink(path);
 	unlink(link);
@@ -100,10 +106,10 @@ static void a_folder_that_others_may_write_is_refused(void **state)
 
 	assert_int_equal(mkdir(made, 0700), 0);
 	assert_int_equal(chmod(made, 0777), 0);
-	assert_int_equal(control_listen(path, &replaced, why), -EPERM);
+	assert_int_equal(control_listen(path, &bound, &replaced, why), -EPERM);
 	assert_non_null(strstr(why, "other users may change what is in it"));
 	assert_int_equal(chmod(made, 01777), 0); /* as /tmp: they cannot remove a socket there */
-	fd = control_listen(path, &replaced, why);
+	fd = control_listen(path, &bound, &replaced, why);
 	assert_true(fd >= 0);
 	close(fd);
 	unlink(path);
@@ -118,11 +124,11 @@ static void the_socket_of_another_user_is_named_and_left(void **state)
 
 	if (geteuid())
 		skip();
-	fd = control_listen(path, &replaced, why);
+	fd = control_listen(path, &bound, &replaced, why);
 	assert_true(fd >= 0);
 	close(fd);
 	assert_int_equal(chown(path, 1234, 0), 0);
-	assert_int_equal(control_listen(path, &replaced, why), -EPERM);
+	assert_int_equal(control_listen(path, &bound, &replaced, why), -EPERM);
 	assert_non_null(strstr(why, "is a socket of user 1234"));
 	assert_int_equal(access(path, F_OK), 0);
 	unlink(path);
@@ -135,7 +141,7 @@ static void a_path_that_is_too_long_is_named(void **state)
 	memset(path, 'a', sizeof(path));
 	memcpy(path, "/tmp/", 5);
 	path[sizeof(path) - 1] = '\0';
-	assert_int_equal(control_listen(path, &replaced, why), -ENAMETOOLONG);
+	assert_int_equal(control_listen(path, &bound, &replaced, why), -ENAMETOOLONG);
 	assert_non_null(strstr(why, "too long for a socket"));
 }
 
@@ -162,7 +168,7 @@ static void who_asks_gets_the_answer_or_why_there_is_none(void **state)
 
 	assert_int_equal(control_ask(path, "status", answer, why), -ENOENT);
 	assert_non_null(strstr(why, "no gputrace serves there"));
-	listening = control_listen(path, &replaced, why);
+	listening = control_listen(path, &bound, &replaced, why);
 	assert_int_equal(thread_start(answer_once, &listening, 0, &thread), 0);
 	assert_int_equal(control_ask(path, "status", answer, why), 13);
 	assert_string_equal(answer, "good\nas ever\n");

@@ -88,6 +88,22 @@ static void a_gpu_without_work_in_a_window_is_idle_from_the_first_time_it_was_se
 	ASSERT_VALUE(&metrics, "gputrace_summed_seconds_total", "40.000000000");
 }
 
+/* Each job sees its own GPU as number 0. */
+static void a_gpu_keeps_its_number_whatever_processes_call_it(void **state)
+{
+	struct metrics metrics = {0};
+
+	for (unsigned i = 0; i < 4; i++) {
+		struct live_sums sums = window(0, (1 + i % 2) * SECOND_NS, 0);
+
+		sums.gpus[0].uuid[15] = (uint8_t)(1 + i % 2);
+		metrics_add_window(&metrics, &sums);
+	}
+	ASSERT_VALUE(&metrics, "gputrace_gpu_busy_seconds_total{gpu=\"0\"}", "2.000000000");
+	ASSERT_VALUE(&metrics, "gputrace_gpu_busy_seconds_total{gpu=\"1\"}", "4.000000000");
+	ASSERT_VALUE(&metrics, "gputrace_gpu_info{gpu=\"1\",uuid=\"GPU-00000000-0000-0000-0000-000000000002\"}", "1");
+}
+
 static void gpus_beyond_the_most_are_counted(void **state)
 {
 	struct metrics metrics = {0};
@@ -98,7 +114,9 @@ static void gpus_beyond_the_most_are_counted(void **state)
 		metrics_add_window(&metrics, &sums);
 	}
 	ASSERT_VALUE(&metrics, "gputrace_gpus_left_out", "0");
-	metrics_add_window(&metrics, &(struct live_sums){.span_ns = SECOND_NS, .gpu_count = 1, .gpus = {{.gpu = 99}}});
+	for (unsigned i = 0; i < 3; i++)
+		metrics_add_window(&metrics,
+				   &(struct live_sums){.span_ns = SECOND_NS, .gpu_count = 1, .gpus = {{.gpu = 99}}});
 	ASSERT_VALUE(&metrics, "gputrace_gpus_left_out", "1");
 }
 
@@ -108,6 +126,7 @@ static void what_agents_lose_never_falls(void **state)
 
 	metrics_add_window(&metrics, &(struct live_sums){.cupti_dropped = 5});
 	metrics_add_window(&metrics, &(struct live_sums){.cupti_dropped = 2});
+	metrics_add_window(&metrics, &(struct live_sums){.cupti_dropped = UINT64_MAX}); /* a lie */
 	metrics.totals.counters[GPT_COUNTER_CALLS_LOST] = 3;
 	ASSERT_VALUE(&metrics, "gputrace_lost_total{cause=\"agent_gpu_records_dropped\"}", "5");
 	ASSERT_VALUE(&metrics, "gputrace_lost_total{cause=\"calls_lost\"}", "3");
@@ -182,6 +201,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(windows_add_up_and_what_has_no_cause_is_no_work),
 		cmocka_unit_test(a_gpu_without_work_in_a_window_is_idle_from_the_first_time_it_was_seen),
+		cmocka_unit_test(a_gpu_keeps_its_number_whatever_processes_call_it),
 		cmocka_unit_test(gpus_beyond_the_most_are_counted),
 		cmocka_unit_test(what_agents_lose_never_falls),
 		cmocka_unit_test(steps_are_a_summary_where_they_are_counted),

@@ -102,6 +102,9 @@ static void numbers_that_cannot_be_are_noticed(void **state)
 	sums.gpu_count = LIVE_GPUS_MOST + 1;
 	assert_false(live_sums_make_sense(&sums));
 	sums = good;
+	sums.gpus[sums.gpu_count++] = sums.gpus[0]; /* one twice */
+	assert_false(live_sums_make_sense(&sums));
+	sums = good;
 	sums.gpus[0].busy_ns = sums.span_ns + 1;
 	assert_false(live_sums_make_sense(&sums));
 	sums = good;

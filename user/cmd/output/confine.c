@@ -124,14 +124,15 @@ static bool allow_access(int ruleset, const struct ruleset_attr *all, const stru
 	const uint64_t reads = FS_READ_FILE | FS_READ_DIR;
 	const uint64_t writes = all->handled_access_fs & (FS_WRITE_FILE | FS_REMOVE_FILE | FS_MAKE_REG | FS_TRUNCATE);
 
+	/* What answers for `serve` has open what it reads. */
+	if (options->subcommand == SUBCOMMAND_SERVE)
+		return !options->profiles || allow_folder(ruleset, options->profiles, reads | writes);
 	if (!allow_folder(ruleset, "/", reads) || !allow_temporary(ruleset, writes))
 		return false;
 	for (size_t i = 0; i < options->outputs.list.count; i++)
 		if (strcmp(options->outputs.list.items[i], "-") &&
 		    !allow_output(ruleset, options->outputs.list.items[i], writes))
 			return false;
-	if (options->profiles && !allow_folder(ruleset, options->profiles, writes))
-		return false;
 	return options->subcommand != SUBCOMMAND_VIEW || !all->handled_access_net ||
 	       add_rule(ruleset, RULE_NET_PORT, &port);
 }

@@ -143,16 +143,30 @@ void privileges_take_installed(char **argv)
 		(void)execv(path, argv);
 }
 
-void privileges_drop(void)
+static bool drop_capabilities(void)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0};
 
-	if (!geteuid())
-		return;
 	/* Giving up capabilities is always permitted. */
 	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-	(void)syscall(SYS_capset, &header, none);
+	return syscall(SYS_capset, &header, none) == 0;
+}
+
+void privileges_drop(void)
+{
+	if (geteuid())
+		(void)drop_capabilities();
+}
+
+bool privileges_give_up(void)
+{
+	bool done = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
+
+	/* Without CAP_SETPCAP the set stays, and then no new privileges are what matters. */
+	for (unsigned long capability = 0; !prctl(PR_CAPBSET_DROP, capability); capability++)
+		;
+	return drop_capabilities() && done;
 }
 
 /* A program that sudo starts gets no capability beyond the bounding set; one of a user namespace holds only there. */

@@ -36,6 +36,9 @@ void privileges_take_installed(char **argv);
 /* Gives up all capabilities of the calling thread for good; root keeps its own. */
 void privileges_drop(void);
 
+/* The same for root, too: it has none from here on, and gets none by executing anything.  False: it still has some. */
+bool privileges_give_up(void);
+
 /*
  * Whether sudo, or root as which gputrace runs, may use BPF here. Not under NoNewPrivs, in a container whose bounding
  * set lacks a capability, or in a user or pid namespace of its own.

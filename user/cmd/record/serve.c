@@ -2,12 +2,14 @@
 #include "cmd/record/serve.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,6 +29,9 @@
 
 #define SECOND_NS 1000000000ull
 #define PROFILE_NS (60 * SECOND_NS)
+
+/* How long the process may take to end. */
+#define END_NS (5 * SECOND_NS)
 
 /* The most requests that are read at once. */
 #define REQUESTS_MOST 16u
@@ -48,7 +53,11 @@ static int check_profiles(const char *folder)
 {
 	AUTO_FREE char *name = folder ? xasprintf("%s/gputrace.pb.gz", folder) : NULL;
 	int err = name ? output_probe(name) : 0;
+	struct stat stat_of;
 
+	/* The process that writes them has no capabilities. */
+	if (name && !err && !geteuid() && stat(folder, &stat_of) == 0 && stat_of.st_uid)
+		err = -EACCES;
 	if (err)
 		msg_error("--profiles %s: cannot be written: %s: name another folder", folder, output_error(err));
 	return err;
@@ -72,7 +81,7 @@ static int open_sockets(struct serve_process *serve, const struct options *optio
 			  geteuid());
 		return -ENOENT;
 	}
-	sockets->control = control_listen(serve->path, &replaced, why);
+	sockets->control = control_listen(serve->path, &serve->bound, &replaced, why);
 	if (sockets->control < 0) {
 		msg_error("serve: %s", why);
 		free(serve->path);
@@ -289,12 +298,19 @@ void serve_process_file(struct serve_process *serve, const char *path, uint64_t 
 
 void serve_process_end(struct serve_process *serve)
 {
-	if (serve->link >= 0)
+	uint64_t until_ns = monotonic_ns() + END_NS;
+
+	if (serve->link >= 0) {
+		shutdown(serve->link, SHUT_RDWR); /* other children of gputrace may have it, too */
 		close(serve->link);
-	while (serve->pid && waitpid(serve->pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	}
+	while (serve->pid && waitpid(serve->pid, NULL, WNOHANG) == 0) {
+		if (monotonic_ns() > until_ns)
+			kill(serve->pid, SIGKILL);
+		poll(NULL, 0, 2);
+	}
 	if (serve->path)
-		unlink(serve->path);
+		control_remove(serve->path, &serve->bound);
 	free(serve->path);
 	*serve = (struct serve_process){.link = -1};
 }

@@ -12,6 +12,7 @@
 #include "capture/flight.h"
 #include "capture/trigger.h"
 #include "cmd/options/options.h"
+#include "serve/control.h"
 #include "serve/totals.h"
 
 struct recording;
@@ -20,6 +21,7 @@ struct serve_process {
 	pid_t pid; /* 0: there is none */
 	int link;
 	char *path; /* of the socket */
+	struct control_socket bound;
 	uint16_t port;
 	bool has_ended; /* by itself, which ends the recording */
 	uint64_t start_ns, next_ns;

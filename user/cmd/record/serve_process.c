@@ -4,6 +4,7 @@
  * It has what the recording sends it, and cannot keep that waiting.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -41,6 +43,11 @@ struct asker {
 	uint64_t since_ns, until_ns;
 };
 
+struct unsummed_window {
+	int log_fd; /* -1: none */
+	uint64_t from_ns, to_ns;
+};
+
 struct serving {
 	const struct options *options;
 	const struct serve_sockets *sockets;
@@ -49,6 +56,7 @@ struct serving {
 	struct metrics metrics;
 	uint64_t summed_to_ns; /* the end of the latest window; 0: none */
 	struct serve_work sums, profile;
+	struct unsummed_window next; /* to be summed up after the one at work */
 	struct asker askers[ASKERS];
 };
 
@@ -196,21 +204,28 @@ static void take_file(struct serving *serving, const struct serve_packet *packet
 	}
 }
 
+static void begin_window(struct serving *serving, struct unsummed_window window)
+{
+	if (!serve_work_begin(&serving->sums, window.log_fd, window.from_ns, window.to_ns, NULL))
+		serving->metrics.unsummed_ns[UNSUMMED_FAILED] += window.to_ns - window.from_ns;
+	else if (serving->sums.done >= 0)
+		(void)watch(serving, serving->sums.done);
+}
+
 static void take_window(struct serving *serving, const struct serve_packet *packet, int log_fd)
 {
-	uint64_t from_ns = packet->window.from_ns, to_ns = packet->window.to_ns,
-		 *unsummed = serving->metrics.unsummed_ns;
+	const struct unsummed_window window = {log_fd, packet->window.from_ns, packet->window.to_ns};
 
-	if (serving->summed_to_ns && from_ns > serving->summed_to_ns)
-		unsummed[UNSUMMED_DROPPED] += from_ns - serving->summed_to_ns;
-	serving->summed_to_ns = to_ns;
-	if (serving->sums.pid) {
-		unsummed[UNSUMMED_BUSY] += to_ns - from_ns;
+	if (serving->summed_to_ns && window.from_ns > serving->summed_to_ns)
+		serving->metrics.unsummed_ns[UNSUMMED_DROPPED] += window.from_ns - serving->summed_to_ns;
+	serving->summed_to_ns = window.to_ns;
+	if (!serving->sums.pid) {
+		begin_window(serving, window);
+	} else if (serving->next.log_fd < 0) {
+		serving->next = window;
+	} else {
+		serving->metrics.unsummed_ns[UNSUMMED_BUSY] += window.to_ns - window.from_ns;
 		close(log_fd);
-	} else if (!serve_work_begin(&serving->sums, log_fd, from_ns, to_ns, NULL)) {
-		unsummed[UNSUMMED_FAILED] += to_ns - from_ns;
-	} else if (serving->sums.done >= 0) {
-		(void)watch(serving, serving->sums.done);
 	}
 }
 
@@ -276,13 +291,19 @@ static void check_sums(struct serving *serving, uint64_t now_ns)
 	struct serve_work *work = &serving->sums;
 	enum serve_result result = work->pid ? serve_work_check(work, now_ns) : SERVE_WORKS;
 	uint64_t length_ns = work->to_ns - work->from_ns;
+	struct live_sums sums;
 
 	if (result == SERVE_WORKS)
 		return;
-	if (result == SERVE_GOOD && work->sums->span_ns <= length_ns && live_sums_make_sense(work->sums))
-		metrics_add_window(&serving->metrics, work->sums);
+	/* What a child that was taken over has left behind may still write there. */
+	sums = *work->sums;
+	if (result == SERVE_GOOD && sums.span_ns <= length_ns && live_sums_make_sense(&sums))
+		metrics_add_window(&serving->metrics, &sums);
 	else
 		serving->metrics.unsummed_ns[UNSUMMED_FAILED] += length_ns;
+	if (serving->next.log_fd >= 0)
+		begin_window(serving, serving->next);
+	serving->next.log_fd = -1;
 }
 
 static void check_profile(struct serving *serving, uint64_t now_ns)
@@ -323,20 +344,47 @@ static void serve_event(struct serving *serving, int fd, int timer)
 		receive_question(serving, asker);
 }
 
-/* Signals to end are for the recording, which closes the link, and its files are not for this process. */
+/* What the recording has open is not for this process. */
+static void close_others(const struct serve_sockets *sockets)
+{
+	const int kept[] = {sockets->link, sockets->control, server_descriptor(sockets->http)};
+	int most = 2;
+
+	for (unsigned i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
+		most = kept[i] > most ? kept[i] : most;
+	for (int fd = 3; fd < most; fd++)
+		if (!any_of(sizeof(kept) / sizeof(kept[0]), i, kept[i] == fd))
+			close(fd);
+	syscall(SYS_close_range, (unsigned)most + 1, ~0u, 0);
+}
+
+/* With too little memory it and its children go first; they have little, and the largest of them is a child. */
+static void offer_memory(void)
+{
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	(void)!write(fd, "1000", 4);
+	close(fd);
+}
+
+/*
+ * Signals to end are for the recording, which closes the link.  It gives up all rights: it listens to every user, and
+ * its children read what programs wrote.
+ */
 static void become_server(const struct options *options)
 {
-	struct options confined = *options;
-
-	confined.outputs.list.count = 0;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_NAME, "gputrace-serve");
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
 	signal(SIGUSR1, SIG_IGN);
-	privileges_drop();
-	(void)confine_reader(&confined);
+	offer_memory();
+	(void)confine_reader(options);
+	if (!privileges_give_up())
+		_exit(1);
 }
 
 static int open_timer(void)
@@ -369,10 +417,13 @@ static void serve_all(struct serving *serving, int timer)
 void serve_until_over(const struct options *options, const struct serve_sockets *sockets)
 {
 	struct serving *serving = xcalloc(1, sizeof(*serving));
-	int timer = open_timer();
+	int timer;
 
+	close_others(sockets);
+	timer = open_timer();
 	serving->options = options;
 	serving->sockets = sockets;
+	serving->next.log_fd = -1;
 	serving->metrics.has_profiles = options->profiles != NULL;
 	for (unsigned i = 0; i < ASKERS; i++)
 		serving->askers[i].fd = -1;

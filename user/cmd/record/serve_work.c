@@ -93,6 +93,7 @@ static int write_profile(const struct live_log *live, const struct serve_work *w
 }
 
 #define LOG_FD 3
+#define MEMORY_MOST (1u << 30)
 
 /* It has the log and the three usual descriptors, and ends with the process that started it. */
 static _Noreturn void do_work(const struct serve_work *work, int log_fd, const struct serve_profiles *profiles)
@@ -100,7 +101,10 @@ static _Noreturn void do_work(const struct serve_work *work, int log_fd, const s
 	struct live_log live;
 	int err;
 
+	const struct rlimit memory = {.rlim_cur = MEMORY_MOST, .rlim_max = MEMORY_MOST};
+
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	(void)setrlimit(RLIMIT_DATA, &memory);
 	(void)setpriority(PRIO_PROCESS, 0, WORK_NICE);
 	log_fd = dup2(log_fd, LOG_FD);
 	syscall(SYS_close_range, LOG_FD + 1, ~0u, 0);
@@ -140,7 +144,7 @@ enum serve_result serve_work_check(struct serve_work *work, uint64_t now_ns)
 	if (too_long)
 		kill(work->pid, SIGKILL);
 	do
-		ended = waitpid(work->pid, &status, too_long ? 0 : WNOHANG);
+		ended = waitpid(work->pid, &status, WNOHANG);
 	while (ended < 0 && errno == EINTR);
 	if (!ended)
 		return SERVE_WORKS;
