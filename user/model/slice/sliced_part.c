@@ -74,36 +74,37 @@ static void take_part(struct sliced_trace *sliced, const struct model *inner)
 /* ---- spans ------------------------------------------------------------------------------------------------------ */
 
 /* Cuts a thread's spans and writes those that stay to `to`; returns their number. */
-static uint32_t cut_thread_spans(const struct sliced_trace *sliced, uint32_t process, struct model_span *from,
-				 uint32_t spans, struct model_span *to)
+/* An array without elements may be NULL, to which nothing may be added. */
+static uint32_t cut_thread_spans(const struct sliced_trace *sliced, uint32_t process, const struct model_span *from,
+				 uint32_t first, uint32_t spans, struct model_span *to, uint32_t at)
 {
 	struct slice own = slice_of_process(&sliced->slice, process);
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < spans; i++) {
-		struct model_span span = from[i];
+		struct model_span span = from[first + i];
 
 		if (!slice_cut_span(&own, sliced->is_last, &span))
 			continue;
 		span.continued = span.continued && !sliced->is_first;
-		to[kept++] = span;
+		to[at + kept++] = span;
 	}
 	return kept;
 }
 
-static uint32_t cut_ops(const struct sliced_trace *sliced, uint32_t process, const struct model_op *from, uint32_t ops,
-			struct model_op *to)
+static uint32_t cut_ops(const struct sliced_trace *sliced, uint32_t process, const struct model_op *from,
+			uint32_t first, uint32_t ops, struct model_op *to, uint32_t at)
 {
 	struct slice own = slice_of_process(&sliced->slice, process);
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < ops; i++) {
-		struct model_op op = from[i];
+		struct model_op op = from[first + i];
 
 		if (!slice_cut_op(&own, &op))
 			continue;
 		op.continued = op.continued && !sliced->is_first;
-		to[kept++] = op;
+		to[at + kept++] = op;
 	}
 	return kept;
 }
@@ -121,15 +122,15 @@ static void cut_spans(struct sliced_trace *sliced, const struct model *inner)
 		thread->first_range = part->range_count;
 		thread->first_pycall = part->pycall_count;
 		thread->first_pyspan = part->pyspan_count;
-		thread->ranges = cut_thread_spans(sliced, was->process, part->ranges + was->first_range,
-						  has ? was->ranges : 0, part->ranges + part->range_count);
-		thread->pycalls = cut_thread_spans(sliced, was->process, part->pycalls + was->first_pycall,
-						   has ? was->pycalls : 0, part->pycalls + part->pycall_count);
-		thread->pyspans = cut_thread_spans(sliced, was->process, inner->pyspans + was->first_pyspan,
-						   has ? was->pyspans : 0, part->pyspans + part->pyspan_count);
+		thread->ranges = cut_thread_spans(sliced, was->process, part->ranges, was->first_range,
+						  has ? was->ranges : 0, part->ranges, part->range_count);
+		thread->pycalls = cut_thread_spans(sliced, was->process, part->pycalls, was->first_pycall,
+						   has ? was->pycalls : 0, part->pycalls, part->pycall_count);
+		thread->pyspans = cut_thread_spans(sliced, was->process, inner->pyspans, was->first_pyspan,
+						   has ? was->pyspans : 0, part->pyspans, part->pyspan_count);
 		thread->first_op = part->op_count;
-		thread->ops = cut_ops(sliced, was->process, part->ops + was->first_op, has ? was->ops : 0,
-				      part->ops + part->op_count);
+		thread->ops = cut_ops(sliced, was->process, part->ops, was->first_op, has ? was->ops : 0, part->ops,
+				      part->op_count);
 		part->op_count += thread->ops;
 		thread->ranges_elsewhere = was->ranges_elsewhere;
 		thread->pycalls_elsewhere = was->pycalls_elsewhere;
