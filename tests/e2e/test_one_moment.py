@@ -84,6 +84,8 @@ class PtraceCalls:
         self.folder = Path(f"/sys/kernel/tracing/instances/gputrace-test-{os.getpid()}")
 
     def __enter__(self):
+        if not self.folder.parent.exists():
+            subprocess.run(["mount", "-t", "tracefs", "tracefs", "/sys/kernel/tracing"], check=True)
         self.folder.mkdir()
         (self.folder / "trace_clock").write_text("mono")
         (self.folder / "events/syscalls/sys_enter_ptrace/enable").write_text("1")

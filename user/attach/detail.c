@@ -174,6 +174,9 @@ static struct pressure ring_pressure(struct attach *attach)
 				.limit = detail->ring_bytes,
 				.kind = PRESSURE_NONE};
 
+	/* Of several users each has a part of the ring (ring_admits): one's flood takes no detail from others. */
+	if (!attach->shares && attach->options.scope >= ATTACH_SELECTED)
+		return ring;
 	if (detail->ring_fill > detail->ring_bytes / RING_RISE_PART)
 		ring.kind = PRESSURE_STAY;
 	if (detail->ring_fill > detail->ring_bytes / RING_FALL_PART)
