@@ -195,7 +195,9 @@ def test_a_process_that_calls_itself_a_gpu_is_none(tmp_path):
 
 def test_a_search_in_the_timeline_says_how_many_are_found(run):
     page = run.shown(find="GEMM_60")
-    assert page.texts["tl-about"].endswith(f"; found: {STEPS} here")
+    named = [one for one in timeline_of((run.folder / "page.html").read_text(encoding="utf-8")) if "gemm_60" in one[5].lower()]
+    assert len(named) >= STEPS  # a gap is named, too, by a kernel whose code was loaded in it
+    assert page.texts["tl-about"].endswith(f"; found: {len(named)} here")
     kernel = next(one for one in timeline_of((run.folder / "page.html").read_text(encoding="utf-8")) if one[5] == "gemm_60us")
     page = run.shown(**{"find": "gemm_60", "from": kernel[3] - 100, "to": kernel[3] + kernel[4] + 100})
     assert page.texts["tl-about"].endswith("; found: 1 here") and ": 60.200 us" in page.texts["tl-about"]
