@@ -83,7 +83,7 @@ def test_stacks_that_cost_too_much_are_left_out_and_the_cost_is_below_the_limit(
         launches = [call.values["time_ns"] for call in logfile.records(log, logfile.CALL)]
         return found and found[-1]["off"] >> STACKS & 1 and max(launches) - found[-1]["time_ns"] > 2 * SECOND_NS
 
-    made, last = trace_deep(tmp_path / "limited", 0.4 * whole["measured"] * 100 / SECOND_NS, has_been_low)
+    made, last = trace_deep(tmp_path / "limited", 0.6 * whole["measured"] * 100 / SECOND_NS, has_been_low)
     fall = changes(tmp_path / "limited/trace.gpt")[0]
     assert fall["why"] == COST and fall["measured"] > fall["limit"] and fall["off"] == 1 << STACKS
     assert last["off"] == 1 << STACKS and last["measured"] <= last["limit"] == fall["limit"], (whole, fall, last)
