@@ -18,8 +18,6 @@
 
 #define ARENA_BYTES (256u << 20) /* address space; memory is allocated at first use */
 
-#define BETWEEN_CLOCKS 64u /* tensors */
-
 struct finder {
 	struct holders *holders;
 	struct arena *arena;
@@ -132,7 +130,8 @@ static void find_tensors(struct finder *finder, bool in_containers)
 		if (graph->types.all.items[node->type].kind != OBJECT_TENSOR || node->edge == EDGE_FRAME ||
 		    (object_slot(graph, i) != i) != in_containers || !read_tensor(graph, node->object, &tensor))
 			continue;
-		if (++finder->holders->tensors % BETWEEN_CLOCKS == 0 && object_graph_is_late(graph))
+		finder->holders->tensors++;
+		if (object_graph_is_late_by_now(graph))
 			return;
 		add_storage(finder, &tensor.own, i, false, tensor.has_graph);
 		add_storage(finder, &tensor.grad, i, true, false);

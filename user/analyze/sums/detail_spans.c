@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "analyze/sums/detail_spans.h"
 
+#include "base/distance.h"
+
 /* The part of a span that is in the window; 0: nothing, or the window is empty. */
 static uint64_t inside(const struct window *window, uint64_t from_ns, uint64_t to_ns)
 {
-	from_ns = from_ns > window->start_ns ? from_ns : window->start_ns;
-	to_ns = to_ns < window->end_ns ? to_ns : window->end_ns;
+	from_ns = later_time(from_ns, window->start_ns);
+	to_ns = earlier_time(to_ns, window->end_ns);
 	return to_ns > from_ns ? to_ns - from_ns : 0;
 }
 
@@ -16,7 +18,7 @@ static void add_span(struct detail_row *row, const struct window *window, const 
 	if (!ns)
 		return;
 	if (!row->times++) {
-		row->first_ns = by->time_ns > window->start_ns ? by->time_ns : window->start_ns;
+		row->first_ns = later_time(by->time_ns, window->start_ns);
 		row->why = by->why;
 		row->measured = by->measured;
 		row->limit = by->limit;

@@ -6,6 +6,8 @@
 
 #include "base/monotonic.h"
 
+#define BETWEEN_CLOCKS 64u
+
 static void *map_zeros(size_t bytes)
 {
 	void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -119,6 +121,11 @@ void object_graph_mark_seen(struct object_graph *graph, uint64_t object)
 
 	graph->seen[slot] = object;
 	graph->seen_nodes[slot] = NODE_NONE;
+}
+
+bool object_graph_is_late_by_now(struct object_graph *graph)
+{
+	return ++graph->since_clock % BETWEEN_CLOCKS == 0 && object_graph_is_late(graph);
 }
 
 bool object_graph_is_late(struct object_graph *graph)

@@ -45,6 +45,7 @@ struct object_graph {
 	uint32_t *seen_nodes;	    /* their nodes */
 	uint64_t seen_mask, seed;
 	uint64_t cpu_end_ns;
+	uint32_t since_clock; /* calls since it was looked at */
 
 	/* References of a container that is being read: they are added once it is known that it stood still. */
 	bool holds_back;
@@ -75,3 +76,6 @@ void object_graph_mark_seen(struct object_graph *graph, uint64_t object);
 
 /* Whether the limit of time is reached; then the graph is cut. */
 bool object_graph_is_late(struct object_graph *graph);
+
+/* The same for a loop of short steps: looks at the clock in one call of 64. */
+bool object_graph_is_late_by_now(struct object_graph *graph);

@@ -14,7 +14,6 @@
 #define HEAD_BYTES 16u
 #define HEAD_FLAGS 3ull
 #define LISTS_MAX 8 /* generations, and the permanent one */
-#define BETWEEN_CLOCKS 64u
 
 struct head {
 	uint64_t next, prev;
@@ -60,7 +59,7 @@ static void read_list(struct lists *lists, uint64_t start, uint32_t first_count)
 		note_object(lists, at + HEAD_BYTES, first_count);
 		at = head.next;
 		head = next;
-		if (at == start || (i % BETWEEN_CLOCKS == 0 && object_graph_is_late(graph)))
+		if (at == start || object_graph_is_late_by_now(graph))
 			return;
 	}
 }

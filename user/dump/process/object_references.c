@@ -11,9 +11,8 @@
 #define WINDOW 128u
 #define LOCALS_MAX 1024u
 #define SCANNED_MAX 1024u /* bytes of an object of an unknown type */
-#define BETWEEN_CLOCKS 64u
-#define TRIES 3u      /* to read a container between two changes of it */
-#define HEAD_WORDS 5u /* of a container: its type, and where its elements are */
+#define TRIES 3u	  /* to read a container between two changes of it */
+#define HEAD_WORDS 5u	  /* of a container: its type, and where its elements are */
 
 /* PyListObject.ob_item; PyCellObject.ob_ref; PyTypeObject.tp_dict; PyFrameObject.f_frame, 3.11 and later */
 #define LIST_ITEMS 24u
@@ -40,14 +39,13 @@ struct visit {
 	struct object_graph *graph;
 	uint32_t parent;
 	enum object_edge edge;
-	uint32_t count; /* entries */
 };
 
 static bool visit_entry(void *context, uint64_t key, uint64_t value)
 {
 	struct visit *visit = context;
 
-	if (++visit->count % BETWEEN_CLOCKS == 0 && object_graph_is_late(visit->graph))
+	if (object_graph_is_late_by_now(visit->graph))
 		return false;
 	object_graph_add(visit->graph, value ? value : key, visit->parent, visit->edge, value ? key : 0);
 	return !visit->graph->cut;
@@ -95,21 +93,21 @@ static void push_deque(struct object_graph *graph, uint64_t deque, uint32_t pare
 
 static void push_module(struct object_graph *graph, uint64_t module, uint32_t parent)
 {
-	struct visit visit = {graph, parent, EDGE_GLOBAL, 0};
+	struct visit visit = {graph, parent, EDGE_GLOBAL};
 
 	python_dict_each(&graph->reader, python_module_dict(&graph->reader, module), visit_entry, &visit);
 }
 
 static void push_attributes(struct object_graph *graph, uint64_t object, uint32_t parent)
 {
-	struct visit visit = {graph, parent, EDGE_ATTRIBUTE, 0};
+	struct visit visit = {graph, parent, EDGE_ATTRIBUTE};
 
 	python_each_attribute(&graph->reader, object, visit_entry, &visit);
 }
 
 static void push_class(struct object_graph *graph, uint64_t type, uint32_t parent)
 {
-	struct visit visit = {graph, parent, EDGE_ATTRIBUTE, 0};
+	struct visit visit = {graph, parent, EDGE_ATTRIBUTE};
 	uint64_t dict = graph->types.all.items[graph->nodes[parent].type].kind == OBJECT_TYPE
 				? read_word(graph, type + TYPE_DICT)
 				: 0;
@@ -209,7 +207,7 @@ static void push_container(struct object_graph *graph, uint32_t index, const str
 {
 	const struct gpt_pylayout *layout = graph->reader.layout;
 	uint64_t object = graph->nodes[index].object;
-	struct visit visit = {graph, index, EDGE_KEY, 0};
+	struct visit visit = {graph, index, EDGE_KEY};
 
 	if (type->kind == OBJECT_LIST)
 		push_items(graph, read_word(graph, object + LIST_ITEMS), read_word(graph, object + layout->var_size),

@@ -8,15 +8,13 @@
 #include "dump/process/object_references.h"
 
 #define INTERPRETERS_MAX 16
-#define BETWEEN_CLOCKS 64u
 
 void object_search_follow(struct object_graph *graph)
 {
-	for (uint32_t since = 0; graph->next < graph->count && !graph->cut; graph->next++) {
+	for (; graph->next < graph->count && !graph->cut; graph->next++) {
 		if (graph->nodes[graph->next].edge != EDGE_FRAME)
 			object_references_read(graph, graph->next);
-		if (++since % BETWEEN_CLOCKS == 0)
-			object_graph_is_late(graph);
+		(void)object_graph_is_late_by_now(graph);
 	}
 }
 
