@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/monotonic.h"
@@ -170,6 +171,8 @@ static const char *find_holders(struct finder *finder, pid_t pid, struct dump_pr
 		return "there is no memory to search its objects";
 	object_search(&finder->graph, process->thread_count);
 	object_lists_read(&finder->graph);
+	/* A search that was late has found tensors, too: they have a time of their own. */
+	finder->graph.cpu_end_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) + HOLDERS_CPU_NS;
 	find_tensors(finder, true);
 	find_tensors(finder, false);
 	memory_forget_pages();
