@@ -268,6 +268,41 @@ static void lines_too_small_to_be_named_are_one_finding_of_their_cause(void **st
 	why_findings_free(&findings);
 }
 
+/* A line with these times of imports, of no CPU and of samples: what it is found to have lost. */
+static struct why_findings findings_of_import(uint64_t import_ns, uint64_t no_cpu_ns, uint64_t ran_ns)
+{
+	struct why_line import = {.line = 7, .from_line = NONE, .ns = import_ns}, no_cpu = import, ran = import;
+	struct why_loss losses[] = {
+		{.cause = WHY_IMPORT, .ns = import_ns, .lines = &import, .line_count = 1},
+		{.cause = WHY_NO_CPU, .ns = no_cpu_ns, .lines = &no_cpu, .line_count = 1},
+		{.cause = WHY_RAN, .ns = ran_ns, .lines = &ran, .line_count = ran_ns != 0},
+	};
+	struct why why = {.count = 3};
+	struct why_findings findings;
+
+	no_cpu.ns = no_cpu_ns;
+	ran.ns = ran_ns;
+	memcpy(why.losses, losses, sizeof(losses));
+	why_findings_make(&findings, &why, 1);
+	assert_int_equal(sum_of(&findings), import_ns + no_cpu_ns + ran_ns);
+	return findings;
+}
+
+static void an_import_that_lacked_a_cpu_for_a_part_is_one_finding(void **state)
+{
+	struct why_findings findings = findings_of_import(300, 200, 0);
+
+	assert_int_equal(findings.all.count, 1);
+	assert_int_equal(findings.all.items[0].of_cause[WHY_NO_CPU], 200);
+	assert_int_equal(findings.all.items[0].lines, 1);
+	why_findings_free(&findings);
+	findings = findings_of_import(300, 200, 400); /* what the line ran takes more: it lacked a CPU for that */
+	assert_int_equal(findings.all.count, 2);
+	assert_int_equal(findings.all.items[0].of_cause[WHY_NO_CPU], 200);
+	assert_int_equal(findings.all.items[0].of_cause[WHY_RAN], 400);
+	why_findings_free(&findings);
+}
+
 static void findings_add_up_to_the_losses_of_why(void **state)
 {
 	struct model *model = sample_model(1, 20);
@@ -555,6 +590,7 @@ int main(void)
 		cmocka_unit_test(without_gpu_times_it_says_how_to_get_them_and_which_lines_launch),
 		cmocka_unit_test(what_lost_records_is_not_complete),
 		cmocka_unit_test(lines_too_small_to_be_named_are_one_finding_of_their_cause),
+		cmocka_unit_test(an_import_that_lacked_a_cpu_for_a_part_is_one_finding),
 		cmocka_unit_test(findings_add_up_to_the_losses_of_why),
 		cmocka_unit_test(no_name_that_a_shell_would_read_is_in_a_command),
 		cmocka_unit_test(a_helper_is_told_apart_by_who_called_it),

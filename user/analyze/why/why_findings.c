@@ -7,7 +7,7 @@
 enum kind {
 	OF_LINE,    /* line, part of its callers */
 	OF_LAUNCH,  /* the same of the next launch, line of the launch before; with the cause above CAUSE_SHIFT */
-	OF_PROGRAM, /* cause */
+	OF_PROGRAM, /* cause; of one line alone: with the cause above CAUSE_SHIFT, line, part */
 };
 
 #define CAUSE_SHIFT 8
@@ -44,13 +44,46 @@ static struct tally_key key_alone(enum why_cause cause, const struct why_line *l
 		{OF_LAUNCH | (uint32_t)cause << CAUSE_SHIFT, line->line, line->part, line->from_line}};
 }
 
+static struct tally_key key_of_program(enum why_cause cause, const struct why_line *line)
+{
+	return (struct tally_key){{OF_PROGRAM | (uint32_t)cause << CAUSE_SHIFT, line->line, line->part}};
+}
+
+/* What the line did for most of the time in which it got no CPU, if that is the program's as a whole; else `cause`. */
+static enum why_cause cause_with_cpu(struct why_findings *findings, enum why_cause cause, const struct why_line *line)
+{
+	static const enum why_cause others[] = {WHY_IMPORT, WHY_GC};
+	uint64_t most;
+
+	if (cause != WHY_NO_CPU || line->line == NONE)
+		return cause;
+	most = tally_at(&findings->alone, key_alone(cause, line))->ns;
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		uint64_t ns = tally_at(&findings->alone, key_of_program(others[i], line))->ns;
+
+		if (ns <= most)
+			continue;
+		most = ns;
+		cause = others[i];
+	}
+	return cause;
+}
+
 static struct tally_key key_of(struct why_findings *findings, enum why_cause cause, const struct why_line *line)
 {
-	struct tally_key key = key_alone(cause, line);
+	enum why_cause with_cpu = cause_with_cpu(findings, cause, line);
+	struct tally_key key = with_cpu == cause ? key_alone(cause, line) : (struct tally_key){{OF_PROGRAM, with_cpu}};
 
 	if (tally_at(&findings->alone, key)->ns < findings->least_ns)
 		return (struct tally_key){{OF_PROGRAM, cause}};
 	return key;
+}
+
+static void add_alone(struct why_findings *findings, enum why_cause cause, const struct why_line *line)
+{
+	tally_at(&findings->alone, key_alone(cause, line))->ns += line->ns;
+	if (is_of_program(cause) && why_is_culprit(cause, line))
+		tally_at(&findings->alone, key_of_program(cause, line))->ns += line->ns;
 }
 
 struct making {
@@ -107,8 +140,7 @@ void why_findings_make(struct why_findings *findings, const struct why *why, uin
 	*findings = (struct why_findings){.least_ns = least_ns};
 	for (size_t i = 0; i < why->count; i++)
 		for (size_t k = 0; k < why->losses[i].line_count; k++)
-			tally_at(&findings->alone, key_alone(why->losses[i].cause, &why->losses[i].lines[k]))->ns +=
-				why->losses[i].lines[k].ns;
+			add_alone(findings, why->losses[i].cause, &why->losses[i].lines[k]);
 	for (size_t i = 0; i < why->count; i++)
 		for (size_t k = 0; k < why->losses[i].line_count; k++)
 			add_line(&making, &why->losses[i], &why->losses[i].lines[k]);

@@ -4,7 +4,8 @@
  * finding; a line that is told apart by its callers is one for each of them.  A line to which time is charged only as
  * the next that launched is no culprit: its finding is from one launch to the next.  Lines that are too small to be
  * named alone are one finding for each cause, like the lines of causes that are the program's as a whole: launches,
- * imports, garbage, requests, ranks.
+ * imports, garbage, requests, ranks.  Where a line imported or collected for most of its time, that it got no CPU is a
+ * part of that.
  */
 #pragma once
 
