@@ -179,6 +179,18 @@ static void without_gpu_time_the_report_has_cpu_time_by_op(void **state)
 	free(text);
 }
 
+static void ops_whose_name_was_lost_are_one_row(void **state)
+{
+	struct ops_log ops = ops_log_begin();
+	char *text;
+
+	ops_log_op(&ops, (struct gpt_agent_op){.start_ns = 410, .end_ns = 430, .name = 99, .sequence = -1});
+	ops_log_launch(&ops, TID, 420, 7);
+	text = report_of(&ops.log);
+	assert_has(text, "      7.0       7.0   8.4      1  (name not known)\n");
+	free(text);
+}
+
 static void the_report_says_why_there_are_no_ops(void **state)
 {
 	struct log_builder log;
@@ -217,6 +229,7 @@ int main(void)
 		cmocka_unit_test(ops_nested_beyond_all_reason_are_counted_and_left_out),
 		cmocka_unit_test(the_report_has_gpu_time_by_op),
 		cmocka_unit_test(without_gpu_time_the_report_has_cpu_time_by_op),
+		cmocka_unit_test(ops_whose_name_was_lost_are_one_row),
 		cmocka_unit_test(the_report_says_why_there_are_no_ops),
 		cmocka_unit_test(the_report_says_when_there_was_no_pytorch),
 	};

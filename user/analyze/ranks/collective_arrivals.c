@@ -219,6 +219,8 @@ void arrival_collector_add_op(struct arrival_collector *taker, const struct mode
 	struct profiled_step step = {.start_ns = op->start_ns, .end_ns = op->end_ns};
 	uint32_t process = part->threads[op->thread].process;
 
+	if (op->name == NONE)
+		return;
 	if (is_on_cpu(part->strings[op->name]))
 		taker->met_on_cpu[process] = true;
 	if (!op->truncated && step_profiler_number(part->strings[op->name], &step.number))
