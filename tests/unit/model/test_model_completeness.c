@@ -233,6 +233,35 @@ static void a_kernel_that_could_not_be_timed_counts_against_it(void **state)
 	check_share(0, 0, 66666);
 }
 
+/* A copy of 4 bytes, which no share counts. */
+static void copy_at(uint64_t start_ns, uint8_t stack_state)
+{
+	log_call(&builder, (struct gpt_call){.time_ns = 250,
+					     .pid = PID,
+					     .tid = TID,
+					     .corr = 3,
+					     .api = GPT_API(GPT_DOMAIN_RUNTIME, 41),
+					     .origin = GPT_ORIGIN_AGENT,
+					     .stack_state = stack_state});
+	log_batch(&builder, PID, TID, 900);
+	log_agent_memcpy(&builder,
+			 (struct gpt_agent_memcpy){
+				 .start_wall_ns = start_ns, .end_wall_ns = start_ns, .corr = 3, .bytes = 4, .kind = 1});
+}
+
+static void nothing_is_complete_beside_a_copy_without_a_time_or_a_stack_not_recorded(void **state)
+{
+	begin_log("auto");
+	copy_at(320, GPT_STACK_NO_PYTHON);
+	check_share(0, 0, MODEL_COMPLETE);
+	begin_log("auto");
+	copy_at(0, GPT_STACK_NO_PYTHON);
+	check_share(0, 0, MODEL_COMPLETE - 1);
+	begin_log("auto");
+	copy_at(320, GPT_STACK_LOWERED);
+	check_share(0, 0, MODEL_COMPLETE - 1);
+}
+
 static void nothing_is_complete_beside_a_loss_of_whatever_kind(void **state)
 {
 	static const uint32_t counters[] = {GPT_COUNTER_OTHER_LOST, GPT_COUNTER_PYEVENT_LOST, GPT_COUNTER_PYCALLS_LOST};
@@ -312,6 +341,7 @@ int main(void)
 		cmocka_unit_test(a_lost_stack_counts_where_no_call_lacks_it),
 		cmocka_unit_test(a_lost_call_is_one_more_launch),
 		cmocka_unit_test(a_kernel_that_could_not_be_timed_counts_against_it),
+		cmocka_unit_test(nothing_is_complete_beside_a_copy_without_a_time_or_a_stack_not_recorded),
 		cmocka_unit_test(nothing_is_complete_beside_a_loss_of_whatever_kind),
 		cmocka_unit_test(a_kernel_whose_launch_was_not_seen_is_something_that_is_not_known),
 		cmocka_unit_test(a_truncated_log_is_not_complete),

@@ -63,7 +63,8 @@ static uint64_t count_beyond(uint64_t lost, uint64_t known)
 /* Whether nothing can be missing that is not counted as a launch. */
 static bool all_is_known(const struct model_receipt *receipt)
 {
-	return !receipt->lost && !receipt->truncated && !receipt->bad_records &&
+	return !receipt->lost && !receipt->truncated && !receipt->bad_records && !receipt->gpu_ops_untimed &&
+	       !receipt->stacks_lowered &&
 	       receipt->gpu_ops_joined + receipt->gpu_ops_before + receipt->gpu_ops_migrated == receipt->gpu_ops;
 }
 
