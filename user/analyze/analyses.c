@@ -193,8 +193,14 @@ void analyses_end_around(struct analyses *all)
 {
 	all->in_around = false;
 	all->idle_is_fed = true;
-	for (size_t i = 0; all->has[ANALYZE_UTILIZATION] && i < all->idle.devices.count; i++)
-		utilization_add_device(&all->utilization, all->idle.devices.items[i].device);
+	for (size_t i = 0; i < all->idle.devices.count; i++) {
+		uint32_t device = all->idle.devices.items[i].device;
+
+		if (all->has[ANALYZE_UTILIZATION])
+			utilization_add_device(&all->utilization, device);
+		if (all->has[ANALYZE_BREAKDOWN])
+			breakdown_add_device(&all->breakdown, device);
+	}
 	find_hooks(all);
 }
 

@@ -169,6 +169,11 @@ void breakdown_add_gpu(struct breakdown *all, const struct gpu_event *event)
 		  &(struct taking){all, &process->row});
 }
 
+void breakdown_add_device(struct breakdown *all, uint32_t device)
+{
+	track_of(all, device, NONE);
+}
+
 /* ---- results ----------------------------------------------------------------------------------------------------- */
 
 void breakdown_sums_add(struct breakdown_sums *to, const struct breakdown_sums *from)
