@@ -2,6 +2,7 @@
 /* report --every: the table of periods, and which change between two of them is named. */
 #include "gap_log.h"
 
+#include "report/table/table_writer.h"
 #include "report/why/periods.h"
 #include "whole_trace.h"
 
@@ -65,6 +66,32 @@ static void the_last_row_is_the_whole_trace_as_the_account_has_it(void **state)
 	assert_page(&periods, "  all     44.4    52.9         2 ", "steps  ");
 }
 
+static void the_largest_loss_says_how_much_its_cause_has(void **state)
+{
+	struct periods periods = {0};
+	struct gap gap;
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	begin_gap(&gap);
+	runs(&gap.log, PID, TID, LOAD, 10 * MS, 70 * MS);
+	log_wait(&gap.log, waits(GPT_WAIT_PREEMPTED, LOAD, 70 * MS, LAUNCHED));
+	end_gap(&gap);
+	periods.start_ns = gap.model->start_ns;
+	assert_int_equal(report_write_periods(out, WHOLE_TRACE(gap.model), &periods,
+					      &(struct report_options){.format = &table_format_json}),
+			 0);
+	fclose(out);
+	if (!strstr(text, "\"loss\": \"Python (30.0 ms of it no CPU): train.py:32 train\", \"cause\": \"ran\", "
+			  "\"loss_ns\": 89990000") ||
+	    !strstr(text, "\"cause_ns\": 60000000"))
+		fail_msg("%s", text);
+	free(text);
+	periods_free(&periods);
+	end_words(&gap);
+}
+
 static void the_largest_change_is_named_if_it_is_a_tenth(void **state)
 {
 	struct periods busy = {0}, steps = {0}, small = {0};
@@ -98,6 +125,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_last_row_is_the_whole_trace_as_the_account_has_it),
+		cmocka_unit_test(the_largest_loss_says_how_much_its_cause_has),
 		cmocka_unit_test(the_largest_change_is_named_if_it_is_a_tenth),
 		cmocka_unit_test(a_period_without_steps_is_compared_with_none),
 	};

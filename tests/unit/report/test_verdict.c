@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The lines with which a report begins: gaps that one culprit, several or none are charged with. */
 #include "gap_log.h"
+#include "steps_log.h"
 
 #include "analyze/why/why_findings.h"
 #include "report/why/verdict.h"
@@ -86,6 +87,19 @@ static void a_culprit_that_lacked_a_cpu_for_a_part_is_one_finding(void **state)
 	end_words(&gap);
 }
 
+static void the_sum_of_further_causes_is_named_too(void **state)
+{
+	struct gap gap;
+
+	begin_gap(&gap);
+	runs(&gap.log, PID, TID, LOAD, 10 * MS, 50 * MS);
+	log_wait(&gap.log, waits(GPT_WAIT_PREEMPTED, LOAD, 50 * MS, 75 * MS));
+	log_wait(&gap.log, waits(GPT_WAIT_SLEEP, LOAD, 75 * MS, 95 * MS));
+	end_gap(&gap);
+	VERDICT_HAS(gap.model, "1. 90.0 ms, 98.9 %, Python (25.0 ms of it no CPU, 20.0 ms other causes): train.py:32");
+	end_words(&gap);
+}
+
 static void of_a_gap_without_samples_both_launches_are_named_and_no_culprit(void **state)
 {
 	struct gap gap;
@@ -110,6 +124,68 @@ static void so_they_are_where_no_sample_is_in_the_gap(void **state)
 		    "Python: train.py:32 train\n");
 	SAYS(&gap, report_write_why, "from train.py:31 train to the next launch, train.py:34 train");
 	end_words(&gap);
+}
+
+/* The report of 5 ms of a trace, from that time on. */
+static char *report_of_slice(const struct model *model, uint64_t from_ns)
+{
+	const struct slice slice = {.from_ns = from_ns, .to_ns = from_ns + 5 * MS, .device = NONE};
+	struct sliced_trace sliced;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_int_equal(sliced_trace_open(&sliced, WHOLE_TRACE(model), &slice, "a slice"), 0);
+	assert_int_equal(report_write(out, &sliced.trace, &(struct report_options){.width = 200}), 0);
+	sliced_trace_close(&sliced);
+	fclose(out);
+	return text;
+}
+
+static void of_a_slice_without_gpu_work_nothing_is_said_where_launches_lack_their_times(void **state)
+{
+	struct gap gap;
+	char *text;
+
+	begin(&gap.log);
+	log_launch(&gap.log, PID, TID, 2 * MS, LOAD, 7);
+	kernel(&gap.log, 1, FROM - 20 * US, FROM - 10 * US, FROM);
+	end_gap(&gap);
+	text = report_of_slice(gap.model, MS);
+	assert_has(text, 1,
+		   (const char *const[]){"No GPU operation is in this slice: 1 launch has no GPU times: whether GPUs "
+					 "worked is not known. Take a slice"});
+	free(text);
+	text = report_of_slice(gap.model, 200 * MS);
+	assert_has(text, 1, (const char *const[]){"in this slice: GPUs worked only before it, or only after it."});
+	free(text);
+	end_words(&gap);
+}
+
+static void of_steps_without_gpu_work_it_is_said_that_it_is_elsewhere(void **state)
+{
+	struct ops_log ops = {0};
+	struct found found;
+	struct trace *trace;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	begin(&ops.log);
+	kernel(&ops.log, 1, 200 * US, 210 * US, 300 * US);
+	kernel(&ops.log, 2, 220 * US, 400 * US, 500 * US);
+	log_batch(&ops.log, PID, TID, 900 * MS);
+	log_agent_op_name(&ops.log, ADAM, "Optimizer.step#Adam.step");
+	for (uint64_t us = 700; us < 1000; us += 50)
+		add_op(&ops, ADAM, us, us + 1);
+	trace = find(&found, &ops);
+	assert_int_equal(report_write(out, trace, &(struct report_options){.width = 200}), 0);
+	fclose(out);
+	assert_has(text, 1,
+		   (const char *const[]){"No GPU operation ran in the 5 steps of training of this trace: what GPUs did "
+					 "is before and after them."});
+	free(text);
+	found_free(&found);
 }
 
 static void a_busy_gpu_has_nothing_to_mend(void **state)
@@ -584,6 +660,9 @@ int main(void)
 		cmocka_unit_test(a_culprit_that_lacked_a_cpu_for_a_part_is_one_finding),
 		cmocka_unit_test(of_a_gap_without_samples_both_launches_are_named_and_no_culprit),
 		cmocka_unit_test(so_they_are_where_no_sample_is_in_the_gap),
+		cmocka_unit_test(the_sum_of_further_causes_is_named_too),
+		cmocka_unit_test(of_a_slice_without_gpu_work_nothing_is_said_where_launches_lack_their_times),
+		cmocka_unit_test(of_steps_without_gpu_work_it_is_said_that_it_is_elsewhere),
 		cmocka_unit_test(a_busy_gpu_has_nothing_to_mend),
 		cmocka_unit_test(lines_of_a_library_count_for_the_own_line_that_called_them),
 		cmocka_unit_test(communication_that_nothing_hides_is_named_with_its_line),

@@ -195,7 +195,8 @@ static void put_outside(struct report *report, const struct step_table *steps)
 			    number_time(start_ns > window->start_ns ? start_ns - window->start_ns : 0).text, cut,
 			    number_time(window->end_ns > end_ns ? window->end_ns - end_ns : 0).text);
 	if (steps->has_gpu && steps->untimed)
-		report_line(report, "  %s of the launches have no GPU times, so the GPU was less idle than this says",
+		report_line(report,
+			    "  %s of the launches have no GPU times, so the GPU may have been less idle than this says",
 			    number_count(steps->untimed).text);
 	if (steps->track->left_out)
 		report_line(report, "  %s later steps are not in this table: it has room for %s",

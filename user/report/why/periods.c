@@ -61,13 +61,12 @@ static void look_at_losses(struct period *period, const struct analyses *all)
 	period->lost_ns = all->why.lost_ns;
 	why_findings_make(&findings, &all->why, all->why.looked_ns / WHY_LEAST_SHARE);
 	if (findings.all.count) {
-		AUTO_FREE char *place = NULL;
-
 		most = &findings.all.items[0];
-		place = why_place(all, most->loss, most->line, LINE_WITH_FUNCTION);
 		period->loss_ns = most->ns;
 		period->cause = why_cause_name(most->loss->cause);
-		period->loss = xasprintf("%s: %s", why_short(most->loss->cause), place);
+		period->cause_ns = most->of_cause[most->loss->cause];
+		period->loss =
+			xjoin(why_causes_text(most), ": ", why_place(all, most->loss, most->line, LINE_WITH_FUNCTION));
 	}
 	why_findings_free(&findings);
 }
@@ -130,6 +129,7 @@ static const struct column columns_of_periods[] = {
 	COLUMN_DATA("busy_ns", UNIT_NS),
 	COLUMN_DATA("lost_ns", UNIT_NS),
 	COLUMN_DATA("looked_ns", UNIT_NS),
+	COLUMN_DATA("cause_ns", UNIT_NS),
 	COLUMN_END,
 };
 
@@ -172,6 +172,7 @@ static void add_row(struct table *table, const struct periods *periods, const st
 	table_add_data(table, period->busy_ns);
 	table_add_data(table, period->lost_ns);
 	table_add_data(table, period->looked_ns);
+	table_add_data(table, period->cause_ns);
 }
 
 static double busy_share(const struct periods *periods, const struct period *period)

@@ -15,8 +15,9 @@ struct period {
 	uint64_t median_ns, p99_ns;
 	uint64_t looked_ns, lost_ns; /* as `why` has them (analyze/why/why.h) */
 	uint64_t loss_ns;	     /* the largest finding; 0: there is none */
-	const char *cause;	     /* why_cause_name of it, NULL */
-	char *loss;		     /* its cause and place in words, NULL */
+	const char *cause;	     /* why_cause_name of the one with most of it, NULL */
+	uint64_t cause_ns;	     /* how much of it that cause has */
+	char *loss;		     /* its causes and place in words, NULL */
 };
 
 struct periods {

@@ -21,7 +21,6 @@
 #define INDENT_HELD 3u	  /* of who holds memory */
 #define EXPOSED_SHARE 20u /* exposed communication is named from one part in this many of the time */
 #define NAME_MOST 40u	  /* characters of a name in the next command */
-#define OTHER_SHARE 10u	  /* a second cause is named from one part in this many of a loss */
 
 static void add_line(struct verdict *verdict, char *line)
 {
@@ -106,29 +105,6 @@ static char *processes_text(const struct analyses *all, const struct why_finding
 	return text;
 }
 
-/* The second cause of a culprit, WHY_LOSSES: it has too little time. */
-static enum why_cause second_cause(const struct why_finding *finding)
-{
-	enum why_cause second = WHY_LOSSES;
-
-	for (unsigned i = 0; i < WHY_LOSSES; i++)
-		if (i != finding->loss->cause && finding->of_cause[i] >= finding->ns / OTHER_SHARE &&
-		    (second == WHY_LOSSES || finding->of_cause[i] > finding->of_cause[second]))
-			second = (enum why_cause)i;
-	return second;
-}
-
-/* "data loading", "data loading (12.3 ms of it no CPU)" */
-static char *cause_text(const struct why_finding *finding)
-{
-	enum why_cause second = second_cause(finding);
-
-	if (second == WHY_LOSSES)
-		return xstrdup(why_short(finding->loss->cause));
-	return xasprintf("%s (%s of it %s)", why_short(finding->loss->cause),
-			 number_time(finding->of_cause[second]).text, why_short(second));
-}
-
 static char *lines_text(const struct why_finding *finding)
 {
 	if (finding->lines < 2)
@@ -142,7 +118,7 @@ static char *loss_text(const struct analyses *all, const struct why_finding *fin
 {
 	const struct why *why = &all->why;
 	AUTO_FREE char *place = why_place(all, finding->loss, finding->line, brevity), *more = lines_text(finding);
-	AUTO_FREE char *processes = processes_text(all, finding), *cause = cause_text(finding), *step = NULL;
+	AUTO_FREE char *processes = processes_text(all, finding), *cause = why_causes_text(finding), *step = NULL;
 
 	step = why->step_count ? xasprintf("%s a step, ", number_time(finding->ns / why->step_count).text)
 			       : xstrdup("");

@@ -89,10 +89,27 @@ static char *nothing_timed(const struct analyses *all)
 			       number_count(all->calls).text, all->calls == 1 ? " was" : "s were"));
 }
 
-static char *none_in_slice(void)
+static char *none_in_slice(const struct analyses *all)
 {
-	return xstrdup("No GPU operation is in this slice: GPUs worked only before it, or only after it. Take a slice "
-		       "that has some, with another --from or --to.");
+	uint64_t untimed = all->untimed.launches.events;
+	AUTO_FREE char *known = untimed ? xasprintf("%s launch%s no GPU times: whether GPUs worked is not known",
+						    number_count(untimed).text, untimed == 1 ? " has" : "es have")
+					: xstrdup("GPUs worked only before it, or only after it");
+
+	return xasprintf("No GPU operation is in this slice: %s. Take a slice that has some, with another --from or "
+			 "--to.",
+			 known);
+}
+
+/* GPU work is in the trace, but none in the time that is looked at. */
+static char *none_looked_at(const struct why *why)
+{
+	if (why->step_count)
+		return xasprintf("No GPU operation ran in the %s steps of training of this trace: what GPUs did is "
+				 "before and after them. --step says what a step is.",
+				 number_count(why->step_count).text);
+	return xstrdup("No GPU operation ran while this was recorded, so there is no time between two of them to look "
+		       "at: record for longer.");
 }
 
 char *why_unknown(const struct analyses *all)
@@ -100,7 +117,7 @@ char *why_unknown(const struct analyses *all)
 	const struct why *why = &all->why;
 
 	if (!all->gpu_ops && analyses_know_gpus(all))
-		return why->looked_ns ? NULL : none_in_slice();
+		return why->looked_ns ? NULL : none_in_slice(all);
 	if (model_is_foreign(all->model) && !all->gpu_ops)
 		return xasprintf(
 			"%s CUDA call%s and no GPU work are in this file: when the GPU worked is not known. Its "
@@ -112,8 +129,7 @@ char *why_unknown(const struct analyses *all)
 	if (!all->gpu_ops || !why->any_gpu)
 		return nothing_timed(all);
 	if (!why->looked_ns)
-		return xstrdup("The GPU did only one thing in this trace, so there is no time between two of its "
-			       "operations to look at: record for longer.");
+		return none_looked_at(why);
 	return NULL;
 }
 
@@ -143,7 +159,7 @@ char *why_caution(const struct analyses *all, unsigned index)
 	uint64_t meant = all->complete.launches_meant, untimed = all->untimed.launches.events;
 
 	if (meant && untimed > meant / UNTIMED_SHARE && !index--)
-		return xasprintf("%s of %s launches have no GPU times: the GPU was less idle than this says.",
+		return xasprintf("%s of %s launches have no GPU times: the GPU may have been less idle than this says.",
 				 number_count(untimed).text, number_count(meant).text);
 	if (lacks_set(all, "cuda") && !index--)
 		return xstrdup("Copies were not recorded (--kernels-only, or --trace without cuda): they count as idle "

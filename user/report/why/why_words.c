@@ -226,3 +226,37 @@ char *why_advice(const struct analyses *all, const struct why_loss *loss)
 
 	return xstrdup(cause->advice_of ? cause->advice_of(all, loss) : cause->advice);
 }
+
+/* ---- a finding --------------------------------------------------------------------------------------------------- */
+
+/* A second cause is named from one part in this many of a finding, and so is that there are others. */
+#define OTHER_SHARE 10u
+
+/* The second cause of a culprit, WHY_LOSSES: it has too little time. */
+static enum why_cause second_cause(const struct why_finding *finding)
+{
+	enum why_cause second = WHY_LOSSES;
+
+	for (unsigned i = 0; i < WHY_LOSSES; i++)
+		if (i != finding->loss->cause && finding->of_cause[i] >= finding->ns / OTHER_SHARE &&
+		    (second == WHY_LOSSES || finding->of_cause[i] > finding->of_cause[second]))
+			second = (enum why_cause)i;
+	return second;
+}
+
+char *why_causes_text(const struct why_finding *finding)
+{
+	const char *first = why_short(finding->loss->cause);
+	enum why_cause second = second_cause(finding);
+	uint64_t second_ns = second == WHY_LOSSES ? 0 : finding->of_cause[second];
+	uint64_t others_ns = finding->ns - finding->of_cause[finding->loss->cause] - second_ns;
+	bool has_others = others_ns >= finding->ns / OTHER_SHARE && others_ns;
+
+	if (!second_ns)
+		return has_others ? xasprintf("%s (%s of it other causes)", first, number_time(others_ns).text)
+				  : xstrdup(first);
+	if (!has_others)
+		return xasprintf("%s (%s of it %s)", first, number_time(second_ns).text, why_short(second));
+	return xasprintf("%s (%s of it %s, %s other causes)", first, number_time(second_ns).text, why_short(second),
+			 number_time(others_ns).text);
+}

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "analyze/analyze.h"
+#include "analyze/why/why_findings.h"
 
 /* Losses below this share of the time looked at are not mentioned: one part in this many. */
 #define WHY_LEAST_SHARE 100u
@@ -46,6 +47,9 @@ char *why_where(const struct analyses *all, const struct why_loss *loss, const s
 
 /* The module of PyTorch for most of the line's time, "Net.blocks.0.up", "[no name] Replica"; NULL: none is known. */
 char *why_layer(const struct analyses *all, const struct why_line *line);
+
+/* "data loading", "data loading (12.3 ms of it no CPU)": a finding has all causes of a culprit. */
+char *why_causes_text(const struct why_finding *finding);
 
 /* The figures of the log that show the loss. */
 char *why_evidence(const struct analyses *all, const struct why_loss *loss);
