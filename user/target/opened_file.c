@@ -29,15 +29,17 @@
 /* ---- whose file it is, in the reader --------------------------------------------------------------------------- */
 
 /*
- * Whether a line of /proc/self/mountinfo (proc(5)) is of a file system served by root, or by the host of a virtual
- * machine (virtiofs, which only root mounts).  Blanks in user-chosen names are escaped there.
+ * A user chooses the names of a mount's place, its type's second half and its source, which may hold commas, but no
+ * blanks: these are escaped.  So only the last field has the options of FUSE itself.
  */
-static bool is_root_mount(const char *line, dev_t device)
+bool mount_is_served_by_root(const char *line, dev_t device)
 {
+	const char *type = strstr(line, " - "), *options = strrchr(line, ' ');
 	unsigned major, minor;
 
-	return sscanf(line, "%*u %*u %u:%u", &major, &minor) == 2 && makedev(major, minor) == device &&
-	       (strstr(line, ",user_id=0,") || strstr(line, " - virtiofs "));
+	return type && options > type + 2 && sscanf(line, "%*u %*u %u:%u", &major, &minor) == 2 &&
+	       makedev(major, minor) == device &&
+	       (strstr(options, ",user_id=0,") || !strncmp(type, " - virtiofs ", strlen(" - virtiofs ")));
 }
 
 /*
@@ -60,7 +62,7 @@ static bool is_served_by_root(struct reader_area *area, dev_t device)
 		close(fd);
 	text[count] = '\0';
 	while (!is && (line = strsep(&rest, "\n")))
-		is = is_root_mount(line, device);
+		is = mount_is_served_by_root(line, device);
 	return is;
 }
 

@@ -144,6 +144,12 @@ struct opened_file {
 };
 
 /*
+ * Whether a line of /proc/self/mountinfo (proc(5)) is of that device, and of a file system that root serves, or the
+ * host of a virtual machine (virtiofs, which only root mounts).
+ */
+bool mount_is_served_by_root(const char *line, dev_t device);
+
+/*
  * Opens the very file that is mapped, even if it was deleted or lies in another mount namespace: through
  * /proc/PID/map_files, else by /proc/PID/root + path with device and inode checked; if gputrace may not, with the ids
  * of the process.  A file that a user's process serves (FUSE) is copied, up to 64 MB.  -errno

@@ -16,6 +16,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -591,6 +592,33 @@ static void a_process_has_a_library_only_where_it_can_execute_it(void **state)
 	remove_folder(folder);
 }
 
+/* A user mounts by fusermount where they may write, and chooses the folder's name and the source (fsname=). */
+static void a_user_s_names_do_not_make_a_mount_root_s(void **state)
+{
+	static const char own[] = "36 25 0:44 / /mnt rw,nosuid shared:1 - fuse.sshfs host: rw,user_id=0,group_id=0\n",
+			  host[] = "36 25 0:44 / /mnt rw - virtiofs share rw",
+			  user[] = "36 25 0:44 / /home/u rw - fuse.x host: rw,user_id=1000,group_id=0,max_read=1",
+			  folder[] = "36 25 0:44 / /home/a,user_id=0,b rw - fuse.x x rw,user_id=1000,group_id=0",
+			  root[] = "36 25 0:44 /a,user_id=0,b /home/u rw - fuse.x x rw,user_id=1000,group_id=0",
+			  source[] = "36 25 0:44 / /home/u rw - fuse.x a,user_id=0,b rw,user_id=1000,group_id=0",
+			  kind[] = "36 25 0:44 / /home/u rw - fuse.a,user_id=0,b x rw,user_id=1000,group_id=0",
+			  virtual[] = "36 25 0:44 / /home/u rw - fuse.virtiofs virtiofs rw,user_id=1000,group_id=0";
+	dev_t device = makedev(0, 44);
+
+	assert_true(mount_is_served_by_root(own, device));
+	assert_true(mount_is_served_by_root(host, device));
+	assert_false(mount_is_served_by_root(own, makedev(0, 45)));
+	assert_false(mount_is_served_by_root(user, device));
+	assert_false(mount_is_served_by_root(folder, device));
+	assert_false(mount_is_served_by_root(root, device));
+	assert_false(mount_is_served_by_root(source, device));
+	assert_false(mount_is_served_by_root(kind, device));
+	assert_false(mount_is_served_by_root(virtual, device));
+	assert_false(mount_is_served_by_root("", device));
+	assert_false(mount_is_served_by_root("36 25 0:44 / /mnt rw -", device));
+	assert_false(mount_is_served_by_root("36 25 0:44 / /mnt rw - ", device));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -610,6 +638,7 @@ int main(void)
 		cmocka_unit_test(pieces_that_cannot_be_read_spoil_no_other),
 		cmocka_unit_test(the_mapping_at_an_address_is_found_and_none_in_a_gap),
 		cmocka_unit_test(a_process_has_a_library_only_where_it_can_execute_it),
+		cmocka_unit_test(a_user_s_names_do_not_make_a_mount_root_s),
 	};
 
 	return cmocka_run_group_tests_name("target/process", tests, NULL, NULL);
