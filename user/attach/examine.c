@@ -246,7 +246,7 @@ static void describe(struct processes *processes, struct followed *process, stru
 
 	process_read_ranks(info);
 	if (placed)
-		process_place_find_names(&place);
+		process_place_find_names(info->pid, &place);
 	emit_process(processes->emit, processes->emit_context, info, known_ns, placed ? &place : NULL);
 	process->title = hash_of_title(info->cmdline);
 	if (placed)

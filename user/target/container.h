@@ -25,7 +25,7 @@ void process_place_parse(const char *text, struct process_place *out);
 
 /* Finds the two names (container_names.c): in files below /run, /var/lib and /var/log, which mostly only root may read.
  */
-void process_place_find_names(struct process_place *place);
+void process_place_find_names(pid_t pid, struct process_place *place);
 void process_place_free(struct process_place *place);
 
 /*

@@ -52,20 +52,25 @@ static void set_json(char **out, const struct json_text *text)
 
 /* ---- files of runtimes ------------------------------------------------------------------------------------------- */
 
-/* Reads the whole of a regular file; false: there is none, or it is too large. */
-static bool open_document(const char *path, struct json *json, int *fd)
+/* A runtime's, which is root. */
+static int open_roots(const char *path)
+{
+	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+}
+
+/* Reads the whole of a regular file; false, and it is closed: there is none, or it is too large. */
+static bool read_document(int fd, struct json *json)
 {
 	struct stat stat;
 
-	*fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (*fd < 0)
+	if (fd < 0)
 		return false;
-	if (fstat(*fd, &stat) || !S_ISREG(stat.st_mode) || stat.st_size > FILE_MAX) {
-		close(*fd);
+	if (fstat(fd, &stat) || !S_ISREG(stat.st_mode) || stat.st_size > FILE_MAX) {
+		close(fd);
 		return false;
 	}
-	json_open(json, *fd);
-	while (json_refill(json, json->buffer))
+	json_open(json, fd);
+	while (json_refill(json, json->buffer) && json->end - json->buffer <= FILE_MAX)
 		;
 	json->at = json->buffer;
 	json->stopped = false;
@@ -77,11 +82,11 @@ static void read_members(struct process_place *place, const char *path,
 			 bool (*read)(struct json *json, const struct json_text *key, struct process_place *place))
 {
 	struct json_text key;
+	int fd = open_roots(path);
 	bool first = true;
 	struct json json;
-	int fd;
 
-	if (!open_document(path, &json, &fd))
+	if (!read_document(fd, &json))
 		return;
 	while (!json.error && json_member(&json, &first, &key) && read(&json, &key, place))
 		;
@@ -177,14 +182,13 @@ static bool read_stored(struct json *json, struct process_place *place)
 	return !json->stopped;
 }
 
-static void find_stored(struct process_place *place, const char *storage)
+/* Takes ownership of the descriptor. */
+static void find_stored(struct process_place *place, int fd)
 {
-	AUTO_FREE char *path = xasprintf("%s/containers.json", storage);
 	bool first = true;
 	struct json json;
-	int fd;
 
-	if (!is_unknown(place->container_name) || !open_document(path, &json, &fd))
+	if (!read_document(fd, &json))
 		return;
 	while (!json.error && json_element(&json, &first) && json_peek(&json) == '{' && read_stored(&json, place))
 		;
@@ -208,23 +212,23 @@ static char *home_of(unsigned uid)
 }
 
 /* Podman of a user, in whose slice its containers are. */
-static void find_stored_by_user(struct process_place *place)
+static void find_stored_by_user(pid_t pid, struct process_place *place)
 {
-	static const char user[] = "/user.slice/user-";
-	AUTO_FREE char *home = NULL, *overlay = NULL, *vfs = NULL;
+	static const char user[] = "/user.slice/user-", *const kinds[] = {"overlay", "vfs"};
+	AUTO_FREE char *home = NULL;
 	char *end;
 	unsigned long uid;
 
-	if (!is_unknown(place->container_name) || strncmp(place->cgroup, user, strlen(user)) != 0)
+	if (strncmp(place->cgroup, user, strlen(user)) != 0)
 		return;
 	uid = strtoul(place->cgroup + strlen(user), &end, 10);
 	home = strncmp(end, ".slice/", strlen(".slice/")) ? NULL : home_of((unsigned)uid);
-	if (!home)
-		return;
-	overlay = xasprintf("%s/.local/share/containers/storage/overlay-containers", home);
-	vfs = xasprintf("%s/.local/share/containers/storage/vfs-containers", home);
-	find_stored(place, overlay);
-	find_stored(place, vfs);
+	for (size_t i = 0; home && i < sizeof(kinds) / sizeof(kinds[0]) && is_unknown(place->container_name); i++) {
+		AUTO_FREE char *path =
+			xasprintf("%s/.local/share/containers/storage/%s-containers/containers.json", home, kinds[i]);
+
+		find_stored(place, user_open_file(pid, (uid_t)uid, path));
+	}
 }
 
 /* Containerd has a folder for each of its namespaces: k8s.io, moby, default. */
@@ -246,7 +250,7 @@ static void find_containerd(struct process_place *place)
 		closedir(folder);
 }
 
-static void find_container(struct process_place *place)
+static void find_container(pid_t pid, struct process_place *place)
 {
 	AUTO_FREE char *docker = xasprintf("/var/lib/docker/containers/%s/config.v2.json", place->container);
 	AUTO_FREE char *crio =
@@ -255,8 +259,10 @@ static void find_container(struct process_place *place)
 	read_members(place, docker, read_docker);
 	find_containerd(place);
 	read_members(place, crio, read_oci);
-	find_stored(place, "/var/lib/containers/storage/overlay-containers");
-	find_stored_by_user(place);
+	if (is_unknown(place->container_name))
+		find_stored(place, open_roots("/var/lib/containers/storage/overlay-containers/containers.json"));
+	if (is_unknown(place->container_name))
+		find_stored_by_user(pid, place);
 }
 
 /* ---- folders of the kubelet -------------------------------------------------------------------------------------- */
@@ -299,10 +305,10 @@ static void find_hosts(struct process_place *place)
 	set_text(&place->pod_name, last, strcspn(last, " \t"));
 }
 
-void process_place_find_names(struct process_place *place)
+void process_place_find_names(pid_t pid, struct process_place *place)
 {
 	if (!is_unknown(place->container))
-		find_container(place);
+		find_container(pid, place);
 	if (is_unknown(place->pod))
 		return;
 	if (is_unknown(place->pod_name))

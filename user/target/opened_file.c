@@ -232,6 +232,19 @@ static void open_named(struct reader_area *area)
 		with_ids_of_process(area, open_in_root);
 }
 
+/* By the file, not by its path, in which the user may put links: to a device, or to what only root may read. */
+static void open_of_user(struct reader_area *area)
+{
+	int fd = open(area->path, O_PATH | O_CLOEXEC);
+	struct stat file;
+
+	area->error = fd < 0 || fstat(fd, &file) ? -errno : file.st_uid != area->uid ? -EACCES : 0;
+	if (!area->error)
+		open_regular(area, fd, false);
+	else if (fd >= 0)
+		close(fd);
+}
+
 /* ---- the caller's side ---------------------------------------------------------------------------------------- */
 
 /* A link in map_files leads to the inode itself, even if its path names another file by now or in another namespace. */
@@ -344,5 +357,20 @@ int process_open_file(pid_t pid, const char *path)
 	snprintf(reader_area(reader)->path, READER_PATH, "%s", path);
 	snprintf(reader_area(reader)->other_path, READER_PATH, "/proc/%d/root", process_thread(pid));
 	error = open_by(reader, open_named, &file);
+	return error ? error : content_of(&file);
+}
+
+int user_open_file(pid_t pid, uid_t uid, const char *path)
+{
+	struct opened_file file;
+	struct reader *reader;
+	int error = strlen(path) < READER_PATH ? reader_share(pid, &reader) : -ENAMETOOLONG;
+
+	if (error)
+		return error;
+	reader_area(reader)->pid = pid;
+	reader_area(reader)->uid = uid;
+	snprintf(reader_area(reader)->path, READER_PATH, "%s", path);
+	error = open_by(reader, open_of_user, &file);
 	return error ? error : content_of(&file);
 }

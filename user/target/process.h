@@ -172,6 +172,12 @@ int mapping_stat(pid_t pid, const struct mapping *mapping, struct stat *out);
  */
 int process_open_file(pid_t pid, const char *path);
 
+/*
+ * The same of a user's own file by its path in gputrace's root.  pid: the process because of which it is read, which
+ * is not read for a while if the file does not answer.
+ */
+int user_open_file(pid_t pid, uid_t uid, const char *path);
+
 /* Copies from the process's memory; process_write_memory copies to it.  0 or -errno (-EFAULT also when a part is not
  * mapped, -ETIMEDOUT). */
 int process_read_memory(pid_t pid, uint64_t address, void *buffer, size_t bytes);

@@ -24,6 +24,7 @@ struct reader_area {
 	pid_t pid;
 	uint64_t address, bytes;
 	uint64_t device, inode;
+	uid_t uid;  /* whose the file must be */
 	bool first; /* the job starts; else it continues where its last run ended */
 	bool end;   /* the job is complete: no further run */
 	char path[READER_PATH], other_path[READER_PATH];

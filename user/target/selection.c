@@ -148,7 +148,7 @@ static bool fits_place(const struct selection *selection, pid_t pid)
 	facts = (struct process_facts){.cgroup = place.cgroup};
 	fits = fits_kind(selection, SELECTION_CGROUP, &facts);
 	if (fits && named) {
-		process_place_find_names(&place);
+		process_place_find_names(pid, &place);
 		facts.container = place.container;
 		facts.container_name = place.container_name;
 		facts.pod = place.pod;

@@ -113,7 +113,7 @@ static void assert_names_of(const char *cgroup, const char *container_name, cons
 	struct process_place place;
 
 	process_place_parse(cgroup, &place);
-	process_place_find_names(&place);
+	process_place_find_names(getpid(), &place);
 	assert_string_equal(place.container_name, container_name);
 	assert_string_equal(place.pod_name, pod_name);
 	process_place_free(&place);
@@ -127,6 +127,25 @@ static void assert_names(const char *container, const char *pod, const char *con
 	assert_names_of(text, container_name, pod_name);
 }
 
+#define VFS "/run/home/.local/share/containers/storage/vfs-containers/containers.json"
+#define OVERLAY "/run/home/.local/share/containers/storage/overlay-containers/containers.json"
+
+/* What a user puts there may lead to a device, which root's open would start, or to what only root may read. */
+static void check_that_links_of_a_user_lead_nowhere(const char *cgroup)
+{
+	static const char secret[] = "/run/secret.json";
+
+	write_file(secret, "[{\"id\":\"" ID "\",\"names\":[\"secret\"]}]");
+	assert_int_equal(unlink(VFS), 0);
+	assert_int_equal(symlink(secret, VFS), 0);
+	assert_names_of(cgroup, "", "");
+	assert_int_equal(unlink(VFS), 0);
+	assert_int_equal(mkfifo(VFS, 0666), 0);
+	assert_int_equal(chown(VFS, 4242, 4242), 0);
+	assert_names_of(cgroup, "", "");
+	assert_int_equal(unlink(VFS), 0);
+}
+
 /* The file is as Podman 4.3.1 writes it for a user. */
 static void check_names_of_a_user_s_podman(void)
 {
@@ -136,12 +155,13 @@ static void check_names_of_a_user_s_podman(void)
 	write_file("/run/passwd", "root:x:0:0:root:/root:/bin/sh\nu:x:4242:4242::/run/home:/bin/sh\n");
 	assert_int_equal(mount("/run/passwd", "/etc/passwd", NULL, MS_BIND, NULL), 0);
 	assert_names_of(cgroup, "", "");
-	write_file("/run/home/.local/share/containers/storage/vfs-containers/containers.json",
-		   "[{\"id\":\"" ID
-		   "\",\"names\":[\"web\"],\"image\":\"\",\"metadata\":\"{\\\"name\\\":\\\"no\\\"}\"}]");
+	write_file(VFS, "[{\"id\":\"" ID
+			"\",\"names\":[\"web\"],\"image\":\"\",\"metadata\":\"{\\\"name\\\":\\\"no\\\"}\"}]");
+	assert_int_equal(chown(VFS, 4242, 4242), 0);
 	assert_names_of(cgroup, "web", "");
-	write_file("/run/home/.local/share/containers/storage/overlay-containers/containers.json",
-		   "[{\"id\":\"" ID "\",\"names\":[\"trainer\"]}]");
+	check_that_links_of_a_user_lead_nowhere(cgroup);
+	write_file(OVERLAY, "[{\"id\":\"" ID "\",\"names\":[\"trainer\"]}]");
+	assert_int_equal(chown(OVERLAY, 4242, 4242), 0);
 	assert_names_of(cgroup, "trainer", "");
 	assert_names_of("0::/user.slice/user-4243.slice/user.slice/libpod-" ID ".scope\n", "", "");
 	assert_names_of("0::/user.slice/user-4242x/libpod-" ID ".scope\n", "", "");
