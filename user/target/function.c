@@ -12,6 +12,8 @@
 #include "target/instruction.h"
 
 #define FUNCTION_BYTES_MAX (256u << 10) /* _PyEval_EvalFrameDefault, the longest one, has 38 KB in 3.10 */
+#define SITES_MAX 256u			/* found in one function; it has a dozen */
+#define SLOTS_MAX 16u			/* of a symbol; it has one or two */
 
 #if defined(__x86_64__)
 
@@ -126,6 +128,15 @@ static int32_t rise_of(const struct piece *piece)
 	return 0;
 }
 
+/* 0 unless there are none, or more than any function has. */
+static int finish_sites(int err, function_sites *out)
+{
+	if (!err && out->count && out->count <= SITES_MAX)
+		return 0;
+	array_free(out);
+	return -ENOENT;
+}
+
 static void push_site(function_sites *out, const struct piece *piece, int32_t adjust)
 {
 	array_push(out, ((struct function_site){.address = piece->address, .sp_adjust = adjust}));
@@ -193,7 +204,7 @@ int function_exits(const struct image *image, const struct image_symbol *functio
 	memset(out, 0, sizeof(*out));
 	if (err)
 		return err;
-	for (size_t i = 0; i < listing.pieces.count; i++) {
+	for (size_t i = 0; i < listing.pieces.count && out->count <= SITES_MAX; i++) {
 		const struct piece *piece = &listing.pieces.items[i];
 
 		if (is_return(piece))
@@ -202,10 +213,7 @@ int function_exits(const struct image *image, const struct image_symbol *functio
 			err = -ENOENT; /* a jump out of the function: a tail call */
 	}
 	listing_free(&listing);
-	if (!err && out->count)
-		return 0;
-	array_free(out);
-	return -ENOENT;
+	return finish_sites(err, out);
 }
 
 int function_rets(const struct image *image, const struct image_symbol *function, function_sites *out)
@@ -216,19 +224,18 @@ int function_rets(const struct image *image, const struct image_symbol *function
 	memset(out, 0, sizeof(*out));
 	if (err)
 		return err;
-	for (size_t i = 0; i < listing.pieces.count; i++)
+	for (size_t i = 0; i < listing.pieces.count && out->count <= SITES_MAX; i++)
 		if (is_return(&listing.pieces.items[i]))
 			push_site(out, &listing.pieces.items[i], 8);
 	listing_free(&listing);
-	return out->count ? 0 : -ENOENT;
+	return finish_sites(0, out);
 }
 
 /* Whether it is a stub of the PLT: "jmp *slot(%rip)", possibly with endbr64 or a bnd prefix. */
-static bool is_stub_of(const struct image *image, uint64_t address, const char *callee)
+static bool is_stub_of(const struct image *image, uint64_t address, const uint64_t *slots, size_t count)
 {
 	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
 	uint8_t code[12];
-	const char *name;
 	int32_t distance;
 	size_t at = 0;
 
@@ -241,32 +248,33 @@ static bool is_stub_of(const struct image *image, uint64_t address, const char *
 	if (code[at] != 0xff || code[at + 1] != 0x25)
 		return false;
 	memcpy(&distance, code + at + 2, sizeof(distance));
-	name = image_slot_symbol(image, address + at + 6 + (uint64_t)(int64_t)distance);
-	return name && strcmp(name, callee) == 0;
+	return any_of(count, i, slots[i] == address + at + 6 + (uint64_t)(int64_t)distance);
 }
 
 int function_returns_of(const struct image *image, const struct image_symbol *function, const char *callee,
 			function_sites *out)
 {
+	uint64_t slots[SLOTS_MAX];
 	struct image_symbol direct;
 	struct listing listing;
 	bool has_direct = image_symbol(image, callee, &direct) == 0;
+	size_t count = image_slots_of(image, callee, slots, SLOTS_MAX);
 	int err = listing_read(image, function, &listing);
 
 	memset(out, 0, sizeof(*out));
 	if (err)
 		return err;
-	for (size_t i = 0; i + 1 < listing.pieces.count; i++) {
+	for (size_t i = 0; i + 1 < listing.pieces.count && out->count <= SITES_MAX; i++) {
 		const struct piece *piece = &listing.pieces.items[i];
 		uint64_t target = target_of(piece);
 
 		if (!is_call(piece) || piece[1].first)
 			continue;
-		if ((has_direct && target == direct.address) || is_stub_of(image, target, callee))
+		if ((has_direct && target == direct.address) || is_stub_of(image, target, slots, count))
 			push_site(out, piece + 1, 0);
 	}
 	listing_free(&listing);
-	return out->count ? 0 : -ENOENT;
+	return finish_sites(0, out);
 }
 
 #else

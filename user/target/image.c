@@ -238,19 +238,28 @@ bool image_is_program(const struct image *image)
 	return image->program;
 }
 
+bool image_string_is(const struct image *image, const Elf64_Shdr *strings, uint64_t at, const char *wanted)
+{
+	char text[IMAGE_NAME_MAX];
+	size_t bytes = strlen(wanted) + 1;
+
+	return bytes <= sizeof(text) && image_section_read(image, strings, at, text, bytes) &&
+	       !memcmp(text, wanted, bytes);
+}
+
 /* The first section of that name, and of that type unless `type` is SHT_NULL. */
 static Elf_Scn *find_section(const struct image *image, const char *name, uint32_t type)
 {
 	Elf_Scn *section = NULL;
-	size_t names;
+	size_t number;
+	Elf_Scn *strings = elf_getshdrstrndx(image->elf, &number) ? NULL : elf_getscn(image->elf, number);
+	const Elf64_Shdr *names = strings ? elf64_getshdr(strings) : NULL;
 
-	if (elf_getshdrstrndx(image->elf, &names))
-		return NULL;
-	while ((section = elf_nextscn(image->elf, section))) {
+	while (names && (section = elf_nextscn(image->elf, section))) {
 		const Elf64_Shdr *header = elf64_getshdr(section);
-		const char *its = header ? elf_strptr(image->elf, names, header->sh_name) : NULL;
 
-		if (its && !strcmp(its, name) && (type == SHT_NULL || header->sh_type == type))
+		if (header && (type == SHT_NULL || header->sh_type == type) &&
+		    image_string_is(image, names, header->sh_name, name))
 			return section;
 	}
 	return NULL;

@@ -59,8 +59,11 @@ int image_section(const struct image *image, const char *name, uint32_t type, ui
  * of them is kept. */
 bool image_section_holds(const struct image *image, const char *name, uint64_t most, const void *text, size_t length);
 
-/* The symbol whose address the dynamic linker stores at a linked address (a slot of the GOT); NULL: none. */
-const char *image_slot_symbol(const struct image *image, uint64_t address);
+/*
+ * Where the dynamic linker stores the address of a symbol (slots of the GOT): at most `most` linked addresses; returns
+ * how many.
+ */
+size_t image_slots_of(const struct image *image, const char *name, uint64_t *slots, size_t most);
 
 const char *image_soname(const struct image *image); /* "" when there is none */
 

@@ -12,7 +12,6 @@
 /* No linker makes longer chains. */
 #define CHAIN_MAX 4096u
 #define CHAIN_READ 32u
-#define NAME_MAX_BYTES 512u
 
 static const Elf64_Shdr *section_of_type(const struct image *image, uint32_t type)
 {
@@ -55,15 +54,6 @@ static uint32_t hash_of(const char *name)
 	return hash;
 }
 
-static bool has_name(const struct image *image, const struct symbol_hash *hash, const Elf64_Sym *symbol,
-		     const char *name)
-{
-	char text[NAME_MAX_BYTES];
-	size_t bytes = strlen(name) + 1;
-
-	return image_section_read(image, hash->strings, symbol->st_name, text, bytes) && !memcmp(text, name, bytes);
-}
-
 static bool is_hidden(const struct image *image, const struct symbol_hash *hash, uint64_t index)
 {
 	Elf64_Half version;
@@ -80,7 +70,7 @@ static bool is_it(const struct image *image, const struct symbol_hash *hash, uin
 	Elf64_Sym symbol;
 
 	if (!image_section_read(image, hash->symbols, index * sizeof(symbol), &symbol, sizeof(symbol)) ||
-	    !symbol_is_definition(&symbol) || !has_name(image, hash, &symbol, name))
+	    !symbol_is_definition(&symbol) || !image_string_is(image, hash->strings, symbol.st_name, name))
 		return false;
 	if (!found->any || !is_hidden(image, hash, index))
 		found->symbol = symbol;
@@ -125,7 +115,7 @@ bool image_hash_find(const struct image *image, const char *name, struct hash_fo
 	*found = (struct hash_found){0};
 	if (!hash->looked_for)
 		find_hash(image, hash);
-	if (!hash->usable || strlen(name) >= NAME_MAX_BYTES)
+	if (!hash->usable || strlen(name) >= IMAGE_NAME_MAX)
 		return false;
 	/* These bits (a Bloom filter) rule out most absent names. */
 	if (!image_section_read(image, hash->table, sizeof(hash->head) + value / 64 % hash->head.words * sizeof(bits),

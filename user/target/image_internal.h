@@ -81,5 +81,12 @@ bool image_hash_find(const struct image *image, const char *name, struct hash_fo
 /* Reads a part of a section, if the section lies in the file and is not compressed. */
 bool image_section_read(const struct image *image, const Elf64_Shdr *header, uint64_t at, void *buffer, size_t bytes);
 
+/* Whether a string table has that text at an offset.  Only as much of it is read; false for one of IMAGE_NAME_MAX. */
+#define IMAGE_NAME_MAX 512u
+bool image_string_is(const struct image *image, const Elf64_Shdr *strings, uint64_t at, const char *wanted);
+
+/* TABLE_DYNAMIC or TABLE_STATIC, read at its first use. */
+const struct symbol_table *image_symbol_table(const struct image *image, unsigned number);
+
 /* A section's content when it has at most `most` bytes, lies in the file and is not compressed; else NULL. */
 Elf_Data *image_section_data(const struct image *image, Elf_Scn *section, uint32_t type, uint64_t most);

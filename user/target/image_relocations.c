@@ -1,39 +1,44 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The slots through which a file calls functions by name: which symbol's address the dynamic linker stores in each. */
+/* The slots through which a file calls functions by name: where the dynamic linker stores a symbol's address. */
 #include "target/image_internal.h"
 
 #include <elf.h>
 #include <string.h>
 
-#define RELOCATIONS_BYTES_MAX (256u << 20)
+#define SECTIONS_MAX 8u		    /* a linker makes two or three */
+#define RELOCATIONS_MAX (32u << 20) /* bytes of all: a million entries */
 
-static const char *symbol_name(const struct image *image, uint32_t table, uint64_t index)
+static bool is_of(const struct symbol_table *table, uint64_t index, const char *name)
 {
-	Elf_Scn *section = elf_getscn(image->elf, table);
-	const Elf_Data *data = section ? image_section_data(image, section, SHT_DYNSYM, RELOCATIONS_BYTES_MAX) : NULL;
-
-	if (!data || !data->d_buf || index == 0 || index >= data->d_size / sizeof(Elf64_Sym))
-		return NULL;
-	return elf_strptr(image->elf, elf64_getshdr(section)->sh_link, ((const Elf64_Sym *)data->d_buf)[index].st_name);
+	return index && index < table->count && table->symbols[index].st_name < table->strings_size &&
+	       !strcmp(table->strings + table->symbols[index].st_name, name);
 }
 
-const char *image_slot_symbol(const struct image *image, uint64_t address)
+size_t image_slots_of(const struct image *image, const char *name, uint64_t *slots, size_t most)
 {
+	const struct symbol_table *table = image_symbol_table(image, TABLE_DYNAMIC);
+	uint64_t left = RELOCATIONS_MAX;
 	Elf_Scn *section = NULL;
+	size_t count = 0;
 
-	while ((section = elf_nextscn(image->elf, section))) {
+	for (unsigned sections = 0; sections < SECTIONS_MAX && (section = elf_nextscn(image->elf, section));) {
 		const Elf64_Shdr *header = elf64_getshdr(section);
-		const Elf_Data *data =
-			header ? image_section_data(image, section, SHT_RELA, RELOCATIONS_BYTES_MAX) : NULL;
+		const Elf_Data *data;
 
+		/* Others are the linker's own (--emit-relocs). */
+		if (!header || header->sh_type != SHT_RELA || !(header->sh_flags & SHF_ALLOC))
+			continue;
+		sections++;
+		data = image_section_data(image, section, SHT_RELA, left);
 		if (!data || !data->d_buf)
 			continue;
-		for (size_t i = 0; i < data->d_size / sizeof(Elf64_Rela); i++) {
+		left -= header->sh_size;
+		for (size_t i = 0; i < data->d_size / sizeof(Elf64_Rela) && count < most; i++) {
 			const Elf64_Rela *entry = (const Elf64_Rela *)data->d_buf + i;
 
-			if (entry->r_offset == address && ELF64_R_SYM(entry->r_info))
-				return symbol_name(image, header->sh_link, ELF64_R_SYM(entry->r_info));
+			if (is_of(table, ELF64_R_SYM(entry->r_info), name))
+				slots[count++] = entry->r_offset;
 		}
 	}
-	return NULL;
+	return count;
 }

@@ -53,7 +53,7 @@ static void load_table(const struct image *image, Elf_Scn *section, uint32_t typ
 	Elf_Data *data = image_section_data(image, section, type, SYMBOLS_BYTES_MAX);
 
 	image->tables->too_large |= is_too_large(section, SYMBOLS_BYTES_MAX);
-	if (!data || !data->d_buf || table->symbols)
+	if (!data || !data->d_buf)
 		return;
 	table->dynamic = type == SHT_DYNSYM;
 	load_strings(image, elf64_getshdr(section)->sh_link, table);
@@ -73,24 +73,27 @@ static void load_versions(const struct image *image, Elf_Scn *section, struct sy
 	table->version_count = data->d_size / sizeof(Elf64_Half);
 }
 
-static const struct symbol_table *table_of(const struct image *image, unsigned number)
+/* A linker makes one of each; what is read of a section stays in memory, so further ones are left out. */
+const struct symbol_table *image_symbol_table(const struct image *image, unsigned number)
 {
 	const uint32_t type = number == TABLE_DYNAMIC ? SHT_DYNSYM : SHT_SYMTAB;
 	struct symbol_table *table = &image->tables->list[number];
+	bool has_symbols = false, has_versions = number != TABLE_DYNAMIC;
 	Elf_Scn *section = NULL;
 
 	if (image->tables->loaded[number])
 		return table;
 	image->tables->loaded[number] = true;
-	while ((section = elf_nextscn(image->elf, section))) {
+	while ((!has_symbols || !has_versions) && (section = elf_nextscn(image->elf, section))) {
 		const Elf64_Shdr *header = elf64_getshdr(section);
 
-		if (!header)
-			continue;
-		if (header->sh_type == type)
+		if (header && header->sh_type == type && !has_symbols) {
 			load_table(image, section, type, table);
-		else if (header->sh_type == SHT_GNU_versym && number == TABLE_DYNAMIC)
+			has_symbols = true;
+		} else if (header && header->sh_type == SHT_GNU_versym && !has_versions) {
 			load_versions(image, section, table);
+			has_versions = true;
+		}
 	}
 	return table;
 }
@@ -98,7 +101,7 @@ static const struct symbol_table *table_of(const struct image *image, unsigned n
 bool image_symbols_too_large(const struct image *image)
 {
 	for (unsigned t = 0; t < TABLE_COUNT; t++)
-		table_of(image, t);
+		image_symbol_table(image, t);
 	return image->tables->too_large;
 }
 
@@ -190,7 +193,7 @@ static const Elf64_Sym *search_table(const struct symbol_table *table, const cha
 
 static int find_in(const struct image *image, unsigned number, const char *name, struct image_symbol *out)
 {
-	const Elf64_Sym *symbol = search_table(table_of(image, number), name);
+	const Elf64_Sym *symbol = search_table(image_symbol_table(image, number), name);
 
 	if (!symbol)
 		return -ENOENT;
@@ -225,7 +228,7 @@ int image_each_symbol(const struct image *image, int (*fn)(const struct image_sy
 		      void *context)
 {
 	for (unsigned t = 0; t < TABLE_COUNT; t++) {
-		const struct symbol_table *table = table_of(image, t);
+		const struct symbol_table *table = image_symbol_table(image, t);
 
 		for (size_t i = 0; i < table->count; i++) {
 			struct image_symbol symbol;
@@ -252,7 +255,7 @@ static void sort_tables(struct image *image)
 	struct image_tables *tables = image->tables;
 
 	for (uint32_t t = 0; t < TABLE_COUNT; t++) {
-		const struct symbol_table *table = table_of(image, t);
+		const struct symbol_table *table = image_symbol_table(image, t);
 
 		for (size_t i = 0; i < table->count; i++) {
 			const Elf64_Sym *symbol = &table->symbols[i];

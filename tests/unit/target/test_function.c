@@ -9,7 +9,9 @@
 
 #include <errno.h>
 
+#include "base/monotonic.h"
 #include "built_library.h"
+#include "elf_builder.h"
 #include "target/function.h"
 #include "target/python/python_events.h"
 
@@ -211,6 +213,61 @@ static void a_file_that_is_no_interpreter_has_no_probe_sites(void **state)
 	assert_int_equal(python_calls_find(image, 3 << 8 | 11, &sites), -ENOTSUP);
 }
 
+#define LONG (256u << 10) /* the longest function that is read */
+#define STUB (4096 + LONG)
+#define TABLE ((uint64_t)24 << 18) /* bytes of relocations */
+#define TABLES 16u
+#define CPU_MOST_NS 5000000000ull
+
+/* Opens a file with a function of these bytes again and again, a stub of the PLT, and tables of relocations. */
+static struct image *open_long(const uint8_t *unit, size_t bytes)
+{
+	static const uint8_t stub[] = {0xff, 0x25, 0, 0, 0, 0, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90};
+	Elf64_Shdr sections[TABLES] = {{0}};
+	AUTO_FREE uint8_t *code = xmalloc(LONG);
+	struct image *opened;
+	int fd;
+
+	for (unsigned i = 1; i < TABLES; i++)
+		sections[i] = (Elf64_Shdr){
+			.sh_type = SHT_RELA, .sh_flags = SHF_ALLOC, .sh_offset = STUB + 4096, .sh_size = TABLE};
+	memset(code, 0x90, LONG);
+	for (size_t at = 0; at + bytes <= LONG; at += bytes) {
+		memcpy(code + at, unit, bytes);
+		if (unit[0] == 0xe8) {
+			int32_t distance = (int32_t)(STUB - (4096 + at + bytes));
+
+			memcpy(code + at + 1, &distance, sizeof(distance));
+		}
+	}
+	fd = elf_file(STUB + 4096 + TABLE, sections, TABLES, SHN_UNDEF);
+	elf_put(fd, code, LONG, 4096);
+	elf_put(fd, stub, sizeof(stub), STUB);
+	assert_int_equal(image_open(fd, &opened), 0);
+	return opened;
+}
+
+/* Root reads it, and probes what is found. */
+static void a_function_of_a_hostile_file_takes_neither_long_nor_many_probes(void **state)
+{
+	static const uint8_t call[5] = {0xe8}, leave[] = {0x58, 0xc3};
+	const struct image_symbol function = {.name = "f", .address = 4096, .size = LONG, .function = true};
+	uint64_t begin_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID), before = resident_bytes();
+	struct image *opened = open_long(call, sizeof(call));
+	function_sites sites;
+
+	assert_int_equal(function_returns_of(opened, &function, "helper", &sites), -ENOENT);
+	assert_true(resident_bytes() < before + TABLES * TABLE / 2);
+	image_close(opened);
+	opened = open_long(leave, sizeof(leave));
+	assert_int_equal(function_rets(opened, &function, &sites), -ENOENT);
+	assert_int_equal(sites.count, 0);
+	assert_int_equal(function_exits(opened, &function, &sites), -ENOENT);
+	assert_int_equal(sites.count, 0);
+	image_close(opened);
+	assert_true(clock_ns(CLOCK_PROCESS_CPUTIME_ID) < begin_ns + CPU_MOST_NS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -226,6 +283,7 @@ int main(void)
 		cmocka_unit_test(calls_through_the_plt_are_found_by_name),
 		cmocka_unit_test(calls_to_the_function_itself_are_found_by_address),
 		cmocka_unit_test(a_file_that_is_no_interpreter_has_no_probe_sites),
+		cmocka_unit_test(a_function_of_a_hostile_file_takes_neither_long_nor_many_probes),
 	};
 
 	return cmocka_run_group_tests(tests, build_fixture, clean_fixture);

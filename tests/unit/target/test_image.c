@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 
 #include "built_library.h"
+#include "elf_builder.h"
 #include "target/image.h"
 
 static const char source[] = "int counter = 5; const int limit = 77; extern int imported(void);\n"
@@ -356,6 +357,45 @@ static void truncated_symbols_are_absent_not_fatal(void **state)
 	free(bytes);
 }
 
+#define HOLE ((uint64_t)24 << 18) /* of a file that takes no room */
+#define MANY 64u
+
+/* Each section that is read stays in memory: a small file could have made gputrace take all there is. */
+static void of_many_tables_of_symbols_one_is_read(void **state)
+{
+	static const uint32_t types[] = {SHT_SYMTAB, SHT_DYNSYM, SHT_GNU_versym};
+	Elf64_Shdr sections[MANY] = {{0}, {.sh_type = SHT_STRTAB, .sh_offset = 4096, .sh_size = 16}};
+	uint64_t before = resident_bytes();
+	struct image_symbol symbol;
+	struct image *image;
+
+	for (unsigned i = 2; i < MANY; i++)
+		sections[i] = (Elf64_Shdr){
+			.sh_type = types[i % 3], .sh_offset = 4096, .sh_size = HOLE, .sh_link = 1, .sh_entsize = 24};
+	assert_int_equal(image_open(elf_file(4096 + HOLE, sections, MANY, SHN_UNDEF), &image), 0);
+	assert_int_equal(image_symbol(image, "entry", &symbol), -ENOENT);
+	assert_int_equal(image_symbol_at(image, 4096, &symbol), -ENOENT);
+	assert_true(resident_bytes() < before + 8 * HOLE);
+	image_close(image);
+}
+
+static void the_names_of_sections_are_not_read_as_a_whole(void **state)
+{
+	const Elf64_Shdr sections[] = {{0},
+				       {.sh_type = SHT_STRTAB, .sh_offset = 4096, .sh_size = MANY * HOLE},
+				       {.sh_type = SHT_PROGBITS, .sh_name = 7, .sh_offset = 4096, .sh_size = 16}};
+	int fd = elf_file(4096 + MANY * HOLE, sections, 3, 1);
+	uint64_t before = resident_bytes();
+	struct image *image;
+
+	elf_put(fd, ".nv_fatbin", sizeof(".nv_fatbin"), 4096 + 7);
+	assert_int_equal(image_open(fd, &image), 0);
+	assert_true(image_has_section(image, ".nv_fatbin"));
+	assert_false(image_has_section(image, ".nv_fat"));
+	assert_true(resident_bytes() < before + HOLE);
+	image_close(image);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -374,6 +414,8 @@ int main(void)
 		cmocka_unit_test(what_is_not_elf_of_this_machine_is_refused),
 		cmocka_unit_test(a_file_that_shrinks_while_open_does_no_harm),
 		cmocka_unit_test(truncated_symbols_are_absent_not_fatal),
+		cmocka_unit_test(of_many_tables_of_symbols_one_is_read),
+		cmocka_unit_test(the_names_of_sections_are_not_read_as_a_whole),
 	};
 
 	return cmocka_run_group_tests_name("target/image", tests, build_fixture, clean_fixture);
