@@ -47,19 +47,12 @@ static uint32_t place_named(struct finder *finder, const struct object_name *nam
 	uint64_t key = hash_bytes(hash_seed(), name->place.items, name->place.count) ^
 		       hash_bytes(~hash_seed(), name->type.items, name->type.count);
 	uint32_t index = *lookup_put(&finder->of_text, 1, key, holders->place_count);
-	struct holders_place *place = &holders->places[index];
 
-	if (index == HOLDERS_PLACES_MAX) {
-		place->place = "other places";
-		place->path = place->type = "";
-		place->items = UINT64_MAX;
-	} else if (index == holders->place_count) {
-		*place = (struct holders_place){.place = keep_text(finder, &name->place),
-						.path = keep_text(finder, &name->path),
-						.type = keep_text(finder, &name->type)};
-	}
-	if (index == holders->place_count)
-		holders->place_count++;
+	if (index == holders->place_count && index < HOLDERS_PLACES_MAX)
+		holders->places[holders->place_count++] =
+			(struct holders_place){.place = keep_text(finder, &name->place),
+					       .path = keep_text(finder, &name->path),
+					       .type = keep_text(finder, &name->type)};
 	return index;
 }
 
@@ -124,7 +117,8 @@ static void find_tensors(struct finder *finder, bool in_containers)
 {
 	struct object_graph *graph = &finder->graph;
 
-	for (uint32_t i = 0; i < graph->count; i++) {
+	/* Also those that are no tensors by now take time. */
+	for (uint32_t i = 0; i < graph->count && !object_graph_is_late_by_now(graph); i++) {
 		const struct object_node *node = &graph->nodes[i];
 		struct tensor tensor;
 
@@ -132,8 +126,6 @@ static void find_tensors(struct finder *finder, bool in_containers)
 		    (object_slot(graph, i) != i) != in_containers || !read_tensor(graph, node->object, &tensor))
 			continue;
 		finder->holders->tensors++;
-		if (object_graph_is_late_by_now(graph))
-			return;
 		add_storage(finder, &tensor.own, i, false, tensor.has_graph);
 		add_storage(finder, &tensor.grad, i, true, false);
 	}
@@ -211,7 +203,11 @@ static bool make_room(struct holders_look *look)
 	look->look.process->pid = look->pid;
 	look->holders->places = arena_take(arena, (HOLDERS_PLACES_MAX + 1) * sizeof(struct holders_place));
 	look->holders->storages = arena_take(arena, HOLDERS_STORAGES_MAX * sizeof(struct holders_storage));
-	return look->holders->places && look->holders->storages;
+	if (!look->holders->places || !look->holders->storages)
+		return false;
+	look->holders->places[HOLDERS_PLACES_MAX] =
+		(struct holders_place){.place = "other places", .path = "", .type = "", .items = UINT64_MAX};
+	return true;
 }
 
 void holders_start(struct holders_look *look, pid_t pid)

@@ -36,7 +36,7 @@ struct holders {
 	const char *why;	   /* why nothing could be read, NULL: it was */
 	bool is_cut;		   /* a limit was reached before all was read */
 	_Atomic bool is_done;
-	struct holders_place *places; /* HOLDERS_PLACES_MAX and one for all others */
+	struct holders_place *places; /* place_count, and at HOLDERS_PLACES_MAX one for all others */
 	struct holders_storage *storages;
 	uint32_t place_count, storage_count;
 };

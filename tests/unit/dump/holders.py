@@ -235,7 +235,17 @@ def run():
     sys.stdout.buffer.write(("\n".join(truth) + "\n\n").encode())
     sys.stdout.flush()
     for line in sys.stdin:
-        churn(batch)
+        if line == "names\n":
+            hold_by_many_names()
+        else:
+            churn(batch)
+
+
+def hold_by_many_names():
+    """Each tensor has a place of its own."""
+    for number, one in enumerate(tensors(5000)[0]):
+        setattr(ring, f"name_{number}", one)
+    print("named", flush=True)
 
 
 def churn(batch):

@@ -158,6 +158,32 @@ static void objects_that_change_all_the_time_are_read_to_an_end(void **state)
 	end_child(&child);
 }
 
+/* More names than places have: the child wrote behind them, and gputrace behind its sums of them. */
+static void further_names_are_other_places(void **state)
+{
+	struct holders_look look;
+	struct child child;
+	uint32_t others = 0;
+	char line[16];
+
+	start_program(&child, "1000");
+	fputs("names\n", child.to);
+	fflush(child.to);
+	assert_non_null(fgets(line, sizeof(line), child.from));
+	search_process(&look, child.pid);
+	assert_null(look.holders->why);
+	assert_int_equal(look.holders->place_count, HOLDERS_PLACES_MAX);
+	for (uint32_t i = 0; i < look.holders->storage_count; i++) {
+		assert_in_range(look.holders->storages[i].place, 0, HOLDERS_PLACES_MAX);
+		others += look.holders->storages[i].place == HOLDERS_PLACES_MAX;
+	}
+	assert_true(others > 2000);
+	assert_string_equal(look.holders->places[HOLDERS_PLACES_MAX].place, "other places");
+	assert_int_equal(look.holders->places[HOLDERS_PLACES_MAX].tensors, others);
+	holders_free(&look);
+	end_child(&child);
+}
+
 static void a_million_objects_take_no_more_than_the_limits(void **state)
 {
 	struct holders_look look;
@@ -235,6 +261,7 @@ int main(void)
 		cmocka_unit_test(what_a_program_says_that_it_holds_is_found),
 		cmocka_unit_test(so_is_it_in_the_layout_of_older_pytorchs),
 		cmocka_unit_test(objects_that_change_all_the_time_are_read_to_an_end),
+		cmocka_unit_test(further_names_are_other_places),
 		cmocka_unit_test(a_million_objects_take_no_more_than_the_limits),
 		cmocka_unit_test(a_process_that_has_ended_is_said_to_have),
 		cmocka_unit_test(a_process_may_end_at_any_moment_of_the_search),

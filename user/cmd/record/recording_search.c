@@ -99,6 +99,14 @@ static void emit_place(struct recording *recording, const struct holders_look *l
 			    count - at < GPT_HOLDER_STORAGES ? count - at : GPT_HOLDER_STORAGES, !at);
 }
 
+/* A child has read the process and written this. */
+static uint32_t place_of(const struct holders *holders, uint32_t storage)
+{
+	uint32_t place = holders->storages[storage].place;
+
+	return place < HOLDERS_PLACES_MAX ? place : HOLDERS_PLACES_MAX;
+}
+
 /* Groups the storages by place. */
 static void emit_places(struct recording *recording, const struct holders_look *look)
 {
@@ -107,11 +115,11 @@ static void emit_places(struct recording *recording, const struct holders_look *
 	uint32_t *ends = xcalloc(HOLDERS_PLACES_MAX + 2, sizeof(*ends)), begin = 0;
 
 	for (uint32_t i = 0; i < holders->storage_count; i++)
-		ends[holders->storages[i].place + 1]++;
+		ends[place_of(holders, i) + 1]++;
 	for (uint32_t i = 0; i <= HOLDERS_PLACES_MAX; i++)
 		ends[i + 1] += ends[i];
 	for (uint32_t i = 0; i < holders->storage_count; i++)
-		sorted[ends[holders->storages[i].place]++] =
+		sorted[ends[place_of(holders, i)]++] =
 			(struct gpt_held_storage){holders->storages[i].address, holders->storages[i].bytes};
 	for (uint32_t i = 0; i <= HOLDERS_PLACES_MAX; begin = ends[i++])
 		if (ends[i] > begin)
