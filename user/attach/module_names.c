@@ -407,7 +407,8 @@ bool module_names_work(struct module_names *names, const struct python_reader *r
 static bool is_another(const struct python_reader *reader, const struct python_module_class *class,
 		       struct known_module *known)
 {
-	const struct python_reader few = {reader->pid, reader->layout, PYTHON_MODULE_ATTRIBUTES_MOST};
+	const struct python_reader few = {
+		.pid = reader->pid, .layout = reader->layout, .entries_most = PYTHON_MODULE_ATTRIBUTES_MOST};
 	uint64_t type = python_read_word(reader, known->address + reader->layout->object_type);
 	uint64_t children = python_attribute(&few, known->address, "_modules");
 	char name[8];

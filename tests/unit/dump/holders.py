@@ -7,6 +7,7 @@ import collections
 import ctypes
 import functools
 import gc
+import mmap
 import sys
 import threading
 
@@ -237,6 +238,8 @@ def run():
     for line in sys.stdin:
         if line == "names\n":
             hold_by_many_names()
+        elif line == "holes\n":
+            hold_holes()
         else:
             churn(batch)
 
@@ -246,6 +249,20 @@ def hold_by_many_names():
     for number, one in enumerate(tensors(5000)[0]):
         setattr(ring, f"name_{number}", one)
     print("named", flush=True)
+
+
+def hold_holes():
+    """200 dicts of 8,388,608 entries without a key, in pages that take no memory (3.11 and later)."""
+    room = mmap.mmap(-1, 1 << 28, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    keys = ctypes.addressof(ctypes.c_char.from_buffer(room))
+    ctypes.c_int64.from_address(keys + 24).value = 1 << 23
+    kept.append(room)
+    items = ctypes.c_uint64.from_address(id(holes) + 24).value
+    for number in range(len(holes)):
+        fake, at = words(6)
+        fake[0], fake[1], fake[4], fake[5] = 1 << 30, id(dict), keys, keys + 4096
+        ctypes.c_uint64.from_address(items + 8 * number).value = at
+    print("held", flush=True)
 
 
 def churn(batch):
@@ -260,6 +277,7 @@ def churn(batch):
         len(history.losses[:])
 
 
+holes = [None] * 200
 many = [[number] for number in range(int(sys.argv[2]))]
 threading.current_thread()
 run()

@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 #include <poll.h>
+#include <sys/resource.h>
 
 #include "base/monotonic.h"
 #include "dump/holders.h"
@@ -184,6 +185,37 @@ static void further_names_are_other_places(void **state)
 	end_child(&child);
 }
 
+static uint64_t cpu_of_children(void)
+{
+	struct rusage used;
+
+	getrusage(RUSAGE_CHILDREN, &used);
+	return (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000000 +
+	       (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000;
+}
+
+/* Entries without a key are no objects, and take time all the same. */
+static void large_dicts_of_nothing_take_no_more_than_the_limits(void **state)
+{
+	struct holders_look look;
+	struct child child;
+	uint64_t before_ns;
+	char line[16];
+
+	start_program(&child, "1000");
+	fputs("holes\n", child.to);
+	fflush(child.to);
+	assert_non_null(fgets(line, sizeof(line), child.from));
+	before_ns = cpu_of_children();
+	search_process(&look, child.pid);
+	assert_null(look.holders->why);
+	assert_true(look.holders->is_cut);
+	assert_in_range(cpu_of_children() - before_ns, 0, 2 * HOLDERS_CPU_NS);
+	assert_int_equal(count_at(look.holders, "History.losses"), 1204);
+	holders_free(&look);
+	end_child(&child);
+}
+
 static void a_million_objects_take_no_more_than_the_limits(void **state)
 {
 	struct holders_look look;
@@ -262,6 +294,7 @@ int main(void)
 		cmocka_unit_test(so_is_it_in_the_layout_of_older_pytorchs),
 		cmocka_unit_test(objects_that_change_all_the_time_are_read_to_an_end),
 		cmocka_unit_test(further_names_are_other_places),
+		cmocka_unit_test(large_dicts_of_nothing_take_no_more_than_the_limits),
 		cmocka_unit_test(a_million_objects_take_no_more_than_the_limits),
 		cmocka_unit_test(a_process_that_has_ended_is_said_to_have),
 		cmocka_unit_test(a_process_may_end_at_any_moment_of_the_search),

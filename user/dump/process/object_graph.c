@@ -15,6 +15,11 @@ static void *map_zeros(size_t bytes)
 	return base == MAP_FAILED ? NULL : base;
 }
 
+static bool is_late(void *context)
+{
+	return object_graph_is_late_by_now(context);
+}
+
 bool object_graph_begin(struct object_graph *graph, struct python_look *look, uint32_t most, uint64_t cpu_ns)
 {
 	uint64_t slots = 16;
@@ -23,7 +28,11 @@ bool object_graph_begin(struct object_graph *graph, struct python_look *look, ui
 		slots *= 2;
 	*graph = (struct object_graph){
 		.look = look,
-		.reader = {.pid = look->pid, .layout = &look->info.walk.layout, .entries_most = OBJECT_ITEMS_MAX},
+		.reader = {.pid = look->pid,
+			   .layout = &look->info.walk.layout,
+			   .entries_most = OBJECT_ITEMS_MAX,
+			   .is_late = is_late,
+			   .context = graph},
 		.nodes = map_zeros(most * sizeof(struct object_node)),
 		.seen = map_zeros(slots * sizeof(uint64_t)),
 		.seen_nodes = map_zeros(slots * sizeof(uint32_t)),

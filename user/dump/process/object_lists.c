@@ -87,7 +87,7 @@ static void add_unreached(struct lists *lists, bool with_names)
 {
 	struct object_graph *graph = lists->graph;
 
-	for (size_t i = 0; i < lists->unreached.count && !graph->cut; i++) {
+	for (size_t i = 0; i < lists->unreached.count && !graph->cut && !object_graph_is_late_by_now(graph); i++) {
 		const struct object_type *type = object_type_of(&graph->types, lists->unreached.items[i]);
 
 		if (type && (type->kind == OBJECT_OTHER && type->is_class) == with_names)

@@ -108,6 +108,11 @@ bool python_parse_keys(const struct gpt_pylayout *layout, uint64_t keys, const u
 	return true;
 }
 
+static bool is_late(const struct python_reader *reader)
+{
+	return reader->is_late && reader->is_late(reader->context);
+}
+
 /* values: address of the values of a dict that shares its keys with others of its class; 0: they are in the entries. */
 static void each_entry(const struct python_reader *reader, uint64_t keys, uint64_t values, python_visit visit,
 		       void *context)
@@ -119,7 +124,7 @@ static void each_entry(const struct python_reader *reader, uint64_t keys, uint64
 
 	if (!python_read(reader, keys, head, sizeof(head)) || !python_parse_keys(reader->layout, keys, head, &entries))
 		return;
-	for (uint64_t i = 0; i < entries.count && i < most; i += WINDOW) {
+	for (uint64_t i = 0; i < entries.count && i < most && !is_late(reader); i += WINDOW) {
 		uint64_t count = entries.count - i < WINDOW ? entries.count - i : WINDOW;
 
 		if (!python_read(reader, entries.address + i * entries.bytes, window, count * entries.bytes))
@@ -127,7 +132,7 @@ static void each_entry(const struct python_reader *reader, uint64_t keys, uint64
 		for (uint64_t j = 0; j < count; j++) {
 			memcpy(&key, window + j * entries.bytes + entries.key, sizeof(key));
 			memcpy(&value, window + j * entries.bytes + entries.value, sizeof(value));
-			if (values)
+			if (values && key)
 				value = python_read_word(reader, values + (i + j) * 8);
 			if (key && value && !visit(context, key, value))
 				return;
@@ -229,7 +234,7 @@ void python_set_each(const struct python_reader *reader, uint64_t set, python_vi
 	uint64_t mask = set ? python_read_word(reader, set + SET_MASK) : 0;
 	uint64_t table = set ? python_read_word(reader, set + SET_TABLE) : 0, window[2 * WINDOW];
 
-	for (uint64_t i = 0; table && i <= mask && i < SLOTS_MAX; i += WINDOW) {
+	for (uint64_t i = 0; table && i <= mask && i < SLOTS_MAX && !is_late(reader); i += WINDOW) {
 		uint64_t count = mask + 1 - i < WINDOW ? mask + 1 - i : WINDOW;
 
 		if (!python_read(reader, table + i * 16, window, count * 16))

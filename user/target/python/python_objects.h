@@ -13,7 +13,9 @@
 struct python_reader {
 	pid_t pid;
 	const struct gpt_pylayout *layout;
-	uint64_t entries_most; /* read of a dict; 0: 16,384 */
+	uint64_t entries_most;		/* read of a dict; 0: 16,384 */
+	bool (*is_late)(void *context); /* asked while a dict or a set is read, the rest of which it ends; NULL: none */
+	void *context;
 };
 
 bool python_read(const struct python_reader *reader, uint64_t address, void *buffer, size_t bytes);
