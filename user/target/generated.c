@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/lookup.h"
 
 struct definition {
 	struct generated_text name, nodes, ops, file;
@@ -26,6 +27,7 @@ struct definition {
 
 struct reader {
 	ARRAY(struct definition) kernels;
+	struct lookup by_name;	/* index of the last one, by a hash of its name */
 	struct definition said; /* from the comments since the last definition or launch */
 	bool any_said;
 	uint32_t line, lines_reported;
@@ -139,6 +141,11 @@ static void read_kernel(struct reader *reader, struct generated_text text)
 		kernel->file_line = reader->inside;
 }
 
+static uint64_t hash_of(struct generated_text name)
+{
+	return hash_bytes(hash_seed(), name.bytes, name.size);
+}
+
 static bool read_definition(struct reader *reader, struct generated_text text)
 {
 	size_t size = identifier_size(text);
@@ -147,6 +154,7 @@ static bool read_definition(struct reader *reader, struct generated_text text)
 		return false;
 	if (reader->kernels.count < GENERATED_KERNELS_MAX) {
 		reader->said.name = (struct generated_text){text.bytes, size};
+		*lookup_put(&reader->by_name, 1, hash_of(reader->said.name), 0) = (uint32_t)reader->kernels.count;
 		array_push(&reader->kernels, reader->said);
 		if (text.size >= 3 && !memcmp(text.bytes + text.size - 3, "'''", 3))
 			reader->inside = 1;
@@ -157,11 +165,11 @@ static bool read_definition(struct reader *reader, struct generated_text text)
 
 static const struct definition *find_kernel(const struct reader *reader, struct generated_text name)
 {
-	for (size_t i = reader->kernels.count; i-- > 0;)
-		if (reader->kernels.items[i].name.size == name.size &&
-		    !memcmp(reader->kernels.items[i].name.bytes, name.bytes, name.size))
-			return &reader->kernels.items[i];
-	return NULL;
+	const uint32_t *found = lookup_get(&reader->by_name, 1, hash_of(name));
+	const struct definition *kernel = found ? &reader->kernels.items[*found] : NULL;
+
+	return kernel && kernel->name.size == name.size && !memcmp(kernel->name.bytes, name.bytes, name.size) ? kernel
+													      : NULL;
 }
 
 /* The library function that a statement calls: "extern_kernels.mm", "torch.ops.aten.mm.default". */
@@ -227,4 +235,5 @@ void generated_read(const char *text, size_t bytes, void (*report)(void *context
 			read_statement(&reader, line);
 	}
 	array_free(&reader.kernels);
+	lookup_free(&reader.by_name);
 }

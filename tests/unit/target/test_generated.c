@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/monotonic.h"
 #include "target/generated.h"
 
 /* The reported lines, as "LINE kernel|nodes|ops|file:line", one after the other. */
@@ -142,6 +143,31 @@ static void more_launches_than_are_reported_are_left_out(void **state)
 	free(text);
 }
 
+static void count_line(void *context, const struct generated_line *line)
+{
+	++*(unsigned *)context;
+}
+
+/* Each statement may call any of the kernels; the thread that attaches probes reads such files. */
+static void a_file_of_nothing_but_statements_does_not_take_long(void **state)
+{
+	enum { KERNELS = GENERATED_KERNELS_MAX, STATEMENTS = 1000000 };
+	size_t size = KERNELS * 40 + STATEMENTS * 8, used = 0;
+	uint64_t begin_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	char *text = malloc(size);
+	unsigned lines = 0;
+
+	for (unsigned i = 0; i < KERNELS; i++)
+		used += (size_t)snprintf(text + used, size - used, "k%04x = async_compile.x()\n", i);
+	for (unsigned i = 0; i < STATEMENTS; i++)
+		used += (size_t)snprintf(text + used, size - used, "n%04x(\n", i % KERNELS);
+	used += (size_t)snprintf(text + used, size - used, "k0007(\n");
+	generated_read(text, used, count_line, &lines);
+	assert_int_equal(lines, 1);
+	assert_true(clock_ns(CLOCK_PROCESS_CPUTIME_ID) < begin_ns + 2000000000ull);
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -153,6 +179,7 @@ int main(void)
 		cmocka_unit_test(what_stands_in_a_kernels_text_is_no_launch),
 		cmocka_unit_test(text_that_is_cut_or_no_code_says_what_it_says),
 		cmocka_unit_test(more_launches_than_are_reported_are_left_out),
+		cmocka_unit_test(a_file_of_nothing_but_statements_does_not_take_long),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
