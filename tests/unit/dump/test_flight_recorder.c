@@ -386,6 +386,28 @@ static void what_leads_nowhere_is_left_out(void **state)
 	free_memory(memory);
 }
 
+/* The length of a string that is in itself is the process's to say; what follows it is no part of it. */
+static void a_string_in_itself_ends_with_itself(void **state)
+{
+	struct memory *memory = make_memory("/x/libtorch_cuda.so");
+	char name[sizeof(((struct string *)0)->local) + sizeof(void *) + 1] = "0123456789abcdef";
+	struct node *of;
+
+	(void)state;
+	MAKE(2_10, 2_10, 5);
+	of = recorder_of(memory)->ranks.header.parent;
+	memcpy(of->group.local, name, sizeof(of->group.local));
+	memcpy(name + sizeof(of->group.local), &of->ranks.begin, sizeof(of->ranks.begin));
+	of->group.length = strlen(name);
+	set_string(memory, &of->description, "");
+	for (unsigned i = 1; i < 5; i += 2)
+		set_string(memory, &entries_of(memory)[i].group, name);
+	flight_recorder_read(&memory->looker);
+	assert_int_equal(memory->process.group_count, 2);
+	assert_null(memory->process.groups[1].ranks);
+	free_memory(memory);
+}
+
 static void in_another_library_none_is_looked_for(void **state)
 {
 	struct memory *memory = make_memory("/x/libother.so");
@@ -408,6 +430,7 @@ int main(void)
 		cmocka_unit_test(how_each_ended_is_what_is_recorded),
 		cmocka_unit_test(what_has_not_its_form_is_no_recorder),
 		cmocka_unit_test(what_leads_nowhere_is_left_out),
+		cmocka_unit_test(a_string_in_itself_ends_with_itself),
 		cmocka_unit_test(in_another_library_none_is_looked_for),
 	};
 

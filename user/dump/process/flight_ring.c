@@ -206,6 +206,8 @@ static const char *read_text(const struct ring *ring, const struct cpp_string *s
 	uint64_t bytes = string->length < NAME_CHARS ? string->length : NAME_CHARS;
 	char text[NAME_CHARS + 1] = "";
 
+	if (is_local && bytes > sizeof(string->local))
+		return "?";
 	if (is_local)
 		memcpy(text, string->local, bytes);
 	else if (!memory_read(ring->pid, string->data, text, bytes))
