@@ -9,8 +9,10 @@
 
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "dump/process/look.h"
 #include "dump/process/memory.h"
 #include "target/process.h"
 
@@ -81,12 +83,37 @@ static void no_address_wraps_around(void **state)
 	memory_forget_pages();
 }
 
+static bool can_map(uint64_t bytes)
+{
+	return mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) !=
+	       MAP_FAILED;
+}
+
+/* A process may make each of its objects refer to the same large one, of which a copy is kept each time. */
+static void a_child_that_reads_a_process_takes_no_memory_without_end(void **state)
+{
+	int status = -1;
+	pid_t child;
+
+	(void)state;
+	assert_true(can_map(2 * LOOK_MEMORY_MAX)); /* what gputrace has itself does not count */
+	child = fork();
+	assert_true(child >= 0);
+	if (!child) {
+		look_child_begin("test", -1);
+		_exit(!can_map(LOOK_MEMORY_MAX / 2) || can_map(LOOK_MEMORY_MAX));
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_page_is_read_once_until_it_is_forgotten),
 		cmocka_unit_test(a_page_beside_one_that_cannot_be_read_can_be),
 		cmocka_unit_test(no_address_wraps_around),
+		cmocka_unit_test(a_child_that_reads_a_process_takes_no_memory_without_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,6 +28,8 @@ enum look_depth {
 	LOOK_LOCALS, /* with the values of local variables */
 };
 
+#define LOOK_MEMORY_MAX (1ull << 30) /* bytes that such a child may take, besides its results */
+
 /*
  * What a child does first that looks at a process, with a name for ps: it ends with gputrace, and has no files but
  * `keep` (-1: none).  Returns the number that this one has from then on.

@@ -4,9 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -307,6 +310,24 @@ static int close_files(int keep)
 	return keep;
 }
 
+/*
+ * What a process has in its memory may refer to the same bytes again and again, and each copy would be kept.  What
+ * gputrace itself has at the fork is not the process's.
+ */
+static void limit_memory(void)
+{
+	struct rlimit limit;
+	char text[128];
+	uint64_t pages;
+
+	if (!kernel_read("/proc/self/statm", text, sizeof(text)) ||
+	    sscanf(text, "%*u %*u %*u %*u %*u %" SCNu64, &pages) != 1 || getrlimit(RLIMIT_DATA, &limit))
+		return;
+	limit.rlim_cur = pages * (uint64_t)sysconf(_SC_PAGESIZE) + LOOK_MEMORY_MAX;
+	if (limit.rlim_cur < limit.rlim_max)
+		(void)setrlimit(RLIMIT_DATA, &limit);
+}
+
 int look_child_begin(const char *name, int keep)
 {
 	sigset_t every;
@@ -316,6 +337,7 @@ int look_child_begin(const char *name, int keep)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	keep = close_files(keep);
 	prctl(PR_SET_NAME, name);
+	limit_memory();
 	readers_work_here();
 	return keep;
 }
