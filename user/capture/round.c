@@ -130,16 +130,12 @@ static void check_signals(struct run *run, uint64_t now_ns)
 	}
 }
 
-/* The same once the recording has ended: the first signal may be only for the command, a second one is not. */
-static void check_signals_at_end(struct run *run)
+void run_take_late_signals(struct run_result *result, int signals_fd, pid_t command)
 {
-	pid_t command = live_command(run);
-
-	if (!stop_signals_take(run->options->signals_fd, command).count)
+	if (!stop_signals_take(signals_fd, command).count)
 		return;
-	if (run->result->signalled || !command)
-		run->result->abandoned = true;
-	run->result->signalled = true;
+	result->abandoned = result->abandoned || result->signalled;
+	result->signalled = true;
 }
 
 void run_on_wait(void *context)
@@ -147,7 +143,7 @@ void run_on_wait(void *context)
 	struct run *run = context;
 
 	if (run->ended)
-		check_signals_at_end(run);
+		run_take_late_signals(run->result, run->options->signals_fd, live_command(run));
 	else
 		check_signals(run, monotonic_ns());
 }

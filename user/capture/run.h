@@ -83,3 +83,9 @@ struct run_result {
  */
 int run_trace(struct attach *attach, struct log_writer *log, struct drain *drain, const struct run_options *options,
 	      struct run_result *result);
+
+/*
+ * Takes signals once the recording has ended, and passes them on to the command, unless that is 0.  The first one may
+ * be for the command, or have been sent to end a trace that has just ended by itself; a second one wants no outputs.
+ */
+void run_take_late_signals(struct run_result *result, int signals_fd, pid_t command);

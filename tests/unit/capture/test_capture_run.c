@@ -253,8 +253,10 @@ void attach_stop(struct attach *attach, unsigned timeout_ms, void (*drain)(void 
 	drain(drain_context);
 	fake.once = fake.on_stop;
 	fake.stopped = true;
-	if (fake.raises_at_stop)
-		raise(SIGINT);
+	if (!fake.raises_at_stop)
+		return;
+	usleep(fake.signals_at_tick ? 250000 : 0); /* two signals at once are one request (signal_is_request) */
+	raise(SIGINT);
 }
 
 /* ---- one run ----------------------------------------------------------------------------------- */
@@ -545,10 +547,21 @@ static void a_signal_while_the_last_records_are_taken_is_passed_on(void **state)
 	assert_int_equal(end_child(child), SIGINT);
 }
 
-static void a_signal_while_the_last_records_are_taken_leaves_outputs_out_where_there_is_no_command(void **state)
+static void a_signal_to_a_trace_that_has_just_ended_by_itself_leaves_no_output_out(void **state)
 {
+	struct outcome outcome;
+
 	fake.raises_at_stop = true;
-	assert_true(run_capture((struct run_options){.duration_ns = 20 * MILLISECOND}).result.abandoned);
+	outcome = run_capture((struct run_options){.duration_ns = 20 * MILLISECOND});
+	assert_true(outcome.result.signalled);
+	assert_false(outcome.result.abandoned);
+}
+
+static void a_signal_while_the_last_records_of_an_interrupted_trace_are_taken_leaves_outputs_out(void **state)
+{
+	fake.signals_at_tick = 1;
+	fake.raises_at_stop = true;
+	assert_true(run_capture((struct run_options){.duration_ns = 600000 * MILLISECOND}).result.abandoned);
 }
 
 static void a_command_that_cannot_be_executed_ends_the_trace_with_its_error(void **state)
@@ -826,7 +839,8 @@ int main(void)
 		behaviour(a_signal_ends_the_trace_cleanly),
 		behaviour(a_signal_is_passed_on_and_the_trace_does_not_wait_for_ever),
 		behaviour(a_signal_while_the_last_records_are_taken_is_passed_on),
-		behaviour(a_signal_while_the_last_records_are_taken_leaves_outputs_out_where_there_is_no_command),
+		behaviour(a_signal_to_a_trace_that_has_just_ended_by_itself_leaves_no_output_out),
+		behaviour(a_signal_while_the_last_records_of_an_interrupted_trace_are_taken_leaves_outputs_out),
 		behaviour(a_command_that_cannot_be_executed_ends_the_trace_with_its_error),
 		behaviour(a_ring_buffer_that_cannot_be_opened_is_an_error),
 		behaviour(the_ring_is_drained_while_a_process_is_slow_to_attach),

@@ -328,6 +328,8 @@ int record_command(const struct options *options)
 	msg_set_level(options->level);
 	recording_say_end(&recording);
 	privileges_drop();
+	run_take_late_signals(&recording.result, recording.signals,
+			      command_runs(&recording.command) ? recording.command.pid : 0);
 	interrupt_watch();
 	if (command_runs(&recording.command))
 		interrupt_pass_on(recording.command.pid, recording.result.signalled);

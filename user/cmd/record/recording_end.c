@@ -101,7 +101,8 @@ static enum exit_code make_outputs(struct recording *recording)
 		outputs_say_written(recording->file.output.path, recording->file.fd);
 	}
 	if (recording->result.abandoned || is_interrupted()) {
-		keep_log(recording, "interrupted twice: no outputs are written");
+		keep_log(recording, recording->result.signalled ? "interrupted twice: no outputs are written"
+								: "interrupted: no outputs are written");
 		return EXIT_FAILED;
 	}
 	code = deliver(&delivery, &all_written);
