@@ -50,6 +50,19 @@ def test_a_filter_that_kills_for_a_call_of_the_agent_is_named_and_the_process_li
         assert "its filter of system calls (seccomp) kills it for a call that the agent takes" in refused(desk, running, by=kills)
 
 
+def test_a_filter_that_kills_who_connects_is_named_where_the_agent_would(desk):
+    """Read by root; the agent connects only where it records alone."""
+    with target(desk, by=(AS_USER, *DOCKER, "--kill", "connect")) as running:
+        done = tracing.command(desk, desk / "gputrace", "--way", "agent", "-d", "1s", "-p", running.pid).must_be(1)
+        assert "its filter of system calls (seccomp) kills it for a call that the agent takes" in done.stderr
+        running.ask("steps 2")
+        with tracer(desk, "-p", running.pid, by=(), way="bpf") as traced:
+            wait_logged(desk, logfile.says_ready)
+            works(running, desk)
+            traced.end(signal.SIGINT).must_be(0)
+        running.end().must_be(0)
+
+
 def test_one_with_a_filter_of_its_own_beside_the_container_s_is_left_alone(desk):
     with target(desk, by=(AS_USER, *DOCKER, *DOCKER, "--kill", "tgkill")) as running:
         said = refused(desk, running, by=(AS_USER, *DOCKER))

@@ -14,6 +14,7 @@ import reading
 import stacks
 import tracing
 from reading import chrome
+from test_running_without_root import WAITS, sockets
 
 CUDART = machine.SIMGPU / "libcudart.so.13"
 PROGRAM = machine.PROGRAMS / "sandboxes_itself.py"
@@ -100,6 +101,23 @@ def test_a_filter_within_a_container_does_not_meet_the_agent(desk):
     """There were a filter and no_new_privs before: nothing shows the new filter, and stacks are read by other calls."""
     run_sandboxed(desk, "kill", ["process_vm_readv"], by=DOCKER)
     assert assert_stacks(desk, set()) == 0
+
+
+def test_a_program_whose_agent_waits_lives_on_when_it_is_asked_after_the_filter(desk):
+    """The agent does not answer, and the filter would not let it in by another way."""
+    waits = ["sh", "-c", WAITS, desk / "gputrace", *sandboxed(desk, "kill", ["recvmsg", "sendto", "getsockopt"])]
+    with tracing.Running(waits, desk) as program:
+        program.wait_line("has launched before")
+        pid = next(pid for pid in tracing.marked(program.mark) if sockets(pid))
+        program.process.stdin.write("\n")
+        program.wait_line("has launched after")
+        done = tracing.gputrace(desk, "--way", "agent", "-d", "1s", "-p", pid).must_be(1)
+        assert "its filter of system calls (seccomp) kills it for a call that the agent takes" in done.stderr
+        program.process.stdin.write("\n")
+        program.wait_line("has launched at the end")
+        program.process.stdin.write("\n")
+        program.wait_line("ends by itself")
+        program.end().must_be(0)
 
 
 def test_a_running_program_lives_on_when_the_trace_of_it_has_ended(desk):

@@ -276,6 +276,8 @@ static pid_t start_control(long (*what)(void))
 	_exit(0);
 }
 
+static bool agent_joins; /* remote_call.joins */
+
 /* Makes one call, or returns -EAGAIN.  codes: by a thread that runs. */
 static int enter_once(pid_t pid, struct safe_codes *codes)
 {
@@ -287,6 +289,7 @@ static int enter_once(pid_t pid, struct safe_codes *codes)
 	struct remote_call call = {.addresses = &addresses,
 				   .process = &process,
 				   .function = (uint64_t)(uintptr_t)count_call,
+				   .joins = agent_joins,
 				   .max_ns = shared->take_long ? 0 : PATIENCE_NS};
 	const char *why = "";
 	char text[192] = "";
@@ -662,6 +665,21 @@ static void a_process_that_its_filter_would_end_is_left_alone(void **state)
 	assert_wakes(do_read_without_threads, enter_in_vain, 1);
 }
 
+static long do_read_without_connections(void)
+{
+	return read_with_filter(SECCOMP_RET_KILL_PROCESS, SYS_connect);
+}
+
+static void a_filter_that_ends_who_connects_is_no_hindrance_where_the_agent_does_not(void **state)
+{
+	if (geteuid())
+		skip(); /* reading filters needs CAP_SYS_ADMIN */
+	assert_wakes(do_read_without_connections, enter_well, 1);
+	agent_joins = true;
+	assert_wakes(do_read_without_connections, enter_in_vain, 1);
+	agent_joins = false;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -686,6 +704,7 @@ int main(void)
 		cmocka_unit_test(a_thread_in_the_allocator_is_not_borrowed),
 		cmocka_unit_test(a_filter_that_only_refuses_is_no_hindrance),
 		cmocka_unit_test(a_process_that_its_filter_would_end_is_left_alone),
+		cmocka_unit_test(a_filter_that_ends_who_connects_is_no_hindrance_where_the_agent_does_not),
 	};
 
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -39,6 +39,7 @@ static struct {
 	_Atomic uint32_t begun; /* futex: 1 when the request was handled */
 	char text[GPT_SHARE_ASK_MAX];
 	bool started; /* result of the request */
+	int filters;  /* of the listening thread, when it began */
 } waiting;
 
 static void starting_thread(void)
@@ -105,12 +106,28 @@ static void serve_request(int connection)
 	send(connection, &answer, 1, MSG_NOSIGNAL);
 }
 
+/* Changes when a first filter of system calls comes, or one beside a container's (own_memory.c). */
+static int look_at_filters(void)
+{
+	return prctl(PR_GET_SECCOMP) << 1 | prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0);
+}
+
+/* A filter that the program has set may kill the caller of what serves a request: who asks gets no answer. */
+static void stay_under_new_filter(void)
+{
+	static _Atomic uint32_t never;
+
+	while (look_at_filters() != waiting.filters)
+		futex_wait(&never, 0, IDLE_NS);
+}
+
 static void __attribute__((noreturn)) serve_all(int listener)
 {
 	int connection;
 
 	for (;;) {
 		connection = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+		stay_under_new_filter();
 		if (connection >= 0) {
 			serve_request(connection);
 			close(connection);
@@ -125,6 +142,7 @@ static void listening_thread(void)
 	int listener = -1;
 
 	prctl(PR_SET_NAME, "gputrace-waits");
+	waiting.filters = look_at_filters();
 	fork_gate_leave();
 	if (own_table_begin())
 		listener = listen_here();

@@ -45,6 +45,7 @@ struct injection {
 	struct inject_addresses addresses;
 	struct safe_codes codes;
 	struct entered_process process;
+	bool joins; /* as in remote_call */
 	struct inject_result *result;
 };
 
@@ -215,6 +216,7 @@ static int try_call(struct injection *injection, struct remote_call *call)
 	if (error)
 		return error;
 	call->process = &injection->process;
+	call->joins = injection->joins;
 	injection->result->why[0] = '\0';
 	error = remote_call(&thread, call, injection->result);
 	/* A debugger was noticed earlier: this is gputrace itself, which now holds the thread. */
@@ -375,6 +377,11 @@ static int load_and_ask(struct injection *injection, int agent_fd, const char *a
 	return error ? error : wake_agent(injection, asked);
 }
 
+static bool asks_to_join(const char *asked)
+{
+	return asked && *asked == GPUTRACE_AGENT_JOIN;
+}
+
 static int inject_once(pid_t pid, uint64_t start_ticks, int agent_fd, const char *asked, bool observer,
 		       struct inject_result *result)
 {
@@ -383,6 +390,7 @@ static int inject_once(pid_t pid, uint64_t start_ticks, int agent_fd, const char
 	int error = open_injection(&injection, pid, agent_fd, result);
 
 	injection.start_ticks = start_ticks;
+	injection.joins = asks_to_join(asked);
 	if (!error)
 		error = check_file(&injection, agent_fd);
 	/* Check this before anything is started for the process. */
@@ -394,12 +402,22 @@ static int inject_once(pid_t pid, uint64_t start_ticks, int agent_fd, const char
 	return error;
 }
 
+/* A filter that came after the agent: it answers nobody, but a way in by a stop asks the filter first. */
+static bool has_filter(pid_t pid)
+{
+	struct thread_status status;
+
+	return !thread_status_read(pid, process_thread(pid), &status) && status.seccomp;
+}
+
 /* Only a collector without BPF asks a waiting agent: a collector that may probe it can stop a thread as well. */
 static int ask_waiting(pid_t pid, const char *asked, struct inject_result *result)
 {
-	int error = asked && *asked == GPUTRACE_AGENT_JOIN ? waiting_agent_ask(pid, asked) : -ENOENT;
+	int error = asks_to_join(asked) ? waiting_agent_ask(pid, asked) : -ENOENT;
 
 	memset(result, 0, sizeof(*result));
+	if (error == -EAGAIN && has_filter(pid))
+		return -ENOENT;
 	if (error == -EAGAIN)
 		snprintf(result->why, sizeof(result->why), "the agent that waits there does not answer");
 	return error == -EBUSY ? refuse_at_work(&(struct injection){.pid = pid, .result = result}) : error;

@@ -59,6 +59,7 @@ struct remote {
 	const struct entered_process *process;
 	uint64_t errno_address;
 	uint64_t max_ns;		  /* maximum duration of the call */
+	bool joins;			  /* as in remote_call */
 	int signal;			  /* the one that the thread sends itself */
 	struct user_regs_struct original; /* at the stop */
 	struct borrowed thread;
@@ -181,7 +182,7 @@ static int examine_thread(struct remote *remote, struct safe_thread *seen)
 	remote->signal = remote_signal(status.caught);
 	if (!remote->signal)
 		return -ENOTSUP;
-	error = seccomp_check(remote->at.pid, remote->at.tid, &status, remote->result->why,
+	error = seccomp_check(remote->at.pid, remote->at.tid, &status, remote->joins, remote->result->why,
 			      sizeof(remote->result->why));
 	if (error)
 		return error;
@@ -307,6 +308,7 @@ static int run_on_thread(struct safe_thread *thread, const struct remote_call *c
 	remote->at.tid = thread->tid;
 	remote->addresses = call->addresses;
 	remote->process = call->process;
+	remote->joins = call->joins;
 	remote->max_ns = call->max_ns ? call->max_ns : REMOTE_CALL_MAX_NS;
 	begin = monotonic_ns();
 	error = stop_thread(&remote->at);

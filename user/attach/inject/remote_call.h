@@ -17,6 +17,7 @@ struct remote_call {
 	uint64_t function;
 	const char *path; /* first argument, may be NULL; the second is RTLD_NOW */
 	bool loads;	  /* it may leave an error for dlerror() */
+	bool joins;	  /* the agent joins a collector without BPF: its filter must allow that, too */
 	uint64_t max_ns;  /* how long to wait for the call before leaving it to itself; 0: REMOTE_CALL_MAX_NS */
 };
 

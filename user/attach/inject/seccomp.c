@@ -133,10 +133,10 @@ static unsigned seccomp_run(const struct sock_filter *program, size_t count, con
 	return SECCOMP_RET_KILL_PROCESS;
 }
 
-/* True if the filter does not kill a thread that loads a library and starts a thread. */
-static bool seccomp_survives(const struct sock_filter *program, size_t count)
+/* True if the filter does not kill a thread that makes the first `calls` calls. */
+static bool seccomp_survives(const struct sock_filter *program, size_t count, size_t calls)
 {
-	for (size_t i = 0; i < SECCOMP_CALLS; i++) {
+	for (size_t i = 0; i < calls; i++) {
 		struct seccomp_data data = {.nr = (int)seccomp_calls[i].number, .arch = MACHINE};
 		unsigned action;
 
@@ -154,7 +154,7 @@ static bool seccomp_survives(const struct sock_filter *program, size_t count)
 }
 
 /* -EPERM: they cannot be read. */
-static int read_filters(pid_t tid)
+static int read_filters(pid_t tid, size_t calls)
 {
 	for (unsigned i = 0; i < FILTERS_MAX; i++) {
 		long count = ptrace(PTRACE_SECCOMP_GET_FILTER, tid, (void *)(uintptr_t)i, NULL);
@@ -167,7 +167,7 @@ static int read_filters(pid_t tid)
 			return -EPERM;
 		program = xcalloc((size_t)count + 1, sizeof(*program));
 		survives = ptrace(PTRACE_SECCOMP_GET_FILTER, tid, (void *)(uintptr_t)i, program) == count &&
-			   seccomp_survives(program, (size_t)count);
+			   seccomp_survives(program, (size_t)count, calls);
 		free(program);
 		if (!survives)
 			return -ENOTSUP;
@@ -187,9 +187,10 @@ static int explain_verdict(int error, char *why, size_t why_size)
 	return error;
 }
 
-int seccomp_check(pid_t pid, pid_t tid, const struct thread_status *status, char *why, size_t why_size)
+int seccomp_check(pid_t pid, pid_t tid, const struct thread_status *status, bool joins, char *why, size_t why_size)
 {
-	int error = status->seccomp ? read_filters(tid) : 0;
+	size_t calls = SECCOMP_CALLS + (joins ? SECCOMP_JOIN_CALLS : 0);
+	int error = status->seccomp ? read_filters(tid, calls) : 0;
 
 	return explain_verdict(error == -EPERM ? seccomp_try(pid, status) : error, why, why_size);
 }

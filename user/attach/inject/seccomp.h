@@ -14,10 +14,11 @@
 #include "attach/inject/thread_state.h"
 
 /*
- * Checks all filters of a stopped thread, whose status was read. 0: it survives; -ENOTSUP: it would be killed; -EACCES:
- * they cannot be read, and need not be gputrace's own. why: the reason.
+ * Checks all filters of a stopped thread, whose status was read. joins: the agent joins a collector without BPF. 0: it
+ * survives; -ENOTSUP: it would be killed; -EACCES: they cannot be read, and need not be gputrace's own. why: the
+ * reason.
  */
-int seccomp_check(pid_t pid, pid_t tid, const struct thread_status *status, char *why, size_t why_size);
+int seccomp_check(pid_t pid, pid_t tid, const struct thread_status *status, bool joins, char *why, size_t why_size);
 
 /* The same without a stop: 0 also if the filters can only be read in a stop. why: also what is known of them then. */
 int seccomp_foresee(pid_t pid, const struct thread_status *status, char *why, size_t why_size);

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 
 #define THREAD_FLAGS                                                                                                   \
@@ -13,7 +14,7 @@
 /* A filter may look at it, and a kernel that gets it starts no thread: do_arch_prctl_64() refuses the address. */
 #define NO_TLS UINT64_MAX
 
-const struct seccomp_call seccomp_calls[SECCOMP_CALLS] = {
+const struct seccomp_call seccomp_calls[SECCOMP_CALLS + SECCOMP_JOIN_CALLS] = {
 	{SYS_openat, {(uint64_t)-100, 0, 02000000}},
 	{SYS_read, {3}},
 	{SYS_pread64, {3}},
@@ -45,4 +46,13 @@ const struct seccomp_call seccomp_calls[SECCOMP_CALLS] = {
 	{SYS_clock_gettime, {0}},
 	{SYS_getrandom, {0}},
 	{SYS_exit, {0}},
+	{SYS_prctl, {PR_GET_SECCOMP}},
+	{SYS_prctl, {PR_GET_NO_NEW_PRIVS}},
+	{SYS_geteuid, {0}},
+	{SYS_setsockopt, {3, SOL_SOCKET, SO_SNDTIMEO}},
+	{SYS_getsockopt, {3, SOL_SOCKET, SO_PEERCRED}},
+	{SYS_connect, {3}},
+	{SYS_sendto, {3, 0, 0, MSG_NOSIGNAL}},
+	{SYS_recvmsg, {3, 0, MSG_CMSG_CLOEXEC}},
+	{SYS_socket, {AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC}},
 };

@@ -10,8 +10,10 @@ struct seccomp_call {
 };
 
 /*
- * Made by dlopen, pthread_create and the agent's thread, with the arguments that filters check. All but rt_sigreturn
- * and exit do nothing where descriptor 3 is closed: addresses and flags are bad.
+ * Made by dlopen, pthread_create and the agent's thread, and after these by an agent that joins a collector without
+ * BPF, with the arguments that filters check. All but rt_sigreturn, exit and socket do nothing where descriptor 3 is
+ * closed: addresses and flags are bad.
  */
 #define SECCOMP_CALLS 31
-extern const struct seccomp_call seccomp_calls[SECCOMP_CALLS];
+#define SECCOMP_JOIN_CALLS 9
+extern const struct seccomp_call seccomp_calls[SECCOMP_CALLS + SECCOMP_JOIN_CALLS];

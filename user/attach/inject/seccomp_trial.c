@@ -47,7 +47,7 @@ static void __attribute__((noreturn)) make_calls(void)
 
 	(void)prctl(PR_SET_DUMPABLE, 0); /* a child that is killed leaves no core */
 	(void)close(CLOSED);
-	for (size_t i = 0; i < SECCOMP_CALLS; i++) {
+	for (size_t i = 0; i < SECCOMP_CALLS + SECCOMP_JOIN_CALLS; i++) {
 		const struct seccomp_call *call = &seccomp_calls[i];
 
 		if (call->number != SYS_rt_sigreturn && call->number != SYS_exit)
