@@ -67,7 +67,7 @@ static void launch_in(struct forward_log *made, uint64_t time_us, uint64_t gpu_u
 #define IN(...) ((const uint64_t[4]){__VA_ARGS__})
 
 /* A kernel of a graph: captured inside these modules, and the graph launched inside those. */
-static void launch_graph_in(struct forward_log *made, uint64_t time_us, uint64_t gpu_us, const uint64_t captured[4],
+LOG_FN void launch_graph_in(struct forward_log *made, uint64_t time_us, uint64_t gpu_us, const uint64_t captured[4],
 			    const uint64_t launching[4])
 {
 	struct log_builder *log = &made->log;

@@ -68,6 +68,7 @@
 	X(MEMORY_PEAKS, REPORT, ALWAYS)                                                                                \
 	X(TORCH_MEMORY, REPORT, ALWAYS)                                                                                \
 	X(TORCH_HELD, REPORT, ALWAYS) /* with TORCH_MEMORY */                                                          \
+	X(LAYER_PARTS, ASKED, ALWAYS) /* in the place of LAYERS; with GPU_LINES, IDLE and TORCH_MEMORY */              \
 	X(FAILURES, REPORT, ALWAYS)                                                                                    \
 	X(INTERPRETER, REPORT, ALWAYS)                                                                                 \
 	X(NVTX, REPORT, ALWAYS)                                                                                        \
@@ -156,8 +157,9 @@ struct analyses {
 	uint32_t active;  /* processes with calls or GPU work */
 	struct callers callers;
 	struct lines lines;
-	struct line_sums gpu_lines;  /* GPU time by line */
-	struct layers layers;	     /* the same by module of PyTorch */
+	struct line_sums gpu_lines; /* GPU time by line */
+	struct layers layers;	    /* the same by module of PyTorch */
+	struct layer_parts layer_parts;
 	struct line_sums call_lines; /* launches by line: where there are no GPU times */
 	struct untimed untimed;
 	struct group kernels;
@@ -253,6 +255,7 @@ static inline bool analyses_want_operations(const struct analyses *all)
 	       (all->has[ANALYZE_OPS] && ops_by_name_has_ops(&all->ops)) ||
 	       (all->has[ANALYZE_KEY_AVERAGES] && op_tree_has_ops(&all->keys.tree)) ||
 	       (all->has[ANALYZE_OP_STACKS] && op_tree_has_ops(&all->op_stacks.tree)) ||
+	       (all->has[ANALYZE_LAYER_PARTS] && op_tree_has_ops(&all->layer_parts.tree)) ||
 	       (all->has[ANALYZE_PER_STEP] && op_tree_has_ops(&all->per_step.tree));
 }
 

@@ -235,10 +235,12 @@ static void feed_torch_memory(struct walk *walk, uint32_t index)
 	const struct model *model = walk->part;
 	const struct model_torch_memory *memory = &model->torch_memories[index];
 	bool freed = memory->kind == GPT_AGENT_TORCH_MEMORY_FREED;
+	uint32_t stack = freed ? memory->since_stack : memory->stack;
 	struct torch_memory_event event = {
 		.memory = memory,
 		.process = model->threads[memory->thread].process,
-		.place = caller_place(model, freed ? memory->since_stack : memory->stack, CALLER_UNSEEN),
+		.place = caller_place(model, stack, CALLER_UNSEEN),
+		.pass = memory_pass(model, stack, freed ? memory->since_forward : memory->forward),
 		.op_name = freed ? memory->since_op_name : memory->op_name,
 		.was_seen = memory->since_ns && memory->since_ns >= all->window.start_ns,
 	};

@@ -220,6 +220,8 @@ struct model_collective {
 	bool is_of_several;	   /* communicators: of which one is not known */
 };
 
+#define FORWARD_UNKNOWN (NONE - 1) /* in place of a stack */
+
 /* A PyTorch allocator handed out memory, took it back, or ran out of it.  A part has the events that happened in it. */
 struct model_torch_memory {
 	uint64_t time_ns, address;
@@ -231,9 +233,11 @@ struct model_torch_memory {
 	uint32_t thread;
 	uint32_t since_op_name, since_stack; /* of freed memory: op_name and stack of its allocation */
 	uint32_t stack;			     /* model.stacks: its own or an enclosing op's; NONE: none was taken */
-	uint8_t kind;			     /* enum gpt_agent_torch_memory_kind */
-	int8_t device_type;		     /* enum gpt_torch_device, or another c10::DeviceType */
-	int32_t device;			     /* for CUDA model_device.id, else PyTorch's own number; -1: the CPU */
+	/* the stack of the forward op of the backward node around it, FORWARD_UNKNOWN; NONE: it is in no node */
+	uint32_t forward, since_forward;
+	uint8_t kind;	    /* enum gpt_agent_torch_memory_kind */
+	int8_t device_type; /* enum gpt_torch_device, or another c10::DeviceType */
+	int32_t device;	    /* for CUDA model_device.id, else PyTorch's own number; -1: the CPU */
 };
 
 struct model_process {

@@ -592,13 +592,14 @@ static void a_layer_stands_under_the_one_that_called_it(void **state)
 	(void)state;
 	assert_tree(model, (struct layers_options){0}, "csv",
 		    LINES("total_ns,self_ns,percent,launches,backward_ns,recomputed_ns,idle_ns,"
-			  "backward_self_ns,recomputed_self_ns,idle_self_ns,depth,layer,class,process\n"
-			  "96000,1000,96,1,0,0,211000,0,0,96000,0,Net,Net,python3 41230\n"
-			  "60000,0,60,0,0,0,0,0,0,0,1,Net.blocks.0,Block,python3 41230\n"
-			  "60000,60000,60,1,0,0,0,0,0,0,2,Net.blocks.0.up,Linear,python3 41230\n"
-			  "35000,10000,35,1,0,0,115000,0,0,75000,1,Net.blocks.1,Block,python3 41230\n"
-			  "25000,25000,25,1,0,0,40000,0,0,40000,2,Net.blocks.0.up,Linear,python3 41230\n"
-			  "4000,4000,4,1,0,0,90000,0,0,90000,0,[no module],,python3 41230\n"));
+			  "backward_self_ns,recomputed_self_ns,idle_self_ns,memory_bytes,flops,memory_self_bytes,"
+			  "flops_self,depth,layer,class,process\n"
+			  "96000,1000,96,1,0,0,211000,0,0,96000,,,,,0,Net,Net,python3 41230\n"
+			  "60000,0,60,0,0,0,0,0,0,0,,,,,1,Net.blocks.0,Block,python3 41230\n"
+			  "60000,60000,60,1,0,0,0,0,0,0,,,,,2,Net.blocks.0.up,Linear,python3 41230\n"
+			  "35000,10000,35,1,0,0,115000,0,0,75000,,,,,1,Net.blocks.1,Block,python3 41230\n"
+			  "25000,25000,25,1,0,0,40000,0,0,40000,,,,,2,Net.blocks.0.up,Linear,python3 41230\n"
+			  "4000,4000,4,1,0,0,90000,0,0,90000,,,,,0,[no module],,python3 41230\n"));
 	assert_tree(
 		model, (struct layers_options){0}, NULL,
 		LINES("  total us  self us     %  calls  idle us  layer                class\n"
@@ -635,7 +636,7 @@ static void work_of_a_graph_stands_under_the_modules_that_launched_it_and_were_c
 		strtok(text, "\n");
 		for (char *line = strtok(NULL, "\n"); line; line = strtok(NULL, "\n")) {
 			assert_int_equal(strncmp(line, "30000,", 6), 0);
-			for (int comma = 0; comma < 10; comma++)
+			for (int comma = 0; comma < 14; comma++)
 				line = strchr(line, ',') + 1;
 			*strrchr(line, ',') = '\0';
 			end += sprintf(end, "%s%s", end == rows ? "" : "|", line);
@@ -668,10 +669,10 @@ static void what_is_deeper_than_the_levels_that_are_shown_is_part_of_the_last(vo
 	(void)state;
 	assert_tree(model, (struct layers_options){.depth = 2}, "csv",
 		    LINES("process\n"
-			  "96000,1000,96,1,0,0,211000,0,0,96000,0,Net,Net,python3 41230\n"
-			  "60000,60000,60,1,0,0,0,0,0,0,1,Net.blocks.0,Block,python3 41230\n"
-			  "35000,35000,35,2,0,0,115000,0,0,115000,1,Net.blocks.1,Block,python3 41230\n"
-			  "4000,4000,4,1,0,0,90000,0,0,90000,0,[no module],,python3 41230\n"));
+			  "96000,1000,96,1,0,0,211000,0,0,96000,,,,,0,Net,Net,python3 41230\n"
+			  "60000,60000,60,1,0,0,0,0,0,0,,,,,1,Net.blocks.0,Block,python3 41230\n"
+			  "35000,35000,35,2,0,0,115000,0,0,115000,,,,,1,Net.blocks.1,Block,python3 41230\n"
+			  "4000,4000,4,1,0,0,90000,0,0,90000,,,,,0,[no module],,python3 41230\n"));
 	model_free(model);
 }
 

@@ -62,6 +62,17 @@ static inline uint32_t call_pass(const struct model *model, const struct model_c
 	return call && call->in_node ? PASS_IN_NODE : PASS_FORWARD;
 }
 
+/* The same of memory of PyTorch; forward: model_torch_memory.forward.  A node may run Python code that calls modules.
+ */
+static inline uint32_t memory_pass(const struct model *model, uint32_t stack_index, uint32_t forward)
+{
+	const struct model_stack *stack = model_known_stack(model, stack_index);
+
+	if (forward == NONE || (stack && (stack->module_count || stack->module_missing)))
+		return PASS_FORWARD;
+	return forward == FORWARD_UNKNOWN ? PASS_BACKWARD : PASS_OF_FORWARD_OP + forward;
+}
+
 /* The stack that a call counts for; model.stacks, NONE. */
 static inline uint32_t attributed_stack(const struct attribution *attribution, const struct model_call *call)
 {

@@ -121,6 +121,7 @@ struct torch_memory_event {
 	const struct model_torch_memory *memory;
 	uint32_t process;
 	uint32_t place, op_name; /* caller_place, CALLER_UNSEEN: no stack; of freed memory: of its allocation */
+	uint32_t pass;		 /* memory_pass, likewise */
 	bool was_seen;		 /* of freed memory: it was allocated in the trace */
 };
 

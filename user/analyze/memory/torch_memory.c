@@ -44,7 +44,8 @@ static struct torch_holder *holder_of(struct torch_memory_sums *all, uint32_t sp
 {
 	size_t known = all->by_holder.count, index;
 
-	index = (size_t)(tally_at(&all->by_holder, (struct tally_key){{event->place, event->op_name, space}}) -
+	index = (size_t)(tally_at(&all->by_holder,
+				  (struct tally_key){{event->place, event->op_name, space, event->pass}}) -
 			 all->by_holder.entries);
 	if (index == known)
 		array_push(&all->holders, ((struct torch_holder){0}));

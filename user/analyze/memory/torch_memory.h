@@ -3,8 +3,8 @@
  * Memory of PyTorch's allocators: how much was held at most, by which lines and ops, what of it was never freed, and
  * who held it when there was not enough.  A block's line and op are those of its allocation.
  *
- * Blocks are not kept: each holder (a stack in an op of a process) has what it holds now, what it held at the latest
- * peak, and how that changed in each block of steps (step_blocks.h).
+ * Blocks are not kept: each holder (a stack in an op, of a process and pass) has what it holds now, what it held at
+ * the latest peak, and how that changed in each block of steps (step_blocks.h).
  */
 #pragma once
 
@@ -58,7 +58,7 @@ struct torch_holder {
 
 struct torch_memory_sums {
 	struct tally by_space;	/* process, device type, device; more: index in spaces */
-	struct tally by_holder; /* place, op name, space; numbered like holders */
+	struct tally by_holder; /* place, op name, space, memory_pass; numbered like holders */
 	struct tally changes;	/* holder, block of steps; ns: bytes handed out, more: bytes taken back */
 	struct step_blocks *blocks;
 	ARRAY(struct torch_space) spaces;

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "analyze/sums/kernel_family.h"
-#include "analyze/events/operation_pack.h"
 #include "base/order.h"
 #include "base/path.h"
 
@@ -276,23 +275,13 @@ static void make_layers(struct per_step_rows *rows, struct analyses *all, const 
 
 /* ---- kernels, ops, losses and waits ------------------------------------------------------------------------------ */
 
-static char *family_of(const struct model *model, uint32_t packed)
-{
-	struct model_gpu op = operation_unpack(packed);
-	char buffer[256];
-
-	if (op.kind == MODEL_KERNEL && op.name != NONE)
-		return kernel_family(model->strings[op.name]);
-	return xstrdup(gpu_name(model, &op, buffer, sizeof(buffer)));
-}
-
 static struct draft *kernel_draft(struct drafts *drafts, const uint32_t *part)
 {
 	bool is_new;
 	struct draft *draft = draft_at(drafts, (struct tally_key){{part[1]}}, &is_new);
 
 	if (is_new)
-		name_draft(draft, family_of(drafts->all->model, part[1]));
+		name_draft(draft, operation_family(drafts->all->model, part[1]));
 	return draft;
 }
 
@@ -422,7 +411,7 @@ static void make_stacks(struct per_step_rows *rows, struct analyses *all, const 
 		if (is_new) {
 			AUTO_FREE char *stack = stack_text(&all->lines, all->model, sum->key.part[0]);
 
-			draft->place = family_of(all->model, sum->key.part[1]);
+			draft->place = operation_family(all->model, sum->key.part[1]);
 			draft->key = xasprintf("%s\n%s", stack, draft->place);
 			draft->name = xstrdup("");
 		}

@@ -81,13 +81,26 @@ bool step_blocks_view(const struct step_blocks *all, uint32_t process, struct st
 	return true;
 }
 
+/* Step i is in block i * blocks / count. */
+static size_t first_of_block(const struct step_blocks_track *track, size_t block)
+{
+	return (block * track->count + track->blocks - 1) / track->blocks;
+}
+
 static size_t steps_of_block(const struct step_blocks_track *track, size_t block)
 {
-	/* step i is in block i * blocks / count */
-	size_t begin = (block * track->count + track->blocks - 1) / track->blocks;
-	size_t end = ((block + 1) * track->count + track->blocks - 1) / track->blocks;
+	return first_of_block(track, block + 1) - first_of_block(track, block);
+}
 
-	return end - begin;
+struct step_block step_block_at(const struct step_blocks *all, uint32_t block)
+{
+	const struct step_blocks_track *track = all->tracks.items;
+	size_t number;
+
+	while (block >= track->first_block + track->blocks)
+		track++;
+	number = block - track->first_block;
+	return (struct step_block){track, number, first_of_block(track, number), steps_of_block(track, number)};
 }
 
 /* between: time between two steps belongs to the step before. */

@@ -67,6 +67,16 @@ uint32_t step_blocks_at(struct step_blocks *all, uint32_t process, uint64_t time
 /* The same, except that time between two steps belongs to the step before. */
 uint32_t step_blocks_since(struct step_blocks *all, uint32_t process, uint64_t time_ns);
 
+/* The steps of a block, of `steps` from `first` on in the list of its track. */
+struct step_block {
+	const struct step_blocks_track *track;
+	size_t number; /* among the blocks of the track */
+	size_t first, steps;
+};
+
+/* block: not STEP_BLOCK_NONE, of blocks that have steps. */
+struct step_block step_block_at(const struct step_blocks *all, uint32_t block);
+
 /* The mean of a value per step, and what is known of the mean's variance. */
 struct estimate {
 	double mean;

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "analyze/events/operation_pack.h"
 #include "base/array.h"
 
 /* The name that demanglers write for an unnamed namespace. */
@@ -75,4 +76,14 @@ char *kernel_family(const char *name)
 	if (to == family)
 		memcpy(family, name, strlen(name) + 1);
 	return family;
+}
+
+char *operation_family(const struct model *model, uint32_t packed)
+{
+	struct model_gpu op = operation_unpack(packed);
+	char buffer[256];
+
+	if (op.kind == MODEL_KERNEL && op.name != NONE)
+		return kernel_family(model->strings[op.name]);
+	return xstrdup(gpu_name(model, &op, buffer, sizeof(buffer)));
 }

@@ -9,5 +9,10 @@
  */
 #pragma once
 
+#include "model/model.h"
+
 /* The caller frees it. */
 char *kernel_family(const char *name);
+
+/* The same of an operation (operation_pack.h); a copy or fill has the name of its kind. */
+char *operation_family(const struct model *model, uint32_t packed);

@@ -20,7 +20,7 @@ static uint32_t child_of(struct layer_tree *tree, uint32_t parent, uint32_t row)
 	return node;
 }
 
-void layer_tree_add(struct layer_tree *tree, const uint32_t *rows, size_t count, const struct layer_amount *amount)
+uint32_t layer_tree_add(struct layer_tree *tree, const uint32_t *rows, size_t count, const struct layer_amount *amount)
 {
 	uint32_t node = 0;
 
@@ -29,6 +29,7 @@ void layer_tree_add(struct layer_tree *tree, const uint32_t *rows, size_t count,
 	for (size_t i = 0; i < count; i++)
 		node = child_of(tree, node, rows[i]);
 	layer_amount_add(&tree->nodes.items[node].self, amount);
+	return node;
 }
 
 struct placed {

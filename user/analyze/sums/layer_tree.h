@@ -10,6 +10,8 @@ struct layer_amount {
 	uint64_t backward_ns;	/* of ns: of backward nodes, under the layers of their forward ops */
 	uint64_t recomputed_ns; /* of ns: of modules that a backward pass called: activation checkpointing */
 	uint64_t idle_ns;	/* idle time of GPUs, by the line to blame */
+	uint64_t memory_bytes;	/* of PyTorch on GPUs, each at its peak: what was handed out in the layer */
+	uint64_t flops;		/* of ops whose shapes are recorded */
 };
 
 struct layer_node {
@@ -24,8 +26,8 @@ struct layer_tree {
 	ARRAY(struct layer_node) nodes;
 };
 
-/* Adds an amount to the node of a path of rows, outermost first. */
-void layer_tree_add(struct layer_tree *tree, const uint32_t *rows, size_t count, const struct layer_amount *amount);
+/* Adds an amount to the node of a path of rows, outermost first.  Returns the node. */
+uint32_t layer_tree_add(struct layer_tree *tree, const uint32_t *rows, size_t count, const struct layer_amount *amount);
 
 /* Sums up and sorts.  row_of: the final index of each row. */
 void layer_tree_finish(struct layer_tree *tree, const uint32_t *row_of);
@@ -44,4 +46,6 @@ static inline void layer_amount_add(struct layer_amount *sum, const struct layer
 	sum->backward_ns += amount->backward_ns;
 	sum->recomputed_ns += amount->recomputed_ns;
 	sum->idle_ns += amount->idle_ns;
+	sum->memory_bytes += amount->memory_bytes;
+	sum->flops += amount->flops;
 }

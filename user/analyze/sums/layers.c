@@ -16,6 +16,7 @@ struct referenced {
 struct maker {
 	struct layers *layers;
 	const struct model *model;
+	const struct layer_sources *sources;
 	ARRAY(struct referenced) referenced;
 	uint32_t *row_of;		    /* by model.modules: index of the row + 1; 0: no stack refers to it */
 	uint64_t *stamps;		    /* by row and then by class: the last entry that was added to its total */
@@ -268,7 +269,8 @@ static void add_totals(struct maker *maker, const struct layer_amount *amount)
 	}
 }
 
-static void add_amount(struct maker *maker, const struct source *source, const struct layer_amount *amount)
+/* Returns the node of the tree whose own amount it is. */
+static uint32_t add_amount(struct maker *maker, const struct source *source, const struct layer_amount *amount)
 {
 	struct layer_row *own = own_row(maker, source);
 
@@ -277,14 +279,21 @@ static void add_amount(struct maker *maker, const struct source *source, const s
 	layer_amount_add(&maker->layers->classes[own->class].self, amount);
 	make_path(maker, source, own);
 	add_totals(maker, amount);
-	layer_tree_add(&maker->layers->tree, maker->path.items, maker->path.count, amount);
+	return layer_tree_add(&maker->layers->tree, maker->path.items, maker->path.count, amount);
+}
+
+/* part: of a key of line_sums.stacks. */
+static struct source source_of(const uint32_t part[4])
+{
+	struct layer_work work = layer_work_of(part[0], part[3]);
+
+	return (struct source){.place = work.place, .replay = part[2], .process = part[1], .rest = work.rest};
 }
 
 static void add_gpu_time(struct maker *maker, const struct tally_entry *entry)
 {
-	const uint32_t *part = entry->key.part;
-	struct layer_work work = layer_work_of(part[0], part[3]);
-	struct source source = {.place = work.place, .replay = part[2], .process = part[1], .rest = work.rest};
+	struct source source = source_of(entry->key.part);
+	struct layer_work work = layer_work_of(entry->key.part[0], entry->key.part[3]);
 	bool is_recomputed = work.is_in_node && owner_of(maker, &source).module != NONE;
 
 	add_amount(maker, &source,
@@ -308,6 +317,72 @@ static void add_idle(struct maker *maker, const struct idle *idle, const struct 
 		   &(struct layer_amount){.idle_ns = charge->ns});
 }
 
+/* ---- parts of an amount ------------------------------------------------------------------------------------------ */
+
+static void note_source(struct maker *maker, struct source source)
+{
+	note_modules(maker, source.place);
+	note_modules(maker, source.replay);
+}
+
+static struct source source_of_holder(const struct maker *maker, size_t holder)
+{
+	const struct torch_memory_sums *memory = maker->sources->memory;
+	const uint32_t *part = memory->by_holder.entries[holder].key.part;
+	uint32_t process = memory->spaces.items[part[2]].process;
+
+	return source_of((const uint32_t[]){part[0], process, NONE, part[3]});
+}
+
+static void add_memory(struct maker *maker)
+{
+	const struct torch_memory_sums *memory = maker->sources->memory;
+
+	for (size_t i = 0; i < memory->holders.count; i++) {
+		uint32_t space = memory->by_holder.entries[i].key.part[2];
+		struct source source = source_of_holder(maker, i);
+
+		if (memory->spaces.items[space].device_type != GPT_TORCH_CPU)
+			add_amount(maker, &source,
+				   &(struct layer_amount){.memory_bytes = memory->holders.items[i].at_peak});
+	}
+}
+
+static void add_parts(struct maker *maker)
+{
+	struct layer_parts *parts = maker->sources->parts;
+	const struct tally *kernels = gpu_tally_all(&parts->kernels), *steps = gpu_tally_all(&parts->steps);
+	AUTO_FREE uint32_t *nodes = xcalloc(parts->sources.count, sizeof(*nodes)); /* by source */
+	struct layers *layers = maker->layers;
+
+	for (size_t i = 0; i < parts->sources.count; i++) {
+		struct source source = source_of(parts->sources.entries[i].key.part);
+
+		nodes[i] = add_amount(maker, &source, &(struct layer_amount){0});
+	}
+	for (size_t i = 0; i < kernels->count; i++) {
+		const struct tally_entry *from = &kernels->entries[i];
+		struct tally_entry *sum =
+			tally_at(&layers->kernels, (struct tally_key){{nodes[from->key.part[0]], from->key.part[1]}});
+
+		sum->ns += from->ns;
+		sum->count += from->count;
+	}
+	for (size_t i = 0; i < steps->count; i++) {
+		const uint32_t *part = steps->entries[i].key.part;
+
+		tally_at(&layers->steps, (struct tally_key){{nodes[part[0]], part[1]}})->ns += steps->entries[i].ns;
+	}
+	for (size_t i = 0; i < parts->flops.count; i++) {
+		struct source source = source_of(parts->flops.entries[i].key.part);
+
+		add_amount(maker, &source, &(struct layer_amount){.flops = parts->flops.entries[i].ns});
+	}
+	add_memory(maker);
+	layers->has_memory = maker->sources->memory->spaces.count;
+	layers->has_flops = parts->has_shapes;
+}
+
 /* ---- words ------------------------------------------------------------------------------------------------------- */
 
 const char *layer_kind_label(enum layer_kind kind)
@@ -323,11 +398,6 @@ const char *layer_kind_label(enum layer_kind kind)
 	};
 
 	return labels[kind];
-}
-
-const char *layer_label(const struct layers *layers, const struct layer_row *row)
-{
-	return row->kind == LAYER_MODULE ? layers->model->modules[row->module].label : layer_kind_label(row->kind);
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
@@ -359,8 +429,10 @@ static void sort_rows(struct layers *layers)
 	qsort(layers->classes, layers->class_count, sizeof(*layers->classes), by_total);
 }
 
-static void make_rows(struct maker *maker, const struct tally *stacks, const struct idle *idle)
+static void make_rows(struct maker *maker)
 {
+	const struct tally *stacks = gpu_tally_all(&maker->sources->gpu_time->stacks);
+	const struct idle *idle = maker->sources->idle;
 	struct layers *layers = maker->layers;
 
 	maker->most = maker->referenced.count + (size_t)LAYER_KINDS * (maker->model->process_count + 1);
@@ -376,29 +448,41 @@ static void make_rows(struct maker *maker, const struct tally *stacks, const str
 
 		add_idle(maker, idle, &charge);
 	}
+	if (maker->sources->parts)
+		add_parts(maker);
 	sort_rows(layers);
 }
 
-void layers_finish(struct layers *layers, const struct model *model, struct line_sums *sums, const struct idle *idle)
+/* Notes all modules that are to have a row. */
+static void note_sources(struct maker *maker)
 {
-	const struct tally *stacks = gpu_tally_all(&sums->stacks);
-	struct maker maker = {.layers = layers, .model = model};
+	const struct layer_sources *from = maker->sources;
+	const struct tally *stacks = gpu_tally_all(&from->gpu_time->stacks);
+	size_t flops = from->parts ? from->parts->flops.count : 0,
+	       holders = from->parts ? from->memory->holders.count : 0;
 
-	*layers = (struct layers){.model = model, .sum = sums->sum};
-	maker.row_of = xcalloc(model->module_count + 1, sizeof(*maker.row_of));
-	for (size_t i = 0; i < stacks->count; i++) {
-		const uint32_t *part = stacks->entries[i].key.part;
+	for (size_t i = 0; i < stacks->count; i++)
+		note_source(maker, source_of(stacks->entries[i].key.part));
+	for (size_t i = 0; i < idle_charge_count(from->idle); i++) {
+		struct idle_charge charge = idle_charge_at(from->idle, i);
 
-		note_modules(&maker, layer_work_of(part[0], part[3]).place);
-		note_modules(&maker, part[2]);
+		note_modules(maker, layer_work_of(charge.what.part[0], charge.launch_pass).place);
 	}
-	for (size_t i = 0; i < idle_charge_count(idle); i++) {
-		struct idle_charge charge = idle_charge_at(idle, i);
+	for (size_t i = 0; i < flops; i++)
+		note_source(maker, source_of(from->parts->flops.entries[i].key.part));
+	for (size_t i = 0; i < holders; i++)
+		note_source(maker, source_of_holder(maker, i));
+}
 
-		note_modules(&maker, layer_work_of(charge.what.part[0], charge.launch_pass).place);
-	}
+void layers_finish(struct layers *layers, const struct layer_sources *sources)
+{
+	struct maker maker = {.layers = layers, .model = sources->model, .sources = sources};
+
+	*layers = (struct layers){.model = sources->model, .sum = sources->gpu_time->sum};
+	maker.row_of = xcalloc(sources->model->module_count + 1, sizeof(*maker.row_of));
+	note_sources(&maker);
 	if (maker.referenced.count)
-		make_rows(&maker, stacks, idle);
+		make_rows(&maker);
 	array_free(&maker.referenced);
 	array_free(&maker.path);
 	tally_free(&maker.kinds);
@@ -411,4 +495,6 @@ void layers_free(struct layers *layers)
 	free(layers->rows);
 	free(layers->classes);
 	layer_tree_free(&layers->tree);
+	tally_free(&layers->kernels);
+	tally_free(&layers->steps);
 }

@@ -7,6 +7,8 @@
  */
 #pragma once
 
+#include "analyze/memory/torch_memory.h"
+#include "analyze/sums/layer_parts.h"
 #include "analyze/sums/layer_tree.h"
 #include "analyze/sums/line_sums.h"
 #include "analyze/why/idle.h"
@@ -84,17 +86,46 @@ struct layers {
 	size_t class_count;
 	struct layer_tree tree;
 	uint32_t modules, unnamed; /* on stacks with GPU time or idle time; those without a name */
+	/* of LAYER_PARTS alone */
+	struct tally kernels;	    /* node of the tree, operation_pack.h: own GPU time, count of operations */
+	struct tally steps;	    /* node, block (step_blocks.h): own GPU time */
+	bool has_memory, has_flops; /* were recorded */
 };
 
-/* sums: of GPU time. */
-void layers_finish(struct layers *layers, const struct model *model, struct line_sums *sums, const struct idle *idle);
+/* What layers are made of. */
+struct layer_sources {
+	const struct model *model;
+	struct line_sums *gpu_time;
+	const struct idle *idle;
+	struct layer_parts *parts;		/* NULL: not wanted, and then neither is memory */
+	const struct torch_memory_sums *memory; /* finished */
+};
+
+void layers_finish(struct layers *layers, const struct layer_sources *sources);
 void layers_free(struct layers *layers);
 
-/* "LlamaModel.layers.17.mlp", "LlamaModel#2.layers.17.mlp"; of what is no layer "[backward]". */
-const char *layer_label(const struct layers *layers, const struct layer_row *row);
 const char *layer_kind_label(enum layer_kind kind);
 
-/* The hooks of this analysis (analyses.h). */
+/* "LlamaModel.layers.17.mlp", "LlamaModel#2.layers.17.mlp"; of what is no layer "[backward]". */
+static inline const char *layer_label(const struct layers *layers, const struct layer_row *row)
+{
+	return row->kind == LAYER_MODULE ? layers->model->modules[row->module].label : layer_kind_label(row->kind);
+}
+
+/* The hooks of these analyses (analyses.h). */
 #define ANALYSIS_LAYERS(X)                                                                                             \
-	X(LAYERS, finish, layers_finish(&all->layers, all->model, &all->gpu_lines, &all->idle))                        \
+	X(LAYERS, finish,                                                                                              \
+	  layers_finish(&all->layers, &(struct layer_sources){all->model, &all->gpu_lines, &all->idle, NULL, NULL}))   \
 	X(LAYERS, free, layers_free(&all->layers))
+
+#define ANALYSIS_LAYER_PARTS(X)                                                                                        \
+	X(LAYER_PARTS, begin, layer_parts_init(&all->layer_parts, &all->blocks, event->first))                         \
+	X(LAYER_PARTS, part, layer_parts_begin_part(&all->layer_parts, event->part))                                   \
+	X(LAYER_PARTS, call, op_tree_add_call(&all->layer_parts.tree, event))                                          \
+	X(LAYER_PARTS, gpu, layer_parts_add_gpu(&all->layer_parts, event))                                             \
+	X(LAYER_PARTS, op, op_tree_add_op(&all->layer_parts.tree, event))                                              \
+	X(LAYER_PARTS, finish,                                                                                         \
+	  (op_tree_finish(&all->layer_parts.tree),                                                                     \
+	   layers_finish(&all->layers, &(struct layer_sources){all->model, &all->gpu_lines, &all->idle,                \
+							       &all->layer_parts, &all->torch_memory})))               \
+	X(LAYER_PARTS, free, layer_parts_free(&all->layer_parts))

@@ -20,22 +20,27 @@ void line_sums_free(struct line_sums *sums)
 	free(sums->totals);
 }
 
-static struct tally_key key_of(const struct line_sums *sums, uint32_t stack, uint32_t caller, uint32_t process,
+static struct tally_key key_of(const struct model *model, uint32_t stack, uint32_t caller, uint32_t process,
 			       uint32_t replay)
 {
-	uint32_t place = caller_place(sums->model, stack, caller);
+	uint32_t place = caller_place(model, stack, caller);
 
 	return (struct tally_key){{place, process, place < CALLER_NO_FRAME ? replay : NONE}};
+}
+
+struct tally_key line_sums_key(const struct model *model, const struct gpu_event *event)
+{
+	struct tally_key key = key_of(model, event->stack, event->caller, event->op->process, event->replay);
+
+	key.part[3] = call_pass(model, event->attributed);
+	return key;
 }
 
 void line_sums_add_gpu(struct line_sums *sums, const struct gpu_event *event)
 {
 	uint64_t ns = gpu_ns(event->op);
-	struct tally_key key = key_of(sums, event->stack, event->caller, event->op->process, event->replay);
-	struct tally_entry *sum;
+	struct tally_entry *sum = gpu_tally_at(&sums->stacks, event->op, line_sums_key(sums->model, event));
 
-	key.part[3] = call_pass(sums->model, event->attributed);
-	sum = gpu_tally_at(&sums->stacks, event->op, key);
 	sum->ns += ns;
 	sum->count += event->attributed != event->launch || event->first;
 	sums->sum += ns;
@@ -48,7 +53,7 @@ void line_sums_add_call(struct line_sums *sums, const struct call_event *event)
 
 	if (!call_is_work(event->call))
 		return;
-	sum = tally_at(&sums->stacks.timed, key_of(sums, event->stack, event->caller, event->process, NONE));
+	sum = tally_at(&sums->stacks.timed, key_of(sums->model, event->stack, event->caller, event->process, NONE));
 	sum->ns++;
 	sum->count++;
 	sums->sum++;
@@ -57,7 +62,7 @@ void line_sums_add_call(struct line_sums *sums, const struct call_event *event)
 
 void line_sums_add_time(struct line_sums *sums, uint32_t stack, uint32_t caller, uint32_t process, uint64_t ns)
 {
-	struct tally_entry *sum = tally_at(&sums->stacks.timed, key_of(sums, stack, caller, process, NONE));
+	struct tally_entry *sum = tally_at(&sums->stacks.timed, key_of(sums->model, stack, caller, process, NONE));
 
 	sum->ns += ns;
 	sum->count++;

@@ -39,6 +39,9 @@ struct line_sums {
 void line_sums_init(struct line_sums *sums, const struct model *model);
 void line_sums_free(struct line_sums *sums);
 
+/* A key of line_sums.stacks. */
+struct tally_key line_sums_key(const struct model *model, const struct gpu_event *event);
+
 /* Adds GPU time. */
 void line_sums_add_gpu(struct line_sums *sums, const struct gpu_event *event);
 /* Adds 1 for a call that puts work on a GPU. */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/events/callers.h"
+
 void op_tree_init(struct op_tree *tree, const struct model *first, op_tree_fn *take, void *context)
 {
 	*tree = (struct op_tree){.model = first, .thread_count = first->thread_count, .take = take, .context = context};
@@ -237,12 +239,16 @@ static void add_gpu(struct op_tree *tree, struct op_tree_thread *thread, const s
 }
 
 /* Gives the call's stack to open ops that had no call before. */
-static void note_stack(struct op_tree_thread *thread, const struct model_call *call)
+static void note_stack(const struct model *model, struct op_tree_thread *thread, const struct call_event *event)
 {
+	const struct model_call *call = event->call;
+
 	for (size_t i = thread->open.count; i-- > 0 && !thread->open.items[i].called;) {
 		struct op_node *node = &thread->open.items[i];
 
 		node->called = true;
+		node->place = caller_place(model, event->stack, event->caller);
+		node->pass = call_pass(model, call);
 		if (node->stack == NONE)
 			node->stack = call->forward != NONE ? call->forward : call->stack;
 	}
@@ -259,7 +265,7 @@ bool op_tree_add_call(struct op_tree *tree, const struct call_event *event)
 	if (!thread->open.count)
 		return false;
 	add_inside(tree, thread, call->start_ns, call->end_ns);
-	note_stack(thread, call);
+	note_stack(tree->model, thread, event);
 	if (event->gpu_ns)
 		add_gpu(tree, thread, event);
 	return true;

@@ -60,6 +60,7 @@ struct op_node {
 	bool inside;		   /* inside another op */
 	bool async;		   /* asynchronous, or overlapping other ops of its thread */
 	bool called;		   /* a call was made in it */
+	uint32_t place, pass;	   /* of the first call inside: caller_place, call_pass */
 	struct op_node *only;	   /* its only child so far, an op of the same name; NULL */
 	struct op_gpu_spans spans; /* of an annotation: work launched in it, but in no annotation inside */
 };

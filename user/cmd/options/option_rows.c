@@ -300,7 +300,7 @@ const struct option_row option_rows[] = {
 	 RECORD | REPORT, .choice = OFFSET(tree.by), .only_with = OFFSET(tree_option)},
 	{"layers", 0, NULL, NULL,
 	 "instead of the report the layers of the model (modules of PyTorch): GPU time and\n"
-	 "idle time of each, as a tree and by class",
+	 "idle time of each, as a tree and by class; --table layer_kernels, layer_steps",
 	 RECORD | REPORT, .flag = OFFSET(wants_layers)},
 	{"min-percent", 0, "a percentage", "PERCENT",
 	 "hide nodes of a tree (--tree, --layers) below PERCENT of its time (default 1)", RECORD | REPORT,

@@ -16,7 +16,7 @@ static bool prints_tables(const struct options *options)
 {
 	return (options->subcommand == SUBCOMMAND_RECORD || options->subcommand == SUBCOMMAND_REPORT ||
 		options->subcommand == SUBCOMMAND_MERGE) &&
-	       !options_use_stdout(options) && !options_replace_report(options);
+	       !options_use_stdout(options) && (!options_replace_report(options) || options->wants_layers);
 }
 
 /* Checks a --format that is for the report, not for --output -. */
@@ -49,7 +49,7 @@ static int check_outputs(struct parse *parse)
 	struct format format;
 	const char *why;
 
-	if (options->whole_report && (options->report_table || !prints_tables(options)))
+	if (options->whole_report && (options->report_table || options->wants_layers || !prints_tables(options)))
 		return option_fail(parse,
 				   "--all: is of the whole report: give it without --table, --tree and the like");
 	for (size_t i = 0; i < options->outputs.list.count; i++) {

@@ -29,3 +29,12 @@ static inline void op_nesting_leave(const struct ops *ops, struct op_nesting *ne
 	while (nesting->open.count && ops->list.items[nesting->open.items[nesting->open.count - 1]].end_ns <= time_ns)
 		nesting->open.count--;
 }
+
+/* The innermost backward node, or op that evaluates one; NULL: none is open. */
+static inline const struct model_op *op_nesting_node(const struct ops *ops, const struct op_nesting *nesting)
+{
+	for (size_t i = nesting->open.count; i-- > 0;)
+		if (ops->list.items[nesting->open.items[i]].node != NONE)
+			return &ops->list.items[nesting->open.items[i]];
+	return NULL;
+}

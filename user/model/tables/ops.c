@@ -324,14 +324,6 @@ static uint64_t op_of_call(const struct ops *ops, const struct op_nesting *nesti
 	return op ? 1 + op->number : 0;
 }
 
-static const struct model_op *innermost_node(const struct ops *ops, const struct op_nesting *nesting)
-{
-	for (size_t i = nesting->open.count; i-- > 0;)
-		if (ops->list.items[nesting->open.items[i]].node != NONE)
-			return &ops->list.items[nesting->open.items[i]];
-	return NULL;
-}
-
 /* Python code that a node runs (a custom function, a hook, a recomputed forward) has its own frames. */
 static bool is_of_python(const struct model_call *call, const struct model_op *node)
 {
@@ -345,7 +337,7 @@ static void set_op(const struct ops *ops, const struct op_nesting *nesting, stru
 	if (!nesting->open.count)
 		return;
 	call->op = op_of_call(ops, nesting);
-	node = innermost_node(ops, nesting);
+	node = op_nesting_node(ops, nesting);
 	if (!node)
 		return;
 	call->around = node->forward;

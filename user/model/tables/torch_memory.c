@@ -73,7 +73,8 @@ static uint32_t new_block(struct torch_memory *memory, const struct model_torch_
 	struct torch_block block = {.bytes = (uint64_t)event->bytes,
 				    .since_ns = event->time_ns,
 				    .op_name = event->op_name,
-				    .stack = event->stack};
+				    .stack = event->stack,
+				    .forward = event->forward};
 	uint32_t index = memory->free_block;
 
 	memory->held++;
@@ -126,6 +127,7 @@ static bool take_back(struct torch_memory *memory, uint32_t device, struct model
 	event->since_ns = block->since_ns;
 	event->since_op_name = block->op_name;
 	event->since_stack = block->stack;
+	event->since_forward = block->forward;
 	return true;
 }
 
@@ -154,6 +156,15 @@ static uint32_t innermost_stack(const struct ops *ops, const struct op_nesting *
 	return NONE;
 }
 
+static uint32_t forward_of(const struct ops *ops, const struct op_nesting *nesting)
+{
+	const struct model_op *node = op_nesting_node(ops, nesting);
+
+	if (!node)
+		return NONE;
+	return node->forward != NONE ? node->forward : FORWARD_UNKNOWN;
+}
+
 /* Each process numbers its visible devices from 0. */
 static int32_t device_of(const struct device_table *devices, uint32_t process,
 			 const struct gpt_agent_torch_memory *event)
@@ -176,6 +187,8 @@ static void join_one(struct torch_memory *memory, const struct pending_torch_mem
 					   .op_name = NONE,
 					   .since_op_name = NONE,
 					   .since_stack = NONE,
+					   .forward = NONE,
+					   .since_forward = NONE,
 					   .thread = thread,
 					   .kind = from->kind,
 					   .device_type = from->device_type,
@@ -188,6 +201,7 @@ static void join_one(struct torch_memory *memory, const struct pending_torch_mem
 
 		event.op = 1 + op->number;
 		event.op_name = op->name;
+		event.forward = forward_of(sweep->ops, nesting);
 		if (event.stack == NONE)
 			event.stack = innermost_stack(sweep->ops, nesting);
 	}

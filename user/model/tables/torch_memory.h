@@ -21,8 +21,8 @@ struct pending_torch_memory {
 struct torch_block {
 	uint64_t bytes;
 	uint64_t since_ns;
-	uint32_t op_name, stack; /* of its allocation */
-	uint32_t next_free;	 /* free list of unused entries, NONE */
+	uint32_t op_name, stack, forward; /* of its allocation */
+	uint32_t next_free;		  /* free list of unused entries, NONE */
 };
 
 struct torch_memory {

@@ -8,36 +8,11 @@
 #include "report/page/row_table.h"
 #include "report/sums/layers.h"
 
-#define NO_BREAK_SPACE "\u00a0"
-#define INDENT_MAX 64u
-
-/* A line of the tree. */
-struct shown_layer {
-	const struct layer_row *row; /* NULL: several that are too small */
-	uint32_t process;
-	unsigned depth;
-	uint64_t smaller; /* their number, where `row` is NULL */
-	char *label;
-	struct layer_amount self, total;
-};
-
-struct layer_view {
-	const struct report *report;
-	const struct layers_options *options;
-	const struct layers *layers;
-	ARRAY(struct shown_layer) shown;
-};
-
 /* ---- choice of nodes --------------------------------------------------------------------------------------------- */
-
-static const struct layer_node *node_at(const struct layer_view *view, uint32_t node)
-{
-	return &view->layers->tree.nodes.items[node];
-}
 
 static const struct layer_row *row_of(const struct layer_view *view, uint32_t node)
 {
-	return node ? &view->layers->rows[node_at(view, node)->row] : NULL;
+	return node ? &view->layers->rows[layer_node_at(view, node)->row] : NULL;
 }
 
 static bool is_part(const struct layer_view *view, uint64_t part, uint64_t whole)
@@ -47,10 +22,13 @@ static bool is_part(const struct layer_view *view, uint64_t part, uint64_t whole
 
 static bool is_shown(const struct layer_view *view, uint32_t node)
 {
-	const struct layer_amount *total = &node_at(view, node)->total;
+	const struct layer_amount *total = &layer_node_at(view, node)->total;
+
+	const struct layer_amount *all = &view->layers->all;
 
 	return !view->options->min_percent || is_part(view, total->ns, view->layers->sum) ||
-	       is_part(view, total->idle_ns, view->layers->all.idle_ns);
+	       is_part(view, total->idle_ns, all->idle_ns) || is_part(view, total->memory_bytes, all->memory_bytes) ||
+	       is_part(view, total->flops, all->flops);
 }
 
 /* "layers.17" under "LlamaModel", "mlp" under that: what the name has after the caller's. */
@@ -67,24 +45,28 @@ static char *name_below(const struct layer_view *view, uint32_t node, uint32_t c
 
 static void show_node(struct layer_view *view, uint32_t node, uint32_t caller, unsigned depth)
 {
-	const struct layer_node *of = node_at(view, node);
+	const struct layer_node *of = layer_node_at(view, node);
 	bool is_last = view->options->depth && depth + 1 >= view->options->depth;
 
 	array_push(&view->shown, ((struct shown_layer){.row = row_of(view, node),
 						       .process = row_of(view, node)->process,
 						       .depth = depth,
+						       .is_last = is_last,
+						       .name = layer_label(view->layers, row_of(view, node)),
 						       .label = name_below(view, node, caller),
 						       .self = is_last ? of->total : of->self,
 						       .total = of->total}));
+	view->line_of[node] = (uint32_t)view->shown.count;
 }
 
-static void show_rest(struct layer_view *view, struct shown_layer rest)
+static void show_rest(struct layer_view *view, uint32_t caller, struct shown_layer rest)
 {
 	if (!rest.smaller)
 		return;
-	rest.label = xasprintf("[%s smaller]", number_count(rest.smaller).text);
+	rest.name = rest.label = xasprintf("[%s smaller]", number_count(rest.smaller).text);
 	rest.self = rest.total;
 	array_push(&view->shown, rest);
+	view->smaller_of[caller] = (uint32_t)view->shown.count;
 }
 
 /* A node whose children are being shown. */
@@ -96,7 +78,7 @@ struct layer_level {
 static struct layer_level level_of(const struct layer_view *view, uint32_t node, unsigned depth)
 {
 	return (struct layer_level){
-		.node = node, .next = node_at(view, node)->children, .rest = {.process = NONE, .depth = depth}};
+		.node = node, .next = layer_node_at(view, node)->children, .rest = {.process = NONE, .depth = depth}};
 }
 
 static void choose_nodes(struct layer_view *view)
@@ -110,14 +92,14 @@ static void choose_nodes(struct layer_view *view)
 		uint32_t node = level->next;
 
 		if (node == NONE) {
-			show_rest(view, level->rest);
+			show_rest(view, level->node, level->rest);
 			levels.count--;
 			continue;
 		}
-		level->next = node_at(view, node)->next;
+		level->next = layer_node_at(view, node)->next;
 		if (!is_shown(view, node)) {
 			level->rest.smaller++;
-			layer_amount_add(&level->rest.total, &node_at(view, node)->total);
+			layer_amount_add(&level->rest.total, &layer_node_at(view, node)->total);
 			continue;
 		}
 		show_node(view, node, level->node, depth);
@@ -127,28 +109,44 @@ static void choose_nodes(struct layer_view *view)
 	array_free(&levels);
 }
 
+/* ---- cells that not every trace has ------------------------------------------------------------------------------ */
+
+#define ADD_CELL(name, type, put, member)                                                                              \
+	static void name(struct report *report, struct table *table, const void *item)                                 \
+	{                                                                                                              \
+		put(report, table, ((const type *)item)->member);                                                      \
+	}
+
+static void put_memory(const struct report *report, struct table *table, uint64_t bytes)
+{
+	table_add_memory(table, bytes);
+	table_unset_unless(table, report->all->layers.has_memory, "");
+}
+
+static void put_flops(const struct report *report, struct table *table, uint64_t flops)
+{
+	static const char *const powers[] = {"", " k", " M", " G", " T", " P", " E"};
+	double scaled = (double)flops;
+	struct number shown;
+	size_t power = 0;
+
+	for (; scaled >= 1000 && power + 1 < sizeof(powers) / sizeof(powers[0]); power++)
+		scaled /= 1000;
+	snprintf(shown.text, sizeof(shown.text), "%.*f%s", power ? 1 : 0, scaled, powers[power]);
+	table_add_integer(table, shown, flops);
+	table_unset_unless(table, report->all->layers.has_flops, "");
+}
+
+ADD_CELL(add_memory, struct shown_layer, put_memory, total.memory_bytes)
+ADD_CELL(add_flops, struct shown_layer, put_flops, total.flops)
+ADD_CELL(add_self_memory, struct shown_layer, put_memory, self.memory_bytes)
+ADD_CELL(add_self_flops, struct shown_layer, put_flops, self.flops)
+ADD_CELL(add_class_memory, struct layer_class, put_memory, total.memory_bytes)
+ADD_CELL(add_class_flops, struct layer_class, put_flops, total.flops)
+ADD_CELL(add_class_self_memory, struct layer_class, put_memory, self.memory_bytes)
+ADD_CELL(add_class_self_flops, struct layer_class, put_flops, self.flops)
+
 /* ---- the tree as a table ----------------------------------------------------------------------------------------- */
-
-/* Indented with characters that are shown where blanks would not be. */
-static char *indented(const char *label, unsigned depth)
-{
-	static const char level[] = NO_BREAK_SPACE NO_BREAK_SPACE;
-	size_t levels = depth < INDENT_MAX ? depth : INDENT_MAX, bytes = sizeof(level) - 1;
-	char *text = xmalloc(levels * bytes + strlen(label) + 1);
-
-	for (size_t i = 0; i < levels; i++)
-		memcpy(text + i * bytes, level, bytes);
-	memcpy(text + levels * bytes, label, strlen(label) + 1);
-	return text;
-}
-
-static void add_layer(struct report *report, struct table *table, const void *item)
-{
-	const struct shown_layer *shown = item;
-	AUTO_FREE char *label = indented(shown->label, shown->depth);
-
-	table_add_named(table, label, shown->row ? layer_label(&report->all->layers, shown->row) : shown->label);
-}
 
 static char *class_text(const struct report *report, const void *item)
 {
@@ -178,26 +176,24 @@ static const struct row_table tree_table = {
 			ROW_NS(COLUMN_NOT_SHOWN, "backward_self_ns", struct shown_layer, self.backward_ns),
 			ROW_NS(COLUMN_NOT_SHOWN, "recomputed_self_ns", struct shown_layer, self.recomputed_ns),
 			ROW_NS(COLUMN_NOT_SHOWN, "idle_self_ns", struct shown_layer, self.idle_ns),
+			ROW_ADD(COLUMN_NUMBER("memory", "memory_bytes", UNIT_BYTES), add_memory),
+			ROW_ADD(COLUMN_NUMBER("FLOPs", "flops", UNIT_COUNT), add_flops),
+			ROW_ADD(COLUMN_DATA("memory_self_bytes", UNIT_BYTES), add_self_memory),
+			ROW_ADD(COLUMN_DATA("flops_self", UNIT_COUNT), add_self_flops),
 			ROW_ADD(COLUMN_DATA("depth", UNIT_ID), add_depth),
-			ROW_ADD(COLUMN_NAME("layer", "layer", TEXT_TRUNCATE_MIDDLE), add_layer),
+			ROW_ADD(COLUMN_NAME("layer", "layer", TEXT_TRUNCATE_MIDDLE), layers_add_name),
 			ROW_TEXT("class", "class", TEXT_TRUNCATE_END, class_text),
 			ROW_PROCESS(struct shown_layer, process),
 			ROW_END,
 		},
 };
 
-static void put_tree(struct report *report, const struct layers *layers, const struct layers_options *options)
+static void put_tree(const struct layer_view *view, struct report *report)
 {
-	struct layer_view view = {.report = report, .options = options, .layers = layers};
-
-	choose_nodes(&view);
 	layers_put_rows(report, &tree_table,
-			&(struct row_list){ROWS(view.shown.items, view.shown.count), .sum = layers->sum,
+			&(struct row_list){ROWS(view->shown.items, view->shown.count), .sum = view->layers->sum,
 					   .remark = "self, calls: without the modules that it calls; % of GPU time"});
 	layers_put_backward(report);
-	for (size_t i = 0; i < view.shown.count; i++)
-		free(view.shown.items[i].label);
-	array_free(&view.shown);
 }
 
 /* ---- by class ---------------------------------------------------------------------------------------------------- */
@@ -242,6 +238,10 @@ static const struct row_table class_table = {
 			ROW_NS(COLUMN_NOT_SHOWN, "backward_self_ns", struct layer_class, self.backward_ns),
 			ROW_NS(COLUMN_NOT_SHOWN, "recomputed_self_ns", struct layer_class, self.recomputed_ns),
 			ROW_NS(COLUMN_NOT_SHOWN, "idle_self_ns", struct layer_class, self.idle_ns),
+			ROW_ADD(COLUMN_NUMBER("memory", "memory_bytes", UNIT_BYTES), add_class_memory),
+			ROW_ADD(COLUMN_NUMBER("FLOPs", "flops", UNIT_COUNT), add_class_flops),
+			ROW_ADD(COLUMN_DATA("memory_self_bytes", UNIT_BYTES), add_class_self_memory),
+			ROW_ADD(COLUMN_DATA("flops_self", UNIT_COUNT), add_class_self_flops),
 			ROW_ADD(COLUMN_NAME("class", "class", TEXT_TRUNCATE_MIDDLE), add_class),
 			ROW_ADD(COLUMN_DATA("layers", UNIT_COUNT), add_layers),
 			ROW_PROCESS(struct layer_class, process),
@@ -249,16 +249,36 @@ static const struct row_table class_table = {
 		},
 };
 
-static void put_layers(struct report *report, const struct layers_options *options)
+static void put_tables(struct report *report, const struct layers_options *options)
 {
 	const struct layers *layers = &report->all->layers;
+	struct layer_view view = {.report = report, .options = options, .layers = layers};
 
+	view.line_of = xcalloc(layers->tree.nodes.count, sizeof(*view.line_of));
+	view.smaller_of = xcalloc(layers->tree.nodes.count, sizeof(*view.smaller_of));
+	choose_nodes(&view);
+	put_tree(&view, report);
+	layers_put_rows(report, &class_table,
+			&(struct row_list){ROWS(layers->classes, layers->class_count), .sum = layers->sum});
+	if (report->writer || report->options->table) {
+		layers_put_kernels(&view, report);
+		layers_put_steps(&view, report);
+	}
+	for (size_t i = 0; i < view.shown.count; i++)
+		free(view.shown.items[i].label);
+	array_free(&view.shown);
+	free(view.line_of);
+	free(view.smaller_of);
+}
+
+static void put_layers(struct report *report, void *options)
+{
+	report->rows = UINT_MAX;
+	report->names_tables = false;
 	if (report->writer)
 		table_writer_want_all_rows(report->writer);
-	if (layers->count) {
-		put_tree(report, layers, options);
-		layers_put_rows(report, &class_table,
-				&(struct row_list){ROWS(layers->classes, layers->class_count), .sum = layers->sum});
+	if (report->all->layers.count) {
+		put_tables(report, options);
 		return;
 	}
 	report_title(report, tree_table.id, tree_table.title, NULL);
@@ -270,16 +290,20 @@ static void put_layers(struct report *report, const struct layers_options *optio
 int report_write_layers(FILE *out, struct trace *trace, const struct report_options *page,
 			const struct layers_options *options)
 {
+	struct layers_options chosen = *options;
 	struct analyses all;
 	struct report report;
 	const struct analyze_options wanted = {.attribution = &page->attribution};
-	int error = analyze_with(&all, trace, ANALYSES(ANALYZE_GPU_LINES, ANALYZE_IDLE, ANALYZE_LAYERS), &wanted);
+	int error = analyze_with(&all, trace,
+				 ANALYSES(ANALYZE_GPU_LINES, ANALYZE_IDLE, ANALYZE_TORCH_MEMORY, ANALYZE_LAYER_PARTS),
+				 &wanted);
 
 	report_page(&report, out, &all, page);
-	if (!error) {
+	if (!error && page->table && !page->format) {
+		error = report_write_page(&report, put_layers, &chosen);
+	} else if (!error) {
 		report_begin_list(&report, tree_table.id);
-		report.rows = UINT_MAX;
-		put_layers(&report, options);
+		put_layers(&report, &chosen);
 		error = report_end(&report);
 	}
 	analyses_free(&all);

@@ -7,6 +7,9 @@
 #include "report/page/parts.h"
 #include "report/page/row_table.h"
 
+#define NO_BREAK_SPACE "\u00a0"
+#define INDENT_MAX 64u
+
 static const struct model_module *module_of(const struct report *report, const struct layer_row *row)
 {
 	return row->module == NONE ? NULL : &report->model->modules[row->module];
@@ -120,28 +123,64 @@ static const struct row_table layers_table = {
 		},
 };
 
+/* Whether a page has a column, by its key. */
+static bool has_column(const struct layers *layers, const char *key)
+{
+	const struct {
+		const char *key;
+		bool is_there;
+	} columns[] = {
+		{"backward_", layers->all.backward_ns != 0},
+		{"recomputed_", layers->all.recomputed_ns != 0},
+		{"memory_", layers->has_memory},
+		{"flops", layers->has_flops},
+	};
+
+	for (size_t i = 0; key && i < sizeof(columns) / sizeof(columns[0]); i++)
+		if (!strncmp(key, columns[i].key, strlen(columns[i].key)))
+			return columns[i].is_there;
+	return true;
+}
+
 void layers_put_rows(struct report *report, const struct row_table *declared, const struct row_list *list)
 {
-	const struct layer_amount *all = &report->all->layers.all;
+	const struct layers *layers = &report->all->layers;
 	struct row_column columns[TABLE_COLUMNS_MAX + 1];
 	struct row_table table = *declared;
 	struct row_list rows = *list;
 	size_t count = 0;
 
 	for (; declared->columns[count].column.title; count++) {
-		const char *key = declared->columns[count].column.key;
-
 		columns[count] = declared->columns[count];
-		if (!key)
-			continue;
-		if ((!all->backward_ns && !strncmp(key, "backward_", strlen("backward_"))) ||
-		    (!all->recomputed_ns && !strncmp(key, "recomputed_", strlen("recomputed_"))))
+		if (!has_column(layers, columns[count].column.key))
 			columns[count].column.title = COLUMN_NOT_SHOWN;
 	}
 	columns[count] = declared->columns[count];
 	table.columns = columns;
-	rows.unit_ns = rows.sum ? 0 : all->idle_ns;
+	rows.unit_ns = rows.sum ? 0 : layers->all.idle_ns;
 	report_rows(report, &table, &rows);
+}
+
+/* Indented with characters that are shown where blanks would not be. */
+static char *indented(const char *label, unsigned depth)
+{
+	static const char level[] = NO_BREAK_SPACE NO_BREAK_SPACE;
+	size_t levels = depth < INDENT_MAX ? depth : INDENT_MAX, bytes = sizeof(level) - 1;
+	char *text = xmalloc(levels * bytes + strlen(label) + 1);
+
+	for (size_t i = 0; i < levels; i++)
+		memcpy(text + i * bytes, level, bytes);
+	memcpy(text + levels * bytes, label, strlen(label) + 1);
+	return text;
+}
+
+void layers_add_name(struct report *report, struct table *table, const void *item)
+{
+	const struct shown_layer *shown = item;
+	AUTO_FREE char *label = indented(shown->label, shown->depth);
+
+	(void)report;
+	table_add_named(table, label, shown->name);
 }
 
 void layers_put_backward(struct report *report)

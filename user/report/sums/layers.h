@@ -11,6 +11,41 @@ struct layers_options {
 	unsigned depth;	      /* levels that are shown; what is deeper is part of the last one; 0: all */
 };
 
+/* A line of the tree. */
+struct shown_layer {
+	const struct layer_row *row; /* NULL: several that are too small */
+	uint32_t process;
+	unsigned depth;
+	bool is_last;	  /* all that it called is part of it */
+	uint64_t smaller; /* their number, where `row` is NULL */
+	const char *name; /* the whole name of the layer */
+	char *label;	  /* what it has after its caller's */
+	struct layer_amount self, total;
+};
+
+/* The lines of the tree that are shown. */
+struct layer_view {
+	const struct report *report;
+	const struct layers_options *options;
+	const struct layers *layers;
+	ARRAY(struct shown_layer) shown;
+	/* by node of the tree, a number in `shown` + 1; 0: it has no line; smaller_of: of what it called that is small
+	 */
+	uint32_t *line_of, *smaller_of;
+};
+
+static inline const struct layer_node *layer_node_at(const struct layer_view *view, uint32_t node)
+{
+	return &view->layers->tree.nodes.items[node];
+}
+
+/* Adds the name of a line's layer, indented. */
+void layers_add_name(struct report *report, struct table *table, const void *shown);
+
+/* The GPU time of the lines by kernel, and by step; all rows add up to it. */
+void layers_put_kernels(const struct layer_view *view, struct report *report);
+void layers_put_steps(const struct layer_view *view, struct report *report);
+
 /* NULL: it has none, or it is not known.  The caller frees it. */
 char *layer_class_name(const struct report *report, const struct layer_row *row);
 
