@@ -572,7 +572,8 @@ struct gpt_process {
 	GPT_HEAD(process)
 	/* "comm\0executable\0command line, blanks between arguments\0python library path\0"; older logs lack
 	 * the rest: "RANK\0LOCAL_RANK\0" from the program's initial environment, digits, else empty;
-	 * "real uid\0cgroup\0container id\0container name\0pod uid\0pod name\0", empty where not known */
+	 * "real uid\0cgroup\0container id\0container name\0pod uid\0pod name\0", empty where not known;
+	 * "MASTER_ADDR:MASTER_PORT\0TORCHELASTIC_RUN_ID\0" like RANK, empty where not set */
 	char text[];
 };
 

@@ -47,6 +47,20 @@ def test_merge_knows_the_ranks_of_the_environment_where_no_collective_names_them
     assert [row["rank"] for row in found["rows"]] == [0, 1] and "no rank is known" not in done.stdout
 
 
+def test_logs_of_two_jobs_are_not_merged(tmp_path):
+    program = [machine.any_python(), machine.WORKLOADS / "train.py", "--steps", "2"]
+    for rank, port in ("0", "29500"), ("1", "29501"):
+        job = {"RANK": rank, "MASTER_ADDR": "a\x1b[31m", "MASTER_PORT": port, "TORCHELASTIC_RUN_ID": "x" * 300}
+        tracing.trace(tmp_path, tracing.on_simgpu(tmp_path / "gpu.json", *program), env=job, names=(f"{rank}.gpt",))
+    done = tracing.gputrace(tmp_path, "merge", "0.gpt", "1.gpt").must_be(1)
+    assert "are of different jobs, by MASTER_PORT: rank 0 of 0.gpt" in done.stderr and "\x1b" not in done.stderr
+    assert ":29500, rank 1 of 1.gpt" in done.stderr and "name the logs of one" in done.stderr
+    tracing.gputrace(tmp_path, "merge", "--unaligned", "0.gpt", "1.gpt").must_be(0)
+    done = tracing.gputrace(tmp_path, "report", "0.gpt", "--format", "json", "--table", "processes").must_be(0)
+    (row,) = [row for row in json.loads(done.stdout)["tables"][0]["rows"] if row["rank"] == 0]
+    assert row["master"] == "a?[31m:29500" and not row["run_id"]
+
+
 def test_ranks_of_the_environment_stand_beside_process_ids(folder):
     processes = [row for row in table(folder, "processes") if "train.py" in row["command"]]
     assert sorted(str((row["rank"], row["local_rank"])) for row in processes) == ["(3, 1)", "(None, None)"]

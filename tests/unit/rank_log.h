@@ -41,6 +41,7 @@ struct rank {
 	uint32_t slow_every, slow_ms; /* every N-th step ends later; 0: none */
 	uint32_t compute_us;	      /* what the launch before each collective runs; 0: nothing is known of it */
 	bool has_modules;	      /* that launch is made in Net's blocks.0 */
+	const char *master, *run_id;  /* of its environment; NULL: not set */
 };
 
 LOG_FN uint32_t rank_pid_of(const struct rank *rank)
@@ -156,12 +157,26 @@ LOG_FN void rank_put_collective(struct log_builder *log, const struct rank *rank
 	rank_put_step(log, rank, i);
 }
 
+LOG_FN void rank_put_job(struct log_builder *log, const struct rank *rank)
+{
+	const char *texts[14] = {"python3", "", "", "", "", "", "", "", "", "", "", "", rank->master, rank->run_id};
+	struct gpt_process record = {.time_ns = 21, .start_ns = 15, .pid = rank_pid_of(rank), .parent = 1};
+	char text[512];
+
+	for (size_t i = 12; i < 14; i++)
+		texts[i] = texts[i] ? texts[i] : "";
+	record.bytes = (uint32_t)log_join(text, sizeof(text), 14, texts);
+	log_put(log, GPT_PROCESS, &record, sizeof(record), text, record.bytes);
+}
+
 /* The program, its two stacks, and names; opens a batch of its agent. */
 LOG_FN void rank_put_program(struct log_builder *log, const struct rank *rank)
 {
 	const struct gpt_pyframe collective = {.code = CODE, .lasti = 6}, before = {.code = CODE, .lasti = 2};
 
 	log_process(log, rank_pid_of(rank), 1, 20, 15, 0x30c, "python3", "", "", "");
+	if (rank->master || rank->run_id)
+		rank_put_job(log, rank);
 	log_function(log, rank_pid_of(rank), CODE, "train", "/src/train.py", 10);
 	log_stack(log, rank_pid_of(rank), STACK_COLLECTIVE, 1, &collective);
 	if (rank->has_modules) {

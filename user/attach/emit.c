@@ -67,7 +67,9 @@ static void emit_description(attach_emit emit, void *context, const struct proce
 			       at->container,
 			       at->container_name,
 			       at->pod,
-			       at->pod_name};
+			       at->pod_name,
+			       info->master,
+			       info->run_id};
 	const size_t count = sizeof(texts) / sizeof(texts[0]);
 	struct gpt_process *record;
 	size_t bytes = 0;

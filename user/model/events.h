@@ -99,6 +99,7 @@ struct new_description {
 	struct text rank, local_rank; /* of a job, digits */
 	struct text uid;	      /* digits */
 	struct text cgroup, container, container_name, pod, pod_name;
+	struct text master, run_id; /* as in model_process */
 };
 
 /* ---- code, stacks ------------------------------------------------------------------------------------------------ */

@@ -245,10 +245,11 @@ struct model_process {
 	const char *name;     /* comm */
 	const char *exe;
 	const char *cmdline;
-	const char *python_path;  /* libpython or executable, "" none */
-	int32_t rank, local_rank; /* in its job: RANK and LOCAL_RANK when its program was started; -1: not known */
-	uint32_t uid;		  /* NONE: not known */
-	const char *cgroup;	  /* this and the next four: as in struct process_place (target/container.h) */
+	const char *python_path;     /* libpython or executable, "" none */
+	int32_t rank, local_rank;    /* in its job: RANK and LOCAL_RANK when its program was started; -1: not known */
+	const char *master, *run_id; /* likewise MASTER_ADDR:MASTER_PORT and TORCHELASTIC_RUN_ID; "" */
+	uint32_t uid;		     /* NONE: not known */
+	const char *cgroup;	     /* this and the next four: as in struct process_place (target/container.h) */
 	const char *container, *container_name, *pod, *pod_name;
 	uint16_t python;					 /* major << 8 | minor, 0 none */
 	uint8_t mounts;						 /* enum gpt_mounts */

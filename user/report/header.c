@@ -123,6 +123,8 @@ static void put_processes(struct report *report)
 		COLUMN_NAME("container name", "container_name", TEXT_TRUNCATE_END),
 		COLUMN_NAME("pod", "pod", TEXT_TRUNCATE_END),
 		COLUMN_NAME("pod name", "pod_name", TEXT_TRUNCATE_END),
+		COLUMN_DATA("master", UNIT_TEXT),
+		COLUMN_DATA("run_id", UNIT_TEXT),
 		COLUMN_END,
 	};
 	struct table table;
@@ -148,6 +150,8 @@ static void put_processes(struct report *report)
 		table_add(&table, process->container_name);
 		table_add(&table, process->pod);
 		table_add(&table, process->pod_name);
+		table_add_text(&table, process->master, "");
+		table_add_text(&table, process->run_id, "");
 	}
 	report_table(report, &table);
 }

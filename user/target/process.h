@@ -13,6 +13,7 @@
 #include "base/array.h"
 
 #define PROCESS_RANK_MAX 8 /* digits and a NUL: no job has more ranks */
+#define PROCESS_JOB_MAX 256
 
 struct process_info {
 	pid_t pid, parent;
@@ -31,6 +32,8 @@ struct process_info {
 	char *cmdline; /* process_cmdline, if the caller has stored it; else NULL */
 	/* RANK and LOCAL_RANK of the environment at exec, digits; "": not set, or process_read_ranks was not called */
 	char rank[PROCESS_RANK_MAX], local_rank[PROCESS_RANK_MAX];
+	/* likewise MASTER_ADDR:MASTER_PORT, and TORCHELASTIC_RUN_ID, if it identifies a job */
+	char master[PROCESS_JOB_MAX], run_id[PROCESS_JOB_MAX];
 };
 
 /* 0, -ESRCH no such process, other -errno. Free with process_info_free. */
@@ -55,7 +58,7 @@ char *process_cmdline(pid_t pid);
 /* A variable of the environment at exec, NULL when it is not set.  Free with free(). */
 char *process_variable(pid_t pid, const char *name);
 
-/* Fills in info->rank and local_rank from its environment, which torchrun and others set. */
+/* Fills in rank, local_rank, master and run_id from its environment, which torchrun and others set. */
 void process_read_ranks(struct process_info *info);
 
 struct process_owner {

@@ -135,13 +135,29 @@ static void copy_rank(char out[PROCESS_RANK_MAX], const char *value)
 		strcpy(out, value);
 }
 
+/* Longer values are left out. */
+static void copy_job(char out[PROCESS_JOB_MAX], const char *value, const char *more)
+{
+	int length = value ? snprintf(out, PROCESS_JOB_MAX, "%s%s%s", value, more ? ":" : "", more ? more : "") : 0;
+
+	if (length >= PROCESS_JOB_MAX)
+		length = 0;
+	out[length] = '\0';
+	process_clean_controls(out, (size_t)length);
+}
+
 void process_read_ranks(struct process_info *info)
 {
 	char *text = NULL;
 	ssize_t bytes = process_read_text(info->pid, "environ", 0, ENVIRON_MAX, &text);
+	const char *port, *run_id;
 
 	copy_rank(info->rank, variable_in(text, bytes, "RANK"));
 	copy_rank(info->local_rank, variable_in(text, bytes, "LOCAL_RANK"));
+	port = variable_in(text, bytes, "MASTER_PORT");
+	copy_job(info->master, port ? variable_in(text, bytes, "MASTER_ADDR") : NULL, port);
+	run_id = variable_in(text, bytes, "TORCHELASTIC_RUN_ID");
+	copy_job(info->run_id, run_id && strcmp(run_id, "none") != 0 ? run_id : NULL, NULL); /* torchrun's default */
 	free(text);
 }
 

@@ -907,6 +907,55 @@ static void how_far_apart_they_began_is_known_by_their_clocks(void **state)
 	assert_int_equal(span_of(&silent, true, UINT64_MAX).error_ns, UINT64_MAX);
 }
 
+/* Two jobs at once of one program, of each of which a rank's log is in one folder: their collectives run together. */
+static void ranks_that_were_started_for_two_jobs_are_not_mixed(void **state)
+{
+	static const struct {
+		const char *master, *other, *run_id, *other_run_id, *boot, *why; /* NULL: they are one job */
+	} cases[] = {
+		{"127.0.0.1:29500", "127.0.0.1:29501", NULL, NULL, "boot-a",
+		 "they are of different jobs, by MASTER_PORT: rank 0 of a.gpt (process 100) has 127.0.0.1:29500, rank "
+		 "1 of "
+		 "b.gpt (process 101) has 127.0.0.1:29501; name the logs of one, or, if one job was started so, "
+		 "--unaligned"},
+		{"127.0.0.1:29500", "node:29500", NULL, NULL, "boot-a", "by MASTER_ADDR: rank 0 of a.gpt"},
+		{"10.0.0.1:29500", "node:29500", NULL, NULL, "boot-b",
+		 NULL}, /* another machine may have another name for it */
+		{"node:29500", "node:29500", "one", "two", "boot-b", "by TORCHELASTIC_RUN_ID: rank 0 of a.gpt"},
+		{"node:29500", NULL, "one", NULL, "boot-a", NULL},
+		{"node:29500", "node:29500", "one", "one", "boot-a", NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct rank first = RANK(0, "boot-a", .master = cases[i].master, .run_id = cases[i].run_id),
+				  second = RANK(1, cases[i].boot, .pid = 101, .master = cases[i].other,
+						.run_id = cases[i].other_run_id);
+		struct ranks ranks = {0};
+
+		if (cases[i].why) {
+			assert_refused(&first, &second, cases[i].why);
+			continue;
+		}
+		add_rank(&ranks, &first, NULL);
+		add_rank(&ranks, &second, NULL);
+		assert_null(ranks_align(&ranks, false));
+		ranks_free(&ranks);
+	}
+}
+
+static void whoever_knows_that_it_is_one_job_may_say_so(void **state)
+{
+	const struct rank first = RANK(0, "boot-a", .master = "node:1"), second = RANK(1, "boot-a", .master = "node:2");
+	struct ranks ranks = {0};
+
+	(void)state;
+	add_rank(&ranks, &first, NULL);
+	add_rank(&ranks, &second, NULL);
+	assert_null(ranks_align(&ranks, true));
+	ranks_free(&ranks);
+}
+
 static void two_recordings_of_the_same_moment_are_two(void **state)
 {
 	const struct rank rank = RANK(0, "boot-a");
@@ -1071,6 +1120,8 @@ int main(void)
 		cmocka_unit_test(a_page_of_few_lines_says_how_to_see_the_tables_it_leaves_out),
 		cmocka_unit_test(ranks_that_compute_alike_have_no_table_of_lines_on_a_page),
 		cmocka_unit_test(how_far_apart_they_began_is_known_by_their_clocks),
+		cmocka_unit_test(ranks_that_were_started_for_two_jobs_are_not_mixed),
+		cmocka_unit_test(whoever_knows_that_it_is_one_job_may_say_so),
 		cmocka_unit_test(two_recordings_of_the_same_moment_are_two),
 		cmocka_unit_test(ranks_that_only_use_the_cpu_are_known_by_their_environment),
 		cmocka_unit_test(pairs_that_are_far_off_do_not_move_the_line),

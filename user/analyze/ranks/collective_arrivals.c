@@ -441,6 +441,11 @@ static bool is_silent_rank(const struct arrival_collector *taker, const struct m
 	return !any_of(taker->process_count, i, is_other_rank(taker, model, i, process));
 }
 
+static char *copy_known(const char *text)
+{
+	return text && *text ? xstrdup(text) : NULL;
+}
+
 void arrival_collector_finish(struct arrival_collector *taker, const struct model *model, struct lines *lines,
 			      struct collective_arrivals *arrivals)
 {
@@ -464,6 +469,8 @@ void arrival_collector_finish(struct arrival_collector *taker, const struct mode
 			arrival->pause_from = rank_texts_keep_line(&keeping, arrival->pause_from);
 			arrival->pause_to = rank_texts_keep_line(&keeping, arrival->pause_to);
 		}
+		taken->rank.master = copy_known(model->processes[i].master);
+		taken->rank.run_id = copy_known(model->processes[i].run_id);
 		taken->rank.exit_ns = model->processes[i].exit_ns;
 		taken->rank.exit_signal = model->processes[i].exit_signal;
 		array_push(&arrivals->ranks.list, taken->rank);
@@ -476,6 +483,8 @@ void collective_arrivals_free(struct collective_arrivals *arrivals)
 {
 	for (size_t i = 0; i < arrivals->ranks.list.count; i++) {
 		free(arrivals->ranks.list.items[i].process_name);
+		free(arrivals->ranks.list.items[i].master);
+		free(arrivals->ranks.list.items[i].run_id);
 		array_free(&arrivals->ranks.list.items[i].met.list);
 	}
 	array_free(&arrivals->ranks.list);

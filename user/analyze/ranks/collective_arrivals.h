@@ -34,9 +34,10 @@ struct arriving_rank {
 	uint32_t process; /* index in the model */
 	uint32_t pid;
 	char *process_name;
-	int64_t rank;	     /* global, -1: not known */
-	bool by_environment; /* the rank is RANK of its environment, which no collective and no file confirms */
-	int64_t world;	     /* number of ranks in the group of all, 0: not known */
+	int64_t rank;	       /* global, -1: not known */
+	bool by_environment;   /* the rank is RANK of its environment, which no collective and no file confirms */
+	char *master, *run_id; /* as in model_process; NULL: not known */
+	int64_t world;	       /* number of ranks in the group of all, 0: not known */
 	uint64_t repeated;   /* collectives that share their number with another of the process; none of these is in the
 				list */
 	uint64_t left_out;   /* collectives beyond ARRIVALS_MAX */

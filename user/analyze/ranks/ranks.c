@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/ranks/rank_jobs.h"
 #include "base/order.h"
 
 #define DRIFT_MOST 1e-3		 /* clocks disciplined by a kernel drift apart by at most half of this */
@@ -172,7 +173,7 @@ struct ranks_span ranks_span(const struct ranks *ranks)
 	return span;
 }
 
-/* ---- logs that do not belong together ---------------------------------------------------------------------------- */
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 DEFINE_ORDER(by_rank, struct rank_row,
 	     least_first(a->of->rank < 0, b->of->rank < 0) ?: lower_first(a->of->rank, b->of->rank) ?:
@@ -187,51 +188,6 @@ static void collect_rows(struct ranks *ranks)
 			array_push(&ranks->rows, ((struct rank_row){.log = i, .of = &arrivals->ranks.list.items[k]}));
 	}
 	array_sort(&ranks->rows, by_rank);
-}
-
-static char *same_recording(const struct ranks *ranks)
-{
-	for (size_t i = 0; i < ranks->logs.count; i++)
-		for (size_t k = 0; k < i; k++) {
-			const struct rank_log *a = &ranks->logs.items[k], *b = &ranks->logs.items[i];
-
-			/* several may begin and end at the same moment (--start-at) */
-			if (a->start_ns == b->start_ns && a->end_ns == b->end_ns &&
-			    a->set_up_at_ns == b->set_up_at_ns && a->wall_offset_ns == b->wall_offset_ns &&
-			    !strcmp(a->host, b->host) && !strcmp(a->boot, b->boot))
-				return xasprintf("%s and %s are the same recording", a->name, b->name);
-		}
-	return NULL;
-}
-
-static char *wrong_ranks(struct ranks *ranks)
-{
-	size_t first = 0;
-
-	for (size_t i = 0; i < ranks->rows.count; i++) {
-		const struct rank_row *row = &ranks->rows.items[i], *before = i ? row - 1 : row;
-		const char *name = ranks->logs.items[row->log].name, *other = ranks->logs.items[before->log].name;
-
-		if (i && row->of->rank >= 0 && row->of->rank == before->of->rank && !row->of->by_environment &&
-		    !before->of->by_environment)
-			return xasprintf("rank %" PRId64 " is there twice: process %" PRIu32
-					 " of %s and process %" PRIu32 " of %s; name the logs of one job, each once",
-					 row->of->rank, before->of->pid, other, row->of->pid, name);
-	}
-	for (size_t i = 0; i < ranks->rows.count; i++) {
-		const struct rank_row *row = &ranks->rows.items[i];
-
-		if (row->of->world && ranks->world && row->of->world != ranks->world)
-			return xasprintf("they are of different jobs: %s has ranks of %" PRId64 ", %s of %" PRId64
-					 "; name the logs of one job",
-					 ranks->logs.items[first].name, ranks->world, ranks->logs.items[row->log].name,
-					 row->of->world);
-		if (row->of->world && !ranks->world) {
-			ranks->world = row->of->world;
-			first = row->log;
-		}
-	}
-	return NULL;
 }
 
 /* ---- clocks ------------------------------------------------------------------------------------------------------ */
@@ -466,11 +422,10 @@ char *ranks_align(struct ranks *ranks, bool by_wall)
 {
 	struct ends *ends = xcalloc(ranks->clocks.count, sizeof(*ends));
 	uint64_t apart_ns = 0;
-	char *why = same_recording(ranks);
+	char *why;
 
 	collect_rows(ranks);
-	if (!why)
-		why = wrong_ranks(ranks);
+	why = rank_jobs_refuse(ranks, by_wall);
 	for (size_t i = 0; i < ranks->clocks.count && !why; i++)
 		ends[i] = ends_of(ranks, i, &apart_ns);
 	if (!why && apart_ns > SAME_CLOCK_MOST_NS)

@@ -405,7 +405,7 @@ const struct option_row option_rows[] = {
 	 .parse = parse_comm_kernel},
 	{"unaligned", 0, NULL, NULL,
 	 "logs that have no collective in common with the others are put there by their\n"
-	 "wall clocks, which may be off; wall clocks may be far apart",
+	 "wall clocks, which may be off; wall clocks may be far apart, and MASTER_PORT differ",
 	 MERGE, .flag = OFFSET(unaligned)},
 	{"fail-above", 0, "a percentage", "PERCENT",
 	 "exit with 4 when the median step takes longer than before, or has more GPU time in\n"

@@ -72,6 +72,8 @@ bool gpt_add_process(struct builder *builder, const struct sender *none, const s
 	description.container_name = gpt_field(event->text, event->bytes, &at);
 	description.pod = gpt_field(event->text, event->bytes, &at);
 	description.pod_name = gpt_field(event->text, event->bytes, &at);
+	description.master = gpt_field(event->text, event->bytes, &at);
+	description.run_id = gpt_field(event->text, event->bytes, &at);
 	builder_describe_process(builder, &description);
 	return true;
 }

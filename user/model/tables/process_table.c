@@ -38,6 +38,8 @@ static uint32_t add_process(struct process_table *processes, uint32_t pid)
 					.cmdline = nothing,
 					.rank = -1,
 					.local_rank = -1,
+					.master = nothing,
+					.run_id = nothing,
 					.uid = NONE,
 					.cgroup = nothing,
 					.container = nothing,
@@ -199,6 +201,8 @@ void process_table_add_fork(struct process_table *processes, const struct new_fo
 		child->cmdline = parent->cmdline;
 		child->rank = parent->rank;
 		child->local_rank = parent->local_rank;
+		child->master = parent->master;
+		child->run_id = parent->run_id;
 		child->uid = parent->uid;
 		child->cgroup = parent->cgroup;
 		child->container = parent->container;
@@ -221,6 +225,7 @@ void process_table_add_exec(struct process_table *processes, uint32_t pid, uint6
 	if (state->described_ns < time_ns) {
 		process->exe = process->cmdline = process->python_path = string_keep(processes->strings, "", 0);
 		process->rank = process->local_rank = -1;
+		process->master = process->run_id = string_keep(processes->strings, "", 0);
 		process->python = 0;
 		process->name = keep_text(processes, name);
 	}
@@ -306,6 +311,8 @@ void process_table_describe(struct process_table *processes, const struct new_de
 	set_text(processes, &process->python_path, event->python_path);
 	set_rank(&process->rank, event->rank);
 	set_rank(&process->local_rank, event->local_rank);
+	set_text(processes, &process->master, event->master);
+	set_text(processes, &process->run_id, event->run_id);
 	set_place(processes, process, event);
 	if (event->parent)
 		process->parent = event->parent;
