@@ -144,6 +144,11 @@ static __always_inline void add_to_group(struct gpt_nccl_group *group, const str
 		group->function = GPT_NCCL_SEVERAL;
 	if (group->dtype != call->dtype)
 		group->dtype = -1;
+	if (group->comm != call->comm && group->comm_id && group->comm_id == call->comm_id) {
+		/* other ranks of one communicator, on other GPUs: each has the number of the first, and its elements */
+		group->rank = -1;
+		return;
+	}
 	if (group->comm != call->comm) {
 		group->comm = group->comm_id = 0;
 		group->rank = group->sequence = -1;
@@ -291,6 +296,13 @@ COUNTED_PROGRAM("uprobe", nccl_call)
 		nccl->init_sp = sp;
 		nccl->init_to = PT_REGS_PARM1(ctx);
 		nccl->init_id = hash_id(GPT_COOKIE_ARGS(cookie) == GPT_NCCL_ARGS_INIT ? sp + 8 : PT_REGS_PARM5(ctx));
+		nccl->init_count = 1;
+		break;
+	case GPT_NCCL_INIT_ALL: /* its unique id is its own; no other process has ranks of it */
+		nccl->init_sp = sp;
+		nccl->init_to = PT_REGS_PARM1(ctx);
+		nccl->init_id = (__u64)bpf_get_prandom_u32() << 32 | bpf_get_prandom_u32() | 1;
+		nccl->init_count = (__u32)PT_REGS_PARM2(ctx);
 		break;
 	case GPT_NCCL_DESTROY:
 	case GPT_NCCL_ABORT:
@@ -325,8 +337,9 @@ COUNTED_PROGRAM("uprobe", nccl_left)
 	nccl->init_sp = 0;
 	made.id = nccl->init_id;
 	key = comm_key(thread, 0);
-	if (made.id && !bpf_probe_read_user(&key.comm, 8, (void *)nccl->init_to) && key.comm)
-		bpf_map_update_elem(&nccl_comms, &key, &made, BPF_ANY);
+	for (__u32 i = 0; i < GPT_NCCL_ALL_MAX && i < nccl->init_count && made.id; i++)
+		if (!bpf_probe_read_user(&key.comm, 8, (void *)(nccl->init_to + 8 * i)) && key.comm)
+			bpf_map_update_elem(&nccl_comms, &key, &made, BPF_ANY);
 	return GPT_PART_NCCL;
 }
 

@@ -227,8 +227,9 @@ struct gpt_nccl_part {
 struct gpt_nccl_thread {
 	__u64 program; /* gpt_process_state.program */
 	__u64 init_sp; /* stack pointer of the call that makes a communicator, 0: none */
-	__u64 init_to; /* address that receives the communicator */
+	__u64 init_to; /* address that receives the communicator, or as many of them */
 	__u64 init_id;
+	__u64 init_count;
 	__u32 depth;	  /* of open groups */
 	__u32 part_count; /* communicators of the group; above GPT_NCCL_PARTS: they cannot be told apart */
 	struct gpt_nccl_group group;

@@ -18,6 +18,7 @@ enum gpt_nccl_args {
 	GPT_NCCL_ARGS_COMM,	     /* comm */
 	GPT_NCCL_ARGS_INIT,	     /* &comm, ranks, unique id (128 bytes, by value), rank */
 	GPT_NCCL_ARGS_INIT_SCALABLE, /* &comm, ranks, rank, ids, unique ids, config */
+	GPT_NCCL_ARGS_INIT_ALL,	     /* comms, their number, GPUs */
 };
 
 /*
@@ -43,7 +44,8 @@ enum gpt_nccl_args {
 	R(INIT_CONFIG, ncclCommInitRankConfig, INIT, "")                                                               \
 	R(INIT_SCALABLE, ncclCommInitRankScalable, INIT_SCALABLE, "")                                                  \
 	R(DESTROY, ncclCommDestroy, COMM, "")                                                                          \
-	R(ABORT, ncclCommAbort, COMM, "")
+	R(ABORT, ncclCommAbort, COMM, "")                                                                              \
+	R(INIT_ALL, ncclCommInitAll, INIT_ALL, "")
 
 /* In the log (gpt_nccl.function): append only. */
 enum gpt_nccl_function {
@@ -56,4 +58,5 @@ enum gpt_nccl_function {
 
 #define GPT_NCCL_DTYPES 12	     /* ncclDataType_t */
 #define GPT_NCCL_ID_BYTES 128	     /* NCCL_UNIQUE_ID_BYTES */
+#define GPT_NCCL_ALL_MAX 32	     /* ranks of one call of ncclCommInitAll that are followed */
 #define GPT_NCCL_RANKS_MAX (1 << 24) /* a larger value is no number of ranks */

@@ -217,3 +217,34 @@ def test_the_report_of_one_log_with_all_ranks_has_the_same_tables(run):
     for name in ("split_ranks", "split_collectives", "split_last", "split_unknown"):
         rows = [{key: value for key, value in row.items() if key != "log"} for row in tables[name]]
         assert rows == [{key: value for key, value in row.items() if key != "log"} for row in run.tables[name]]
+
+
+@pytest.mark.parametrize("streams", [["streams"], []], ids=["streams", "default"])
+@pytest.mark.parametrize("agent", ["auto", "off"])
+def test_gpus_of_one_process_are_ranks(tmp_path, streams, agent):
+    """Of one call of ncclCommInitAll; in the default stream of each GPU NCCL's own numbers of the ranks are not known."""
+    collectives = 6
+    command = tracing.on_simgpu(tmp_path / "gpu.json", machine.any_python(), machine.PROGRAMS / "nccl_all.py", RANKS,
+                                collectives, *streams)
+    tracing.trace(tmp_path, command, "--agent", agent, env=SETTINGS)
+    if agent == "off":
+        made = [record.values for record in logfile.records(tmp_path / "trace.gpt", logfile.NCCL)]
+        assert len(made) == RANKS * collectives and len({one["comm_id"] for one in made}) == 1
+        assert sorted(one["sequence"] for one in made) == sorted(RANKS * list(range(collectives)))
+        return
+    was = collections.defaultdict(list)
+    for entry in truth.load(tmp_path / "gpu.json"):
+        if entry["is"] == "collective":
+            was[entry["rank"]].append(entry)
+    done = tracing.gputrace(tmp_path, "report", "trace.gpt", "--format", "json").must_be(0)
+    rows = {table["id"]: table["rows"] for table in json.loads(done.stdout)["tables"]}
+    assert [row["gpu"] for row in rows["split_ranks"]] == list(range(RANKS))
+    assert [row["rank"] for row in rows["split_ranks"]] == (list(range(RANKS)) if streams else [None] * RANKS)
+    for row in rows["split_ranks"]:
+        waits = sum(waited(entry) for entry in was[row["gpu"]])
+        assert row["kernels"] == collectives == len(was[row["gpu"]]) and not row["unknown_ns"]
+        assert abs(row["waiting_ns"] - waits) <= WRONG_MOST * waits + 1000 * collectives
+    assert rows["split_ranks"][1]["waiting_ns"] > 2_500_000 * collectives and rows["split_last"][0]["gpu"] == 0
+    (communicator,) = rows["split_communicators"]
+    assert communicator["size"] == RANKS and communicator["kernels"] == RANKS * communicator["collectives"]
+    assert communicator["bytes"] == 4 * 1000 * RANKS * collectives

@@ -36,6 +36,7 @@ struct ncclComm {
 	int ranks, rank;
 	struct peers *peers; /* NULL: its kernels wait for no one */
 	uint64_t hash;	     /* the same on all ranks */
+	CUcontext context;   /* its GPU's, in which its kernels are launched */
 };
 
 struct grouped {
@@ -90,7 +91,11 @@ static int send_launch(const char *name, const struct ncclComm *comm, CUstream s
 		       const struct operation *operations, int count)
 {
 	int status;
+	CUcontext other = NULL;
 
+	cuCtxGetCurrent(&other);
+	if (comm->context && other != comm->context)
+		cuCtxPushCurrent_v2(comm->context);
 	sim_thread()->meeting =
 		comm->peers ? kernels_meet(comm->peers, comm->ranks, comm->rank, operations, count) : NULL;
 	status = cuLaunchKernel((CUfunction)sim_kernel_intern(name), SIM_NCCL_GRID, 1, 1, SIM_NCCL_BLOCK, 1, 1, 0,
@@ -98,6 +103,8 @@ static int send_launch(const char *name, const struct ncclComm *comm, CUstream s
 			 ? STATUS_INVALID_USAGE
 			 : STATUS_SUCCESS;
 	sim_thread()->meeting = NULL;
+	if (comm->context && other != comm->context)
+		cuCtxPopCurrent_v2(&other);
 	return status;
 }
 
@@ -324,6 +331,7 @@ int ncclCommInitRankConfig(struct ncclComm **comm, int ranks, struct unique_id i
 	(*comm)->ranks = ranks;
 	(*comm)->rank = rank;
 	(*comm)->hash = hash_of(&id);
+	cuCtxGetCurrent(&(*comm)->context);
 	if (ranks == 1 || getenv("SIMGPU_NCCL_ALONE"))
 		return STATUS_SUCCESS;
 	(*comm)->peers = peers_join(&id, ranks, rank);
@@ -334,6 +342,26 @@ int ncclCommInitRank(struct ncclComm **comm, int ranks, struct unique_id id, int
 int ncclCommInitRank(struct ncclComm **comm, int ranks, struct unique_id id, int rank)
 {
 	return ncclCommInitRankConfig(comm, ranks, id, rank, NULL);
+}
+
+/* A rank for each of these GPUs, NULL: the first ones; all in this process. */
+int ncclCommInitAll(struct ncclComm **comms, int count, const int *devices);
+int ncclCommInitAll(struct ncclComm **comms, int count, const int *devices)
+{
+	struct unique_id id;
+	int status = ncclGetUniqueId(&id);
+
+	for (int i = 0; i < count && !status; i++) {
+		CUcontext context, before = NULL;
+
+		cuCtxGetCurrent(&before);
+		if (cuDevicePrimaryCtxRetain(&context, devices ? devices[i] : i))
+			return STATUS_INVALID_ARGUMENT;
+		cuCtxSetCurrent(context);
+		status = ncclCommInitRankConfig(&comms[i], count, id, i, NULL);
+		cuCtxSetCurrent(before);
+	}
+	return status;
 }
 
 int ncclCommDestroy(struct ncclComm *comm);
@@ -420,7 +448,6 @@ const char *ncclGetLastError(struct ncclComm *comm)
 
 UNSUPPORTED(ncclCommGetUniqueId)
 UNSUPPORTED(ncclCommGrow)
-UNSUPPORTED(ncclCommInitAll)
 UNSUPPORTED(ncclCommInitRankScalable)
 UNSUPPORTED(ncclCommMemStats)
 UNSUPPORTED(ncclCommResume)

@@ -26,7 +26,7 @@ static void begin(struct job *job, size_t ranks, int64_t world)
 
 		array_push(&log.arrivals.ranks.list, ((struct arriving_rank){.rank = (int64_t)i}));
 		array_push(&job->ranks.logs, log);
-		array_push(&job->logs[i].processes.list, (struct kernels_of_process){0});
+		array_push(&job->logs[i].processes.list, ((struct kernels_of_process){.device = NONE}));
 		array_push(&job->logs[i].texts.list, NULL);
 	}
 }
@@ -436,6 +436,7 @@ static void kernels_of_two_gpus_are_of_two_ranks_with_one_number(void **state)
 	const struct kernels_of_process *of;
 	struct analyses all;
 	struct trace *trace;
+	uint64_t keys[2];
 	const char *why;
 	int fd;
 
@@ -470,11 +471,18 @@ static void kernels_of_two_gpus_are_of_two_ranks_with_one_number(void **state)
 	log_free(&log);
 	assert_int_equal(gpt_trace_open(fd, NULL, NULL, &trace, &why), 0);
 	assert_int_equal(analyze(&all, trace, ANALYSES(ANALYZE_COLLECTIVE_KERNELS), NULL), 0);
-	of = &all.collective_kernels.processes.list.items[0];
-	assert_int_equal(of->kernels.list.count, 2);
-	for (size_t i = 0; i < 2; i++)
-		assert_int_equal(of->kernels.list.items[i].bytes, 4000);
-	assert_int_equal(of->parts.list.items[0].key, of->parts.list.items[1].key);
+	assert_int_equal(all.collective_kernels.processes.list.count, 2);
+	for (uint32_t i = 0; i < 2; i++) {
+		of = &all.collective_kernels.processes.list.items[i];
+		assert_int_equal(of->device, i);
+		assert_int_equal(of->rank, i);
+		assert_int_equal(of->kernels.list.count, 1);
+		assert_int_equal(of->kernels.list.items[0].bytes, 4000);
+		assert_int_equal(of->parts.list.count, 1);
+		assert_int_equal(of->parts.list.items[0].kernel, 0);
+		keys[i] = of->parts.list.items[0].key;
+	}
+	assert_int_equal(keys[0], keys[1]);
 	analyses_free(&all);
 	gpt_trace_close(trace);
 	close(fd);

@@ -11,9 +11,10 @@
 struct drafted {
 	struct collective_kernel kernel; /* name: model.strings; line: collector.places */
 	bool by_params;			 /* kernel.name is collective_read()'s text */
+	int64_t rank, ranks;		 /* own number in NCCL's communicator, and its size; -1: not known */
 };
 
-/* The latest kernel of a call of NCCL or an op: the kernels of one follow each other, on one GPU. */
+/* The latest kernel of a call of NCCL or an op, on a GPU: the kernels of one follow each other there. */
 struct latest {
 	uint64_t key, op, number;
 	uint32_t thread, device;
@@ -31,9 +32,10 @@ struct of_process {
 	struct {
 		ARRAY(struct collective_part) list;
 	} parts;
-	struct tally counts; /* a key's halves: how many there were of it */
-	struct latest latest;
+	struct tally counts;	     /* a key's halves, GPU: how many there were of it */
+	ARRAY(struct latest) latest; /* of each GPU */
 	uint64_t left_out;
+	bool has_ops; /* a collective of torch.distributed launched one */
 };
 
 struct kernel_collector {
@@ -64,6 +66,7 @@ void kernel_collector_free(struct kernel_collector *collector)
 			array_free(&collector->processes[i]->kernels.list);
 			array_free(&collector->processes[i]->parts.list);
 			tally_free(&collector->processes[i]->counts);
+			array_free(&collector->processes[i]->latest);
 			free(collector->processes[i]);
 		}
 	for (size_t i = 0; i < collector->communicators.count; i++)
@@ -100,10 +103,10 @@ static uint64_t hash_text(uint64_t hash, const char *text)
 	return hash;
 }
 
-/* How many there were of that key before. */
-static uint64_t next_number(struct of_process *of, uint64_t key)
+/* How many there were of that key before, on that GPU. */
+static uint64_t next_number(struct of_process *of, uint64_t key, uint32_t device)
 {
-	return tally_at(&of->counts, (struct tally_key){{(uint32_t)key, (uint32_t)(key >> 32)}})->count++;
+	return tally_at(&of->counts, (struct tally_key){{(uint32_t)key, (uint32_t)(key >> 32), device}})->count++;
 }
 
 /* ---- what a kernel takes part in --------------------------------------------------------------------------------- */
@@ -133,7 +136,10 @@ static void add_pairs(const struct taking_part *taking, uint64_t group, uint64_t
 		key = mix(key, taking->event->captured != NULL);
 		/* a rank that sends to itself waits for no one, and each end is counted by itself */
 		if (other != own)
-			add_part(taking, mix(key, next_number(taking->of, mix(key, (uint64_t)is_send + 1))), 2);
+			add_part(taking,
+				 mix(key, next_number(taking->of, mix(key, (uint64_t)is_send + 1),
+						      taking->event->op->device)),
+				 2);
 	}
 }
 
@@ -151,20 +157,29 @@ static enum collective_basis take_pairs(const struct taking_part *taking, const 
 	return COLLECTIVE_BY_PAIR;
 }
 
+static struct latest *latest_of(struct of_process *of, uint32_t device)
+{
+	for (size_t i = 0; i < of->latest.count; i++)
+		if (of->latest.items[i].device == device)
+			return &of->latest.items[i];
+	array_push(&of->latest, ((struct latest){.device = device}));
+	return &of->latest.items[of->latest.count - 1];
+}
+
 static enum collective_basis take_number(const struct taking_part *taking, const struct model_collective *reported,
 					 const struct collective *collective)
 {
 	int64_t members = collective->numbers[GPT_COLLECTIVE_GROUP_SIZE];
 	uint64_t key = collective_key_of_op(collective, reported->sequence);
-	struct latest *latest = &taking->of->latest;
+	struct latest *latest = latest_of(taking->of, taking->event->op->device);
 
 	if (taking->event->captured) {
-		add_part(taking, mix(mix(key, UINT64_MAX), next_number(taking->of, key)), members);
+		add_part(taking, mix(mix(key, UINT64_MAX), next_number(taking->of, key, taking->event->op->device)),
+			 members);
 		return COLLECTIVE_BY_REPLAY;
 	}
-	/* another kernel of the same op, or of the same group of calls; on another GPU it is another rank's */
-	if (latest->key == key && latest->op == reported->op && latest->thread == taking->event->launch->thread &&
-	    latest->device == taking->event->op->device)
+	/* another kernel of the same op, or of the same group of calls */
+	if (latest->key == key && latest->op == reported->op && latest->thread == taking->event->launch->thread)
 		latest->number++;
 	else
 		*latest = (struct latest){.key = key,
@@ -265,7 +280,9 @@ static enum comm_kind kind_of(struct kernel_collector *collector, const struct m
 static struct drafted draft_of(struct kernel_collector *collector, const struct gpu_event *event)
 {
 	const struct model_gpu *op = event->op;
-	struct drafted drafted = {.kernel = {.start_ns = op->start_ns,
+	struct drafted drafted = {.rank = -1,
+				  .ranks = -1,
+				  .kernel = {.start_ns = op->start_ns,
 					     .end_ns = op->end_ns,
 					     .launch_ns = event->launch ? event->launch->start_ns : 0,
 					     .name = op->name,
@@ -304,15 +321,19 @@ static void add_kernel(struct kernel_collector *collector, const struct model *p
 	}
 	if (reported) {
 		drafted.by_params = true;
+		of->has_ops |= reported->op != 0;
+		drafted.rank = collective.numbers[GPT_COLLECTIVE_RANK];
+		drafted.ranks = collective.numbers[GPT_COLLECTIVE_GROUP_SIZE];
 		drafted.kernel.name = reported->params;
 		drafted.kernel.basis = (uint8_t)take_reported(&taking, reported, model_nccl_call_of(part, taking.call),
 							      &collective, kind);
 		drafted.kernel.communicator =
 			communicator_of(collector, part, event->op->process, reported, &collective);
 		/* later kernels of an op, or of a group of calls, carry what the first one has */
-		drafted.kernel.bytes = drafted.kernel.basis == COLLECTIVE_BY_NUMBER && of->latest.number
-					       ? 0
-					       : collective_bytes(&collective);
+		drafted.kernel.bytes =
+			drafted.kernel.basis == COLLECTIVE_BY_NUMBER && latest_of(of, event->op->device)->number
+				? 0
+				: collective_bytes(&collective);
 	} else {
 		drafted.kernel.basis = (uint8_t)take_name(&taking, kind, "", 0);
 	}
@@ -350,17 +371,70 @@ static uint32_t keep_kernel_name(struct rank_texts *texts, struct tally *kept, u
 	return (uint32_t)(entry->more - 1);
 }
 
+/* Keeps the kernels of a GPU, NONE: of all, and what they take part in. */
 static void keep_kernels(struct rank_texts *texts, struct tally *names, const struct of_process *of,
 			 struct kernels_of_process *to)
 {
+	AUTO_FREE uint32_t *kept = xcalloc(of->kernels.list.count, sizeof(*kept)); /* index + 1 */
+	int64_t ranks = 0;
+
+	to->rank = -1;
 	for (size_t i = 0; i < of->kernels.list.count; i++) {
 		struct drafted *drafted = &of->kernels.list.items[i];
 
+		if (to->device != NONE && drafted->kernel.device != to->device)
+			continue;
+		if (drafted->ranks > ranks) {
+			ranks = drafted->ranks;
+			to->rank = drafted->rank;
+		}
 		drafted->kernel.name = drafted->by_params ? rank_texts_keep_collective(texts, drafted->kernel.name)
 							  : keep_kernel_name(texts, names, drafted->kernel.name);
 		drafted->kernel.line = rank_texts_keep_line(texts, drafted->kernel.line);
 		array_push(&to->kernels.list, drafted->kernel);
+		kept[i] = (uint32_t)to->kernels.list.count;
 	}
+	for (size_t i = 0; i < of->parts.list.count; i++) {
+		struct collective_part part = of->parts.list.items[i];
+
+		if (!kept[part.kernel])
+			continue;
+		part.kernel = kept[part.kernel] - 1;
+		array_push(&to->parts.list, part);
+	}
+}
+
+/* Which GPUs of a process are ranks, in their order; a NONE: the process is one.  The caller frees the list. */
+static struct tally gpus_that_are_ranks(const struct of_process *of)
+{
+	struct tally gpus = {0};
+
+	for (size_t i = 0; i < of->kernels.list.count && !of->has_ops; i++)
+		tally_at(&gpus, (struct tally_key){{of->kernels.list.items[i].kernel.device}});
+	if (gpus.count < 2) {
+		tally_free(&gpus);
+		tally_at(&gpus, (struct tally_key){{NONE}});
+	}
+	tally_sort_by_key(&gpus);
+	return gpus;
+}
+
+static void keep_process(struct rank_texts *texts, struct tally *names, const struct of_process *of, uint32_t process,
+			 struct collective_kernels *kernels)
+{
+	struct tally gpus = gpus_that_are_ranks(of);
+
+	for (size_t i = 0; i < gpus.count; i++) {
+		struct kernels_of_process to = {.process = process,
+						.pid = texts->model->processes[process].pid,
+						.name = xstrdup(texts->model->processes[process].name),
+						.left_out = i ? 0 : of->left_out,
+						.device = gpus.entries[i].key.part[0]};
+
+		keep_kernels(texts, names, of, &to);
+		array_push(&kernels->processes.list, to);
+	}
+	tally_free(&gpus);
 }
 
 void kernel_collector_finish(struct kernel_collector *collector, const struct model *model, struct lines *lines,
@@ -372,18 +446,8 @@ void kernel_collector_finish(struct kernel_collector *collector, const struct mo
 
 	*kernels = (struct collective_kernels){0};
 	for (uint32_t i = 0; i < collector->process_count; i++) {
-		struct of_process *of = collector->processes[i];
-		struct kernels_of_process to = {.process = i};
-
-		if (!of)
-			continue;
-		to.pid = model->processes[i].pid;
-		to.name = xstrdup(model->processes[i].name);
-		to.left_out = of->left_out;
-		keep_kernels(&texts, &names, of, &to);
-		for (size_t k = 0; k < of->parts.list.count; k++)
-			array_push(&to.parts.list, of->parts.list.items[k]);
-		array_push(&kernels->processes.list, to);
+		if (collector->processes[i])
+			keep_process(&texts, &names, collector->processes[i], i, kernels);
 	}
 	for (size_t i = 0; i < collector->communicators.count; i++) {
 		struct drafted_communicator *drafted = &collector->communicators.items[i];

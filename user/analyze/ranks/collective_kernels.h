@@ -64,10 +64,16 @@ struct collective_part {
 	bool is_one_way; /* a rank may be done with it before others begin: a broadcast's root */
 };
 
+/*
+ * A process that drives several GPUs with collectives, and makes none with torch.distributed, is a rank for each of
+ * them, with kernels of its own.
+ */
 struct kernels_of_process {
 	uint32_t process; /* index in the model */
 	uint32_t pid;
 	char *name;
+	uint32_t device;   /* of such a process: model_device.id; NONE: all GPUs of a process */
+	int64_t rank;	   /* of such a GPU, in its largest communicator of NCCL; -1: not known */
 	uint64_t left_out; /* kernels beyond ARRIVALS_MAX */
 	struct {
 		ARRAY(struct collective_kernel) list; /* as they began */

@@ -63,7 +63,12 @@ static void note_lack(const struct splitting *splitting, const struct entry *ent
 
 DEFINE_ORDER(by_rank, struct split_rank,
 	     least_first(a->rank < 0, b->rank < 0) ?: lower_first(a->rank, b->rank) ?: least_first(a->log, b->log) ?:
-	     least_first(a->of->process, b->of->process))
+	     least_first(a->of->process, b->of->process) ?: least_first(a->of->device, b->of->device))
+
+static int64_t rank_of(const struct splitting *splitting, size_t log, const struct kernels_of_process *of)
+{
+	return of->device == NONE ? rank_of_process(splitting->ranks, log, of->process) : of->rank;
+}
 
 static void collect_ranks(const struct splitting *splitting)
 {
@@ -78,9 +83,8 @@ static void collect_ranks(const struct splitting *splitting)
 			if (!of->kernels.list.count)
 				continue;
 			array_push(&split->ranks,
-				   ((struct split_rank){.log = log,
-							.of = of,
-							.rank = rank_of_process(splitting->ranks, log, of->process)}));
+				   ((struct split_rank){.log = log, .of = of, .rank = rank_of(splitting, log, of)}));
+			split->has_gpus |= of->device != NONE;
 		}
 	array_sort(&split->ranks, by_rank);
 	for (size_t i = 0; i < split->ranks.count; i++) {

@@ -89,6 +89,7 @@ struct collective_split {
 	ARRAY(struct split_communicator) communicators; /* most time first; unknown ones last */
 	const struct collective_kernels *logs;
 	uint64_t kernels, left_out;
+	bool has_gpus; /* GPUs of one process are ranks */
 };
 
 /* ranks: aligned, and logs[i] the kernels of its i-th log.  Both must outlive the split. */

@@ -33,7 +33,7 @@ typedef ARRAY(struct uprobe) uprobe_list;
 
 static bool makes_communicator(enum gpt_nccl_args args)
 {
-	return args == GPT_NCCL_ARGS_INIT || args == GPT_NCCL_ARGS_INIT_SCALABLE;
+	return args == GPT_NCCL_ARGS_INIT || args == GPT_NCCL_ARGS_INIT_SCALABLE || args == GPT_NCCL_ARGS_INIT_ALL;
 }
 
 static int add_entry(const struct image *image, const struct image_symbol *symbol, const struct nccl_function *of,

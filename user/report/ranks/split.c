@@ -43,10 +43,20 @@ static void add_sum(struct table *table, const struct split_sum *sum)
 	table_add_data(table, sum->dispatched);
 }
 
+/* The GPU of a rank, where a process has several ranks. */
+#define GPU_COLUMN(split) COLUMN_NUMBER((split)->has_gpus ? "GPU" : COLUMN_NOT_SHOWN, "gpu", UNIT_ID)
+
+static void add_gpu(struct table *table, const struct split_rank *rank)
+{
+	table_add_id(table, rank->of->device);
+	table_unset_unless(table, rank->of->device != NONE, "-");
+}
+
 static void put_by_rank(struct report *report, const struct ranks *ranks, const struct collective_split *split)
 {
-	static const struct column columns[] = {
+	const struct column columns[] = {
 		COLUMN_NUMBER("rank", "rank", UNIT_ID),
+		GPU_COLUMN(split),
 		SPLIT_COLUMNS,
 		COLUMN_NUMBER("last", "last", UNIT_COUNT),
 		COLUMN_NAME("process", "process", TEXT_TRUNCATE_MIDDLE),
@@ -63,6 +73,7 @@ static void put_by_rank(struct report *report, const struct ranks *ranks, const 
 		const struct split_rank *rank = &split->ranks.items[i];
 
 		table_add_rank(&table, rank->rank);
+		add_gpu(&table, rank);
 		add_sum(&table, &rank->sum);
 		table_add_count(&table, rank->sum.last);
 		table_add(&table, rank->of->name);
@@ -110,8 +121,9 @@ static void put_lacks(struct report *report, const struct collective_split *spli
 
 static void put_by_collective(struct report *report, const struct collective_split *split)
 {
-	static const struct column columns[] = {
+	const struct column columns[] = {
 		COLUMN_NUMBER("rank", "rank", UNIT_ID),
+		GPU_COLUMN(split),
 		SPLIT_COLUMNS,
 		COLUMN_NAME("by", "by", TEXT_TRUNCATE_END),
 		COLUMN_NAME("collective", "collective", TEXT_TRUNCATE_MIDDLE),
@@ -130,6 +142,7 @@ static void put_by_collective(struct report *report, const struct collective_spl
 		const struct split_rank *rank = &split->ranks.items[row->rank];
 
 		table_add_rank(&table, rank->rank);
+		add_gpu(&table, rank);
 		add_sum(&table, &row->sum);
 		table_add(&table, basis_words[row->basis]);
 		table_add(&table, text_of(split, rank->log, row->name));
@@ -143,8 +156,9 @@ static void put_by_collective(struct report *report, const struct collective_spl
 
 static void put_lasts(struct report *report, const struct collective_split *split)
 {
-	static const struct column columns[] = {
+	const struct column columns[] = {
 		COLUMN_NUMBER("rank", "rank", UNIT_ID),
+		GPU_COLUMN(split),
 		COLUMN_NUMBER("last", "count", UNIT_COUNT),
 		COLUMN_NUMBER("ms late", "late_ns", UNIT_NS),
 		COLUMN_NUMBER("queued", "queued_ns", UNIT_NS),
@@ -169,6 +183,7 @@ static void put_lasts(struct report *report, const struct collective_split *spli
 		const struct split_rank *rank = &split->ranks.items[row->rank];
 
 		table_add_rank(&table, rank->rank);
+		add_gpu(&table, rank);
 		table_add_count(&table, row->count);
 		table_add_ms(&table, row->ns);
 		table_add_ms(&table, row->queued_ns);
