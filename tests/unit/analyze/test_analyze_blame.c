@@ -714,6 +714,35 @@ static void why_says_that_no_sample_says_and_what_to_record(void **state)
 	end_words(&gap);
 }
 
+static void why_advises_no_other_rate_where_samples_were_left_out_on_purpose(void **state)
+{
+	static const struct {
+		enum gpt_detail_why why;
+		const char *advice;
+	} all[] = {{GPT_DETAIL_RING, "record less (without --shapes, --ops), or with a larger --buffer"},
+		   {GPT_DETAIL_COST, "left out for --cost-limit: raise it"},
+		   {GPT_DETAIL_MEMORY, "left out for --memory-limit: raise it"}};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		struct gap gap;
+		char *text;
+
+		begin_gap(&gap);
+		sample(&gap.log, PID, HELPER, FROM, HOLDS);
+		log_detail(&gap.log, (struct gpt_detail){.time_ns = FROM,
+							 .off = 1u << GPT_DETAIL_SAMPLES,
+							 .why = all[i].why,
+							 .measured = 1,
+							 .limit = 1});
+		end_gap(&gap);
+		SAYS(&gap, report_write_why, "the GPU waits, and no sample says for what", all[i].advice);
+		text = written(gap.model, report_write);
+		assert_null(strstr(text, "what ran meanwhile is not in this trace"));
+		free(text);
+		end_words(&gap);
+	}
+}
+
 /* Stacks without Python, as in a program in C. */
 static void a_program_without_python_hears_nothing_of_python(void **state)
 {
@@ -782,6 +811,7 @@ int main(void)
 		cmocka_unit_test(why_says_each_cause_and_what_to_try),
 		cmocka_unit_test(why_says_what_a_waker_is_called_that_is_not_traced),
 		cmocka_unit_test(why_says_that_no_sample_says_and_what_to_record),
+		cmocka_unit_test(why_advises_no_other_rate_where_samples_were_left_out_on_purpose),
 		cmocka_unit_test(a_program_without_python_hears_nothing_of_python),
 	};
 

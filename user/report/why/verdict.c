@@ -300,7 +300,8 @@ static bool lacks_samples(const struct analyses *all, const struct why_finding *
 	enum why_cause cause = finding->loss->cause;
 
 	return (cause == WHY_PYTHON || cause == WHY_PROGRAM || cause == WHY_UNSAMPLED) &&
-	       !(all->idle.ran.samples && all->idle.ran.waits) && !model_is_foreign(all->model) && !all->model->no_sudo;
+	       !(all->idle.ran.samples && all->idle.ran.waits) && !model_is_foreign(all->model) &&
+	       !all->model->no_sudo && !why_lowered_advice(all, finding->loss);
 }
 
 /* For the largest loss, or for the line that owns most; finding: NULL for the latter. */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Causes of gaps in which no call, no sample and no wait shows what the thread did, and what no line is to blame for.
  */
+#include "analyze/sums/detail_spans.h"
 #include "report/why/why_causes.h"
+#include "report/why/why_words.h"
 
 static char *between_launches(const struct analyses *all, const struct why_line *line, char *label,
 			      enum line_brevity brevity)
@@ -40,8 +42,29 @@ static char *unsampled_evidence(const struct analyses *all, const struct why_los
 			 often);
 }
 
+const char *why_lowered_advice(const struct analyses *all, const struct why_loss *loss)
+{
+	static const char *const advice[GPT_DETAIL_WHYS] = {
+		[GPT_DETAIL_RING] = "Samples and waits were left out, as more came than could be kept: record less "
+				    "(without --shapes, --ops), or with a larger --buffer.",
+		[GPT_DETAIL_COST] = "Samples and waits were left out for --cost-limit: raise it.",
+		[GPT_DETAIL_MEMORY] = "Samples and waits were left out for --memory-limit: raise it.",
+	};
+	struct detail_spans spans;
+
+	detail_spans_make(&spans, all->model, &all->window);
+	for (size_t i = 0; i < spans.count && spans.rows[i].kind <= GPT_DETAIL_WAITS; i++)
+		if (spans.rows[i].ns >= loss->ns / 2)
+			return advice[spans.rows[i].why];
+	return NULL;
+}
+
 static const char *unsampled_advice(const struct analyses *all, const struct why_loss *loss)
 {
+	const char *lowered = why_lowered_advice(all, loss);
+
+	if (lowered)
+		return lowered;
 	return all->idle.ran.samples && all->idle.ran.waits
 		       ? "Sample more often (-F)."
 		       : "Record what ran and what was waited for: both are by default, with root.";

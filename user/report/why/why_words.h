@@ -55,6 +55,8 @@ char *why_causes_text(const struct why_finding *finding);
 char *why_evidence(const struct analyses *all, const struct why_loss *loss);
 
 char *why_advice(const struct analyses *all, const struct why_loss *loss);
+/* What to do where samples or waits were left out on purpose for half of such a loss or more; NULL: they were not. */
+const char *why_lowered_advice(const struct analyses *all, const struct why_loss *loss);
 
 /* "The GPU was busy for 61.2 % of ..." */
 char *why_busy(const struct analyses *all);
