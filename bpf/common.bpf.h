@@ -207,15 +207,16 @@ static __always_inline bool detail_is_off(__u32 which)
 }
 
 /*
- * Whether the last quarter of the ring buffer is being filled, which is left to launches and the records of GPUs: asked
- * before a detail is sent. Not in a trace of several users' processes: each has a part (ring_admits), and one's flood
+ * Whether only that is free of the ring buffer which is left to launches and the records of GPUs: asked before a detail
+ * is sent. Not in a trace of several users' processes: each has a part (ring_admits), and one's flood
  * takes no detail from others. A global function, which the verifier checks once.
  */
 __weak __noinline int ring_is_short(void)
 {
 	__u64 size = bpf_ringbuf_query(&ring, RING_SIZE);
 
-	if (config.finds_newcomers || likely(bpf_ringbuf_query(&ring, RING_AVAIL_DATA) <= size - size / 4))
+	if (config.finds_newcomers ||
+	    likely(bpf_ringbuf_query(&ring, RING_AVAIL_DATA) <= size - gpt_detail_ring_rest(size)))
 		return 0;
 	if (!detail.refused_ns)
 		detail.refused_ns = bpf_ktime_get_ns();

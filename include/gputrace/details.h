@@ -5,6 +5,10 @@
  */
 #pragma once
 
+#ifndef __VMLINUX_H__
+#include <linux/types.h>
+#endif
+
 /* X(GPT_DETAIL_..., number, name for programs, words that follow "no") */
 #define GPT_DETAILS(X)                                                                                                 \
 	X(SAMPLES, 0, samples, "samples of threads")                                                                   \
@@ -23,3 +27,11 @@ enum gpt_detail_why {
 	GPT_DETAIL_MEMORY = 3, /* bytes of the collector, of --memory-limit */
 	GPT_DETAIL_WHYS,
 };
+
+/* Bytes of a ring buffer that are left to launches and the records of GPUs: a detail is sent if more are free. */
+static inline __u64 gpt_detail_ring_rest(__u64 size)
+{
+	__u64 rest = size / 8 + (128 << 10);
+
+	return rest < size / 4 ? rest : size / 4;
+}

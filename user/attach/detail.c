@@ -15,8 +15,10 @@
 /* A rise after which the level falls again within so many times what was waited for was too early. */
 #define EARLY_FACTOR 2u
 
-/* The level falls by one step at a time while the ring is at least half full, and does not rise above a quarter. */
-#define RING_FALL_PART 2u
+/*
+ * The level falls by one step at a time where the ring is more than three quarters full and was so in the round before:
+ * more came than the drain took.  It does not rise while a quarter is filled.
+ */
 #define RING_RISE_PART 4u
 
 /* It does not rise above that part of --cost-limit. */
@@ -163,6 +165,22 @@ void attach_report_ring(struct attach *attach, uint64_t fill, uint64_t bytes)
 	if (fill > attach->detail.ring_fill)
 		attach->detail.ring_fill = fill;
 	attach->detail.ring_bytes = bytes;
+	attach->detail.ring_is_reported = true;
+}
+
+static enum pressure_kind pressure_of_fill(struct detail *detail, bool by_agents)
+{
+	uint64_t fill = detail->ring_fill, bytes = detail->ring_bytes;
+	bool was_high = detail->ring_was_high, is_high = fill > bytes - bytes / RING_RISE_PART;
+
+	if (detail->ring_is_reported)
+		detail->ring_was_high = is_high;
+	/* Their agents do not say that they have sent no stacks. */
+	if (by_agents && fill > bytes - gpt_detail_ring_rest(bytes))
+		return PRESSURE_LEAST;
+	if (was_high && is_high)
+		return PRESSURE_LOWER;
+	return fill > bytes / RING_RISE_PART ? PRESSURE_STAY : PRESSURE_NONE;
 }
 
 /* Where a detail has found the ring short of room, that has precedence: details are not sent then (ring_is_short). */
@@ -173,23 +191,22 @@ static struct pressure ring_pressure(struct attach *attach)
 				.measured = detail->ring_fill,
 				.limit = detail->ring_bytes,
 				.kind = PRESSURE_NONE};
+	uint64_t least = detail->ring_bytes - gpt_detail_ring_rest(detail->ring_bytes);
 
 	/* Of several users each has a part of the ring (ring_admits): one's flood takes no detail from others. */
 	if (!attach->shares && attach->options.scope >= ATTACH_SELECTED)
 		return ring;
-	if (detail->ring_fill > detail->ring_bytes / RING_RISE_PART)
-		ring.kind = PRESSURE_STAY;
-	if (detail->ring_fill > detail->ring_bytes / RING_FALL_PART)
-		ring.kind = PRESSURE_LOWER;
+	ring.kind = pressure_of_fill(detail, attach->shares);
 	if (!attach->shares && shared_detail(attach)->refused_ns) {
 		ring.kind = PRESSURE_LEAST;
 		ring.since_ns = shared_detail(attach)->refused_ns;
 		shared_detail(attach)->refused_ns = 0;
 		/* it may have been emptied before it was looked at */
-		if (ring.measured < ring.limit - ring.limit / RING_RISE_PART)
-			ring.measured = ring.limit - ring.limit / RING_RISE_PART;
+		if (ring.measured < least)
+			ring.measured = least;
 	}
 	detail->ring_fill = 0;
+	detail->ring_is_reported = false;
 	return ring;
 }
 

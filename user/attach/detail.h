@@ -26,6 +26,8 @@ struct detail {
 	uint64_t emitted_ns;		/* time of the last record */
 	uint32_t why;			/* enum gpt_detail_why of what lowered it last */
 	uint64_t ring_fill, ring_bytes; /* the most since the last tick, of the ring's size */
+	bool ring_is_reported;		/* the drain has looked at it since the last tick */
+	bool ring_was_high;		/* when it was reported before that */
 	struct thread_costs costs;	/* with --cost-limit */
 	struct thread_cost cost;	/* of the last whole second, if cost_is_known */
 	bool cost_is_known;

@@ -68,7 +68,7 @@ struct drain {
 	/* Written by the thread, read by others. */
 	atomic_uint_fast64_t calls, left_out;
 	atomic_uint_fast64_t short_gaps_ns;
-	atomic_uint_fast64_t fill; /* the most since drain_take_fill */
+	atomic_uint_fast64_t fill; /* one more than the most since drain_take_fill; 0: no pass since then */
 	atomic_int ring_error, log_error;
 
 	pthread_mutex_t lock; /* guards what follows */
@@ -195,8 +195,8 @@ static int64_t empty_ring(struct drain *drain)
 	if (passes)
 		atomic_fetch_add_explicit(passes, 1, memory_order_relaxed);
 	bytes = ring_consume(drain->ring);
-	if (ring_fill(drain->ring) > atomic_load_explicit(&drain->fill, memory_order_relaxed))
-		atomic_store_explicit(&drain->fill, ring_fill(drain->ring), memory_order_relaxed);
+	if (ring_fill(drain->ring) >= atomic_load_explicit(&drain->fill, memory_order_relaxed))
+		atomic_store_explicit(&drain->fill, ring_fill(drain->ring) + 1, memory_order_relaxed);
 	let_others_append(drain);
 	atomic_store_explicit(&drain->short_gaps_ns, drain->gaps.short_ns, memory_order_relaxed);
 	if (bytes < 0)
@@ -462,9 +462,12 @@ uint64_t drain_short_gaps_ns(const struct drain *drain)
 	return atomic_load_explicit(&drain->short_gaps_ns, memory_order_relaxed);
 }
 
-uint64_t drain_take_fill(struct drain *drain)
+bool drain_take_fill(struct drain *drain, uint64_t *fill)
 {
-	return atomic_exchange_explicit(&drain->fill, 0, memory_order_relaxed);
+	uint64_t taken = atomic_exchange_explicit(&drain->fill, 0, memory_order_relaxed);
+
+	*fill = taken ? taken - 1 : 0;
+	return taken;
 }
 
 uint64_t drain_calls(const struct drain *drain)

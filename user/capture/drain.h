@@ -80,7 +80,8 @@ int drain_error(const struct drain *drain, bool *of_log);
 uint64_t drain_short_gaps_ns(const struct drain *drain); /* gaps.h, as of the last pass */
 uint64_t drain_calls(const struct drain *drain);	 /* in the log */
 uint64_t drain_ring_bytes(const struct drain *drain);
-uint64_t drain_take_fill(struct drain *drain);		  /* the most bytes that were in the ring since the last call */
+/* The most bytes that were in the ring since the last call; false: it was not looked at. */
+bool drain_take_fill(struct drain *drain, uint64_t *fill);
 uint64_t drain_ring_bytes_max(const struct drain *drain); /* after drain_finish */
 /* Records that were none, and batches with such bytes; after drain_finish. */
 uint64_t drain_malformed(const struct drain *drain);

@@ -275,10 +275,11 @@ void run_round(struct run *run, void (*check)(struct run *run, uint64_t now_ns))
 	struct epoll_event event;
 	bool more = run_receive_all(run);
 	uint64_t now_ns = monotonic_ns();
-	uint64_t due_ns;
+	uint64_t due_ns, fill;
 
 	attach_report_gaps(run->attach, drain_short_gaps_ns(run->drain));
-	attach_report_ring(run->attach, drain_take_fill(run->drain), drain_ring_bytes(run->drain));
+	if (drain_take_fill(run->drain, &fill))
+		attach_report_ring(run->attach, fill, drain_ring_bytes(run->drain));
 	due_ns = attach_tick(run->attach, now_ns, run->heard_ns);
 	gpu_counters_tick(run->counters);
 

@@ -91,24 +91,50 @@ static uint32_t level(void)
 	return made.attach.detail.level;
 }
 
-static void as_long_as_the_ring_is_less_than_half_full_nothing_changes(void **state)
+static void as_long_as_the_ring_is_less_than_three_quarters_full_nothing_changes(void **state)
 {
 	start(all_of_it);
-	rounds_with(RING / 2, 100000);
+	rounds_with(RING * 3 / 4, 100000);
 	assert_int_equal(level(), 0);
 	assert_int_equal(made.count, 0);
 }
 
-static void detail_goes_in_its_order_while_the_ring_is_more_than_half_full(void **state)
+/* What the drain takes before more comes is not too much. */
+static void a_ring_that_was_emptied_since_it_was_nearly_full_changes_nothing(void **state)
 {
 	start(all_of_it);
+	for (unsigned i = 0; i < 1000; i++) {
+		round_with(RING);
+		round_with(RING * 3 / 4);
+	}
+	assert_int_equal(level(), 0);
+	assert_int_equal(made.count, 0);
+}
+
+static void rounds_before_the_drain_has_looked_again_do_not_count(void **state)
+{
+	start(all_of_it);
+	round_with(RING);
+	for (unsigned i = 0; i < 10; i++) {
+		made.now_ns += 20 * MS;
+		detail_tick(&made.attach, made.now_ns);
+	}
+	assert_int_equal(level(), 0);
+	round_with(RING);
+	assert_int_equal(level(), 1);
+}
+
+static void detail_goes_in_its_order_while_the_ring_stays_more_than_three_quarters_full(void **state)
+{
+	start(all_of_it);
+	round_with(RING * 3 / 4 + 1);
 	for (uint32_t n = 1; n <= GPT_DETAIL_COUNT; n++) {
-		round_with(RING / 2 + n);
+		round_with(RING * 3 / 4 + n);
 		assert_int_equal(level(), n);
 		assert_int_equal(made.changes[n - 1].level, n);
 		assert_int_equal(made.changes[n - 1].off, (1u << n) - 1);
 		assert_int_equal(made.changes[n - 1].why, GPT_DETAIL_RING);
-		assert_int_equal(made.changes[n - 1].measured, RING / 2 + n);
+		assert_int_equal(made.changes[n - 1].measured, RING * 3 / 4 + n);
 		assert_int_equal(made.changes[n - 1].limit, RING);
 		assert_int_equal(made.changes[n - 1].time_ns, made.now_ns);
 	}
@@ -120,7 +146,7 @@ static void detail_goes_in_its_order_while_the_ring_is_more_than_half_full(void 
 static void what_is_not_recorded_anyway_is_no_step(void **state)
 {
 	start((struct attach_options){.off_cpu_min_ns = 1});
-	round_with(RING);
+	rounds_with(RING, 40);
 	assert_int_equal(level(), GPT_DETAIL_WAITS + 1);
 	assert_int_equal(made.changes[0].off, 1u << GPT_DETAIL_WAITS);
 	round_with(RING);
@@ -163,7 +189,7 @@ static void records_are_in_order_of_time(void **state)
 static void detail_comes_back_by_itself_step_by_step(void **state)
 {
 	start(all_of_it);
-	rounds_with(RING, 20 * GPT_DETAIL_COUNT);
+	rounds_with(RING, 20 * (GPT_DETAIL_COUNT + 1));
 	rounds_with(RING / 3, 100000); /* not empty enough */
 	assert_int_equal(level(), GPT_DETAIL_COUNT);
 	for (uint32_t n = GPT_DETAIL_COUNT; n-- > 0;) {
@@ -180,7 +206,7 @@ static void detail_comes_back_by_itself_step_by_step(void **state)
 static void waits_from_before_they_came_back_are_not_recorded(void **state)
 {
 	start(all_of_it);
-	rounds_with(RING, 40);
+	rounds_with(RING, 60);
 	assert_int_equal(level(), GPT_DETAIL_WAITS + 1);
 	assert_int_equal(made.bss.activity.resumed_ns, 0);
 	rounds_with(0, 1000);
@@ -205,11 +231,11 @@ static void after_a_rise_that_was_too_early_the_next_one_comes_later(void **stat
 
 	start(all_of_it);
 	for (size_t i = 0; i < sizeof(seconds) / sizeof(seconds[0]); i++) {
-		round_with(RING);
+		rounds_with(RING, 40);
 		assert_int_equal(time_to_rise(), seconds[i] * 1000 * MS);
 	}
 	rounds_with(0, 200000);
-	round_with(RING);
+	rounds_with(RING, 40);
 	assert_int_equal(time_to_rise(), 1000 * MS); /* that one was not too early */
 }
 
@@ -286,8 +312,10 @@ static void without_a_limit_cost_lowers_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(as_long_as_the_ring_is_less_than_half_full_nothing_changes),
-		cmocka_unit_test(detail_goes_in_its_order_while_the_ring_is_more_than_half_full),
+		cmocka_unit_test(as_long_as_the_ring_is_less_than_three_quarters_full_nothing_changes),
+		cmocka_unit_test(a_ring_that_was_emptied_since_it_was_nearly_full_changes_nothing),
+		cmocka_unit_test(rounds_before_the_drain_has_looked_again_do_not_count),
+		cmocka_unit_test(detail_goes_in_its_order_while_the_ring_stays_more_than_three_quarters_full),
 		cmocka_unit_test(what_is_not_recorded_anyway_is_no_step),
 		cmocka_unit_test(where_a_detail_found_no_room_all_goes_at_once_from_that_time_on),
 		cmocka_unit_test(records_are_in_order_of_time),

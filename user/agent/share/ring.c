@@ -62,7 +62,7 @@ void ring_discard(void *record)
 	set_head(head, head->bytes, GPT_SHARE_SET | GPT_SHARE_DISCARD);
 }
 
-bool ring_is_three_quarters_full(void)
+bool ring_is_nearly_full(void)
 {
 	struct own_ring *ring = opened_ring();
 	uint64_t produced, consumed;
@@ -71,7 +71,7 @@ bool ring_is_three_quarters_full(void)
 		return false;
 	consumed = __atomic_load_n(&ring->shared.reader.consumed, __ATOMIC_RELAXED);
 	produced = __atomic_load_n(&ring->shared.writer.produced, __ATOMIC_RELAXED);
-	return produced - consumed > ring->bytes - ring->bytes / 4;
+	return produced - consumed > ring->bytes - gpt_detail_ring_rest(ring->bytes);
 }
 
 void ring_count(uint32_t which)

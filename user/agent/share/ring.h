@@ -28,7 +28,7 @@ void ring_submit(void *record);
 void ring_discard(void *record);
 
 /* The rest is left to launches and to the records of GPUs. */
-bool ring_is_three_quarters_full(void);
+bool ring_is_nearly_full(void);
 
 /* enum gpt_counter */
 void ring_count(uint32_t which);

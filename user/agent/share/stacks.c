@@ -92,7 +92,7 @@ static long record_send(const void *record, uint64_t bytes)
 
 static int ring_is_short(void)
 {
-	return ring_is_three_quarters_full();
+	return ring_is_nearly_full();
 }
 
 static void count_one(uint32_t which)
