@@ -21,6 +21,19 @@ static void clocks_fall(struct counters_log *counters)
 		clock_is(counters, i * TENTH, i < 5 ? GPU_MHZ : 1200, i < 5 ? 0 : GPT_CLOCK_POWER_CAP);
 }
 
+/* NVML answers, but says nothing. */
+static struct gpt_gpu_sample silent_sample(uint64_t time_ns)
+{
+	struct gpt_gpu_sample sample;
+
+	memset(&sample, 0xff, sizeof(sample));
+	sample.hdr = (struct gpt_record){0};
+	sample.time_ns = time_ns;
+	sample.took_us = 1;
+	memcpy(sample.uuid, COUNTERS_UUID, sizeof(sample.uuid));
+	return sample;
+}
+
 static char *text_of(const struct counters_log *counters,
 		     int (*write)(FILE *, struct trace *, const struct report_options *))
 {
@@ -106,10 +119,11 @@ static void slow_kernels_cost_what_they_take_longer_than_the_median_at_full_cloc
 	assert_int_equal(clocks->slow_kernels, 4);
 	assert_int_equal(clocks->slow_ns, 4 * 165 * US);
 	assert_int_equal((uint64_t)clocks->cost_ns, 4 * 65 * US);
-	says(&counters, report_write, "GPU 0 ran at 1,200 of 1,980 MHz for 60.0 % of the time (600.0 ms): power cap",
-	     true);
+	says(&counters, report_write,
+	     "GPU 0 ran at 1,200 of 1,980 MHz for 60.0 % of the 1.0 s with samples (600.0 ms): power cap", true);
 	says(&counters, report_write_why,
-	     "for 60.0 % of the time (600.0 ms): power cap; that cost 260.0 us: 4 kernels at the low clock, against ",
+	     "for 60.0 % of the 1.0 s with samples (600.0 ms): power cap; that cost 260.0 us: 4 kernels at the low "
+	     "clock, against ",
 	     true);
 	free_counters(&counters);
 }
@@ -145,7 +159,9 @@ static void the_verdict_names_a_gpu_that_was_slow_for_a_twentieth_of_the_time(vo
 	clocks_fall(&counters);
 	end_counters(&counters, 1200 * MS);
 	says(&counters, report_write,
-	     "\nGPU 0 ran at 1,200 of 1,980 MHz for 60.0 % of the time (power cap), which cost 120.0 ms\n", true);
+	     "\nGPU 0 ran at 1,200 of 1,980 MHz for 60.0 % of the 1.0 s with samples (power cap), which cost 120.0 "
+	     "ms\n",
+	     true);
 	free_counters(&counters);
 }
 
@@ -172,7 +188,44 @@ static void without_a_comparison_the_verdict_names_a_clock_that_was_low_for_long
 	kernel_of(&counters, 1, 210 * MS, 100 * US);
 	clocks_fall(&counters);
 	end_counters(&counters, 1200 * MS);
-	says(&counters, report_write, "\nGPU 0 ran at 1,200 of 1,980 MHz for 60.0 % of the time (power cap)\n", true);
+	says(&counters, report_write,
+	     "\nGPU 0 ran at 1,200 of 1,980 MHz for 60.0 % of the 1.0 s with samples (power cap)\n", true);
+	free_counters(&counters);
+}
+
+static void samples_of_a_part_of_the_recording_say_nothing_of_the_rest(void **state)
+{
+	struct counters_log counters;
+
+	begin_counters(&counters);
+	kernel_of(&counters, 1, 210 * MS, 100 * US);
+	for (uint64_t i = 1; i <= 50; i++)
+		clock_is(&counters, i * TENTH, i < 20 ? GPU_MHZ : 1200, i < 20 ? 0 : GPT_CLOCK_POWER_CAP);
+	end_counters(&counters, 5050 * MS); /* for all but 150 ms */
+	says(&counters, report_write, "\nGPU 0 ran at 1,200 of 1,980 MHz for 61.2 % of the time (power cap)\n", true);
+	free_counters(&counters);
+	begin_counters(&counters);
+	kernel_of(&counters, 1, 210 * MS, 100 * US);
+	clocks_fall(&counters);
+	end_counters(&counters, 20000 * MS);
+	says(&counters, report_write,
+	     "\n  GPU 0 ran at 1,200 of 1,980 MHz for 60.0 % of the 1.0 s with samples (600.0 ms)", true);
+	says(&counters, report_write, "\nGPU 0 ran at", false); /* in the verdict */
+	free_counters(&counters);
+}
+
+static void a_limit_that_the_last_sample_lacks_is_the_one_before(void **state)
+{
+	struct counters_log counters;
+
+	begin_counters(&counters);
+	kernel_of(&counters, 1, 210 * MS, 100 * US);
+	clocks_fall(&counters);
+	log_gpu_sample(&counters.log, silent_sample(1200 * MS));
+	end_counters(&counters, 1220 * MS);
+	assert_int_equal(row_of(&counters, GPU_COUNTER_SM_CLOCK)->limit, GPU_MHZ);
+	assert_int_equal(row_of(&counters, GPU_COUNTER_POWER)->limit, 700);
+	says(&counters, report_write, "GPU 0 ran at 1,200 of 1,980 MHz", true);
 	free_counters(&counters);
 }
 
@@ -242,7 +295,7 @@ static void a_low_clock_without_a_reason_says_so(void **state)
 	for (uint64_t i = 1; i <= 11; i++)
 		clock_is(&counters, i * TENTH, 1200, i % 2 ? 0 : UINT64_MAX);
 	end_counters(&counters, 1200 * MS);
-	says(&counters, report_write, "for 100.0 % of the time (1.0 s): NVML gives no reason", true);
+	says(&counters, report_write, "for 100.0 % of the 1.0 s with samples (1.0 s): NVML gives no reason", true);
 	free_counters(&counters);
 }
 
@@ -385,6 +438,8 @@ int main(void)
 		cmocka_unit_test(the_verdict_names_a_gpu_that_was_slow_for_a_twentieth_of_the_time),
 		cmocka_unit_test(the_verdict_does_not_name_a_gpu_whose_kernels_hardly_took_longer),
 		cmocka_unit_test(without_a_comparison_the_verdict_names_a_clock_that_was_low_for_long),
+		cmocka_unit_test(samples_of_a_part_of_the_recording_say_nothing_of_the_rest),
+		cmocka_unit_test(a_limit_that_the_last_sample_lacks_is_the_one_before),
 		cmocka_unit_test(without_a_kernel_at_both_clocks_no_cost_is_named),
 		cmocka_unit_test(a_kernel_that_runs_through_a_change_of_the_clock_counts_for_neither),
 		cmocka_unit_test(a_kernel_longer_than_the_interval_counts_if_all_samples_agree),

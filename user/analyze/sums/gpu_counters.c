@@ -100,6 +100,13 @@ static void add_time(struct gpu_counter_sums *sums, struct gpu_sampled *device, 
 	add_reasons(sums, sample, low, ns);
 }
 
+/* The latest one that NVML said. */
+static void take_limit(uint32_t *limit, uint32_t said)
+{
+	if (said != MODEL_NOT_SAID)
+		*limit = said;
+}
+
 void gpu_counters_add_sample(struct gpu_counter_sums *sums, const struct gpu_sample_event *event)
 {
 	const struct model_gpu_sample *sample = event->sample;
@@ -108,14 +115,18 @@ void gpu_counters_add_sample(struct gpu_counter_sums *sums, const struct gpu_sam
 
 	gpu_clocks_add_sample(&sums->clocks, sample);
 	if (index == sums->devices.count)
-		array_push(&sums->devices, ((struct gpu_sampled){.device = sample->device, .last = *sample}));
+		array_push(&sums->devices, ((struct gpu_sampled){.device = sample->device,
+								 .last = *sample,
+								 .sm_max_mhz = MODEL_NOT_SAID,
+								 .memory_max_mhz = MODEL_NOT_SAID,
+								 .power_limit_mw = MODEL_NOT_SAID}));
 	device = &sums->devices.items[index];
 	if (sample->time_ns > device->last.time_ns && sample->time_ns - device->last.time_ns <= GPU_SAMPLE_HOLDS_NS)
 		add_time(sums, device, sample);
 	device->last = *sample;
-	device->sm_max_mhz = sample->sm_max_mhz;
-	device->memory_max_mhz = sample->memory_max_mhz;
-	device->power_limit_mw = sample->power_limit_mw;
+	take_limit(&device->sm_max_mhz, sample->sm_max_mhz);
+	take_limit(&device->memory_max_mhz, sample->memory_max_mhz);
+	take_limit(&device->power_limit_mw, sample->power_limit_mw);
 }
 
 /* ---- processes and errors ---------------------------------------------------------------------------------------- */

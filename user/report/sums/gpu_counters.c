@@ -136,12 +136,24 @@ static uint64_t low_mhz(const struct gpu_sampled *device)
 	return (uint64_t)(device->low_mhz_ns / (double)device->low_ns + 0.5);
 }
 
-/* "GPU 0 ran at 1,200 of 1,980 MHz for 40.0 % of the time" */
-static char *low_clock_text(const struct gpu_sampled *device)
+static double recorded_ns(const struct analyses *all)
 {
-	return xasprintf("GPU %" PRIu32 " ran at %s of %s MHz for %s %% of the time", device->device,
-			 number_count(low_mhz(device)).text, number_count(device->sm_max_mhz).text,
-			 number_percent((double)device->low_ns, (double)device->ns).text);
+	return (double)(all->window.end_ns - all->window.start_ns);
+}
+
+/* Samples that stand for less than this part of the recording say nothing of all of it. */
+#define KNOWN_SHARE 0.95
+
+/* "GPU 0 ran at 1,200 of 1,980 MHz for 40.0 % of the time" */
+static char *low_clock_text(const struct analyses *all, const struct gpu_sampled *device)
+{
+	char *text = xasprintf("GPU %" PRIu32 " ran at %s of %s MHz for %s %%", device->device,
+			       number_count(low_mhz(device)).text, number_count(device->sm_max_mhz).text,
+			       number_percent((double)device->low_ns, (double)device->ns).text);
+
+	if ((double)device->ns >= recorded_ns(all) * KNOWN_SHARE)
+		return xjoin(text, " ", xstrdup("of the time"));
+	return xjoin(text, " ", xasprintf("of the %s with samples", number_time(device->ns).text));
 }
 
 /* For programs; on a page there are lines. */
@@ -194,15 +206,14 @@ char *report_low_clock(const struct analyses *all, size_t index)
 
 	if (!was_low(device))
 		return NULL;
-	text = xjoin(low_clock_text(device), "",
+	text = xjoin(low_clock_text(all, device), "",
 		     xasprintf(" (%s): %s", number_time(device->low_ns).text, main_reason(sums, device->device)));
 	if (clocks && clocks->cost_ns >= 1)
-		return xjoin(
-			text, "; ",
-			xasprintf("that cost %s: %s kernels at the low clock, against those of the same name and shape "
-				  "at the highest clock",
-				  number_time((uint64_t)clocks->cost_ns).text,
-				  number_count(clocks->slow_kernels).text));
+		return xjoin(text, "; ",
+			     xasprintf("that cost %s: %s kernel%s at the low clock, against those of the same name and "
+				       "shape at the highest clock",
+				       number_time((uint64_t)clocks->cost_ns).text,
+				       number_count(clocks->slow_kernels).text, clocks->slow_kernels == 1 ? "" : "s"));
 	if (clocks)
 		return xjoin(text, "; ", xstrdup("kernels took no longer than at the highest clock"));
 	return xjoin(text, "; ",
@@ -210,19 +221,18 @@ char *report_low_clock(const struct analyses *all, size_t index)
 }
 
 /*
- * The share of the time that low clocks cost, by kernels that ran at both clocks, else as far as the clock was lower: a
- * kernel that waits for memory loses less.
+ * The share of the recording that low clocks are known to cost, by kernels that ran at both clocks, else as far as the
+ * clock was lower: a kernel that waits for memory loses less.
  */
-static double share_lost(const struct gpu_counter_sums *sums, const struct gpu_sampled *device)
+static double share_lost(const struct analyses *all, const struct gpu_sampled *device)
 {
-	const struct clock_device *clocks = gpu_clocks_of(&sums->clocks, device->device);
-	double low_share = device->ns ? (double)device->low_ns / (double)device->ns : 0;
+	const struct clock_device *clocks = gpu_clocks_of(&all->gpu_counters.clocks, device->device);
 
 	if (!was_low(device))
 		return 0;
 	if (clocks)
-		return clocks->cost_ns / (double)device->ns;
-	return low_share * (1 - (double)low_mhz(device) / (double)device->sm_max_mhz);
+		return clocks->cost_ns / recorded_ns(all);
+	return (double)device->low_ns / recorded_ns(all) * (1 - (double)low_mhz(device) / (double)device->sm_max_mhz);
 }
 
 /* From one part in this many of the time on, low clocks are one of the largest losses. */
@@ -241,16 +251,16 @@ char *report_slow_gpu(const struct analyses *all)
 		const struct gpu_sampled *device = &sums->devices.items[i];
 		bool is_known = gpu_clocks_of(&sums->clocks, device->device);
 
-		if (share_lost(sums, device) < 1.0 / (is_known ? SLOW_SHARE : SLOW_SHARE_NOT_KNOWN))
+		if (share_lost(all, device) < 1.0 / (is_known ? SLOW_SHARE : SLOW_SHARE_NOT_KNOWN))
 			continue;
 		slow++;
-		if (!slowest || share_lost(sums, device) > share_lost(sums, slowest))
+		if (!slowest || share_lost(all, device) > share_lost(all, slowest))
 			slowest = device;
 	}
 	if (!slowest)
 		return NULL;
 	clocks = gpu_clocks_of(&sums->clocks, slowest->device);
-	text = xjoin(low_clock_text(slowest), "", xasprintf(" (%s)", main_reason(sums, slowest->device)));
+	text = xjoin(low_clock_text(all, slowest), "", xasprintf(" (%s)", main_reason(sums, slowest->device)));
 	if (clocks)
 		text = xjoin(text, ", which cost ", xstrdup(number_time((uint64_t)clocks->cost_ns).text));
 	return slow > 1 ? xjoin(text, "; ", xasprintf("so did %zu more GPU%s", slow - 1, slow > 2 ? "s" : "")) : text;
