@@ -551,7 +551,7 @@ static void slices_sum_up_to_the_whole(void **state)
 	}
 }
 
-static void a_gpu_that_idles_in_a_slice_has_a_row(void **state)
+static void a_gpu_that_idles_in_the_time_that_counts_has_a_row(void **state)
 {
 	const struct slice slice = {.from_ns = START, .to_ns = 1200, .device = NONE};
 	struct sliced_trace sliced;
@@ -570,6 +570,13 @@ static void a_gpu_that_idles_in_a_slice_has_a_row(void **state)
 	analyses_free(&all);
 	sliced_trace_close(&sliced);
 	random_model_free(few.model);
+	few_begin(&few, 2, (const struct model_gpu[]){KERNEL(1100, 1150), KERNEL(END + 10, END + 20, .device = 1)});
+	assert_int_equal(analyze(&all, WHOLE_TRACE(few.model), ANALYSES(ANALYZE_BREAKDOWN), NULL), 0);
+	assert_int_equal(all.breakdown.gpus.count, 2);
+	assert_int_equal(all.breakdown.processes.count, 1);
+	assert_sums(&all.breakdown.gpus.items[1].sums, 0, 0, 0, 0);
+	analyses_free(&all);
+	random_model_free(few.model);
 }
 
 int main(void)
@@ -585,7 +592,7 @@ int main(void)
 		cmocka_unit_test(steps_have_the_time_of_their_process_on_each_gpu),
 		cmocka_unit_test(a_trace_in_parts_has_the_same_rows),
 		cmocka_unit_test(slices_sum_up_to_the_whole),
-		cmocka_unit_test(a_gpu_that_idles_in_a_slice_has_a_row),
+		cmocka_unit_test(a_gpu_that_idles_in_the_time_that_counts_has_a_row),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -158,11 +158,10 @@ void breakdown_add_gpu(struct breakdown *all, const struct gpu_event *event)
 				     kind == SWEEP_COMMUNICATION ? op->name : NONE}};
 	uint64_t start_ns = op->start_ns > all->window->start_ns ? op->start_ns : all->window->start_ns;
 	uint64_t end_ns = op->end_ns < all->window->end_ns ? op->end_ns : all->window->end_ns;
-	struct breakdown_track *gpu, *process;
+	struct breakdown_track *gpu = track_of(all, op->device, NONE), *process;
 
 	if (!gpu_ns(op) || end_ns <= start_ns)
 		return;
-	gpu = track_of(all, op->device, NONE);
 	process = track_of(all, op->device, op->process);
 	sweep_add(&gpu->sweep, kind, start_ns, end_ns, owner, take_of_gpu, &(struct taking){all, &gpu->row});
 	sweep_add(&process->sweep, kind, start_ns, end_ns, owner, take_of_process,

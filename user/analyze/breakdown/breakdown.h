@@ -92,7 +92,7 @@ void breakdown_init(struct breakdown *all, const struct model *model, const stru
 		    const struct step_tables *steps, const struct comm_kernels *comm);
 void breakdown_free(struct breakdown *all);
 void breakdown_add_gpu(struct breakdown *all, const struct gpu_event *event);
-/* A GPU of the recording has a row, also in a slice in which it does nothing. */
+/* A GPU of the recording has a row as in utilization.h, also where its work is outside of the window. */
 void breakdown_add_device(struct breakdown *all, uint32_t device);
 void breakdown_finish(struct breakdown *all, struct lines *lines);
 
