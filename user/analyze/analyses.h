@@ -62,7 +62,7 @@
 	X(MEMCPYS, REPORT, WITH_GPU)                                                                                   \
 	X(IDLE, REPORT, ALWAYS)	      /* without a GPU: what compiled */                                               \
 	X(LAYERS, REPORT, AROUND_GPU) /* with GPU_LINES and IDLE */                                                    \
-	X(WAITS, REPORT, WITH_GPU)                                                                                     \
+	X(WAITS, REPORT, AROUND_GPU)                                                                                   \
 	X(API_TIMES, REPORT, ALWAYS)                                                                                   \
 	X(JIT, REPORT, ALWAYS)                                                                                         \
 	X(MEMORY_PEAKS, REPORT, ALWAYS)                                                                                \

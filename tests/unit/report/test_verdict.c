@@ -162,6 +162,26 @@ static void of_a_slice_without_gpu_work_nothing_is_said_where_launches_lack_thei
 	end_words(&gap);
 }
 
+static void a_wait_in_the_middle_of_a_kernel_is_in_a_slice_in_which_no_operation_begins(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+	char *text;
+
+	begin(&log);
+	kernel(&log, 1, 9 * MS, 10 * MS, 100 * MS);
+	call_that_waits(&log, 31 * MS, 99 * MS);
+	log_end(&log, 200 * MS);
+	model = model_of(&log);
+	text = report_of_slice(model, 30 * MS);
+	assert_has(
+		text, 2,
+		(const char *const[]){"CPU waiting for the GPU by Python line",
+				      "  68.0  100.0      1  68,000.0  cudaStreamSynchronize  train.py:33 train\n"});
+	free(text);
+	model_free(model);
+}
+
 static void of_steps_without_gpu_work_it_is_said_that_it_is_elsewhere(void **state)
 {
 	struct ops_log ops = {0};
@@ -662,6 +682,7 @@ int main(void)
 		cmocka_unit_test(so_they_are_where_no_sample_is_in_the_gap),
 		cmocka_unit_test(the_sum_of_further_causes_is_named_too),
 		cmocka_unit_test(of_a_slice_without_gpu_work_nothing_is_said_where_launches_lack_their_times),
+		cmocka_unit_test(a_wait_in_the_middle_of_a_kernel_is_in_a_slice_in_which_no_operation_begins),
 		cmocka_unit_test(of_steps_without_gpu_work_it_is_said_that_it_is_elsewhere),
 		cmocka_unit_test(a_busy_gpu_has_nothing_to_mend),
 		cmocka_unit_test(lines_of_a_library_count_for_the_own_line_that_called_them),
