@@ -38,6 +38,20 @@ static inline int most_first(uint64_t a, uint64_t b)
 	}
 
 /*
+ * Of `count` items in order, least first, the index of the median, of two in the middle the lesser; and of the p99,
+ * than which one in a hundred is larger.
+ */
+static inline size_t median_of_order(size_t count)
+{
+	return (count - 1) / 2;
+}
+
+static inline size_t p99_of_order(size_t count)
+{
+	return count - 1 - count / 100;
+}
+
+/*
  * Binary search: the number of elements, from the first on, for which the condition is true, of `count` elements in an
  * order in which it is true for none after one for which it is false.  `i` names the element's index in it:
  *

@@ -82,7 +82,7 @@ static uint64_t median_of(const struct live_thread *thread)
 		return 0;
 	memcpy(sorted, thread->lasted_ns, count * sizeof(sorted[0]));
 	qsort(sorted, count, sizeof(sorted[0]), by_length);
-	return sorted[count / 2];
+	return sorted[median_of_order(count)];
 }
 
 static void end_step(struct live_thread *thread, uint64_t start_ns, uint64_t end_ns, struct live_step *step)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* report --every: the table of periods, and which change between two of them is named. */
 #include "gap_log.h"
+#include "steps_log.h"
 
 #include "report/table/table_writer.h"
 #include "report/why/periods.h"
@@ -111,6 +112,39 @@ static void the_largest_change_is_named_if_it_is_a_tenth(void **state)
 	assert_page(&small, "1:00:00", "Largest change");
 }
 
+static void the_median_step_is_that_of_the_steps_and_of_few_there_is_no_p99(void **state)
+{
+	struct ops_log ops = {0};
+	struct periods periods = {0};
+	struct found found;
+	struct trace *trace;
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	begin(&ops.log);
+	kernel(&ops.log, 1, 102 * US, 110 * US, 120 * US);
+	kernel(&ops.log, 2, 160 * US, 170 * US, 180 * US);
+	log_batch(&ops.log, PID, TID, 900 * MS);
+	log_agent_op_name(&ops.log, ADAM, "Optimizer.step#Adam.step");
+	add_op(&ops, ADAM, 99, 100); /* steps of 50 and 100 us follow */
+	add_op(&ops, ADAM, 149, 150);
+	add_op(&ops, ADAM, 249, 250);
+	trace = find(&found, &ops);
+	periods.start_ns = found.model->start_ns;
+	assert_int_equal(report_write(out, trace, &(struct report_options){.width = 100}), 0);
+	assert_int_equal(report_write_periods(out, trace, &periods, &(struct report_options){.width = 100}), 0);
+	fclose(out);
+	assert_int_equal(periods.whole.steps, 2);
+	assert_int_equal(periods.whole.median_ns, 50 * US);
+	if (!strstr(text, "  median: 1     50.0 ") || !strstr(text, "  steps   median  p99  largest %") ||
+	    !strstr(text, "      2  50.0 us       "))
+		fail_msg("%s", text);
+	free(text);
+	periods_free(&periods);
+	found_free(&found);
+}
+
 static void a_period_without_steps_is_compared_with_none(void **state)
 {
 	struct periods periods = {0};
@@ -127,6 +161,7 @@ int main(void)
 		cmocka_unit_test(the_last_row_is_the_whole_trace_as_the_account_has_it),
 		cmocka_unit_test(the_largest_loss_says_how_much_its_cause_has),
 		cmocka_unit_test(the_largest_change_is_named_if_it_is_a_tenth),
+		cmocka_unit_test(the_median_step_is_that_of_the_steps_and_of_few_there_is_no_p99),
 		cmocka_unit_test(a_period_without_steps_is_compared_with_none),
 	};
 

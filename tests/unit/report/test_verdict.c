@@ -174,10 +174,9 @@ static void a_wait_in_the_middle_of_a_kernel_is_in_a_slice_in_which_no_operation
 	log_end(&log, 200 * MS);
 	model = model_of(&log);
 	text = report_of_slice(model, 30 * MS);
-	assert_has(
-		text, 2,
-		(const char *const[]){"CPU waiting for the GPU by Python line",
-				      "  68.0  100.0      1  68,000.0  cudaStreamSynchronize  train.py:33 train\n"});
+	assert_has(text, 2,
+		   (const char *const[]){"CPU waiting for the GPU by Python line",
+					 "  68.0  100.0      1  68,000.0  cudaStreamSynchronize  train.py:33 train\n"});
 	free(text);
 	model_free(model);
 }

@@ -31,10 +31,16 @@ static void begin_row(struct step_row *row, const struct step *step, const struc
 	ops_by_name_init(&row->ops, model);
 }
 
+/* In `order` the slowest step is first. */
+static size_t from_slowest(const struct step_table *table, size_t from_least)
+{
+	return table->count - 1 - from_least;
+}
+
 /* The step that one in a hundred exceeds: it may be among the slowest. */
 static void add_p99(struct step_table *table, const size_t *order, const struct model *model)
 {
-	size_t at = table->count / 100;
+	size_t at = from_slowest(table, p99_of_order(table->count));
 
 	table->p99 = SIZE_MAX;
 	if (table->count < STEP_P99_MIN || wall_of(&table->list[order[at]]) == wall_of(&table->median.step))
@@ -49,7 +55,8 @@ static void add_p99(struct step_table *table, const size_t *order, const struct 
 /* Begins rows for the slowest steps, and for the one with as many slower as faster steps. */
 static void begin_rows(struct step_table *table, const struct model *model)
 {
-	size_t *order = xmalloc(table->count * sizeof(*order)), median = table->count / 2;
+	size_t *order = xmalloc(table->count * sizeof(*order));
+	size_t median = from_slowest(table, median_of_order(table->count));
 
 	for (size_t i = 0; i < table->count; i++) {
 		order[i] = i;

@@ -16,7 +16,6 @@
 
 #define STEP_TABLES_MAX 4u  /* processes that have a table */
 #define STEP_SLOWEST_MAX 5u /* rows of steps that are slower than the median one */
-#define STEP_P99_MIN 100u   /* with fewer steps than this there is no row for p99 */
 #define STEP_OPS_MAX 3u	    /* ops of a row */
 
 /* How much longer an op took in a step than in the median step, without the ops inside it. */

@@ -183,8 +183,8 @@ static void count_steps(struct serve_process *serve, struct trigger *trigger)
 	qsort(sorted, count, sizeof(sorted[0]), by_length);
 	totals->steps = serve->steps.count;
 	totals->steps_ns = serve->steps.sum_ns;
-	totals->step_median_ns = sorted[count / 2];
-	totals->step_p99_ns = sorted[count * 99 / 100];
+	totals->step_median_ns = sorted[median_of_order(count)];
+	totals->step_p99_ns = sorted[p99_of_order(count)];
 }
 
 static void send_totals(struct recording *recording, uint64_t now_ns)

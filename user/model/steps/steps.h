@@ -29,6 +29,9 @@ struct trace;
 /* The maximum of steps kept in total; later ones are only counted. */
 #define STEPS_MAX (1u << 21)
 
+/* Of fewer steps than this there is no p99: it would be the slowest one. */
+#define STEP_P99_MIN 100u
+
 enum step_source {
 	STEP_FITTING, /* request only: the first of PROFILER, OPTIMIZER and BACKWARD (by ops) that a process has */
 	STEP_PROFILER,

@@ -46,8 +46,8 @@ static void look_at_steps(struct period *period, const struct steps *steps)
 	period->steps = lengths.count;
 	if (lengths.count) {
 		array_sort(&lengths, by_length);
-		period->median_ns = lengths.items[lengths.count / 2];
-		period->p99_ns = lengths.items[lengths.count - 1 - lengths.count / 100];
+		period->median_ns = lengths.items[median_of_order(lengths.count)];
+		period->p99_ns = lengths.items[p99_of_order(lengths.count)];
 	}
 	array_free(&lengths);
 }
@@ -154,6 +154,7 @@ static void add_steps(struct table *table, const struct period *period)
 	}
 	table_add_time(table, period->median_ns);
 	table_add_time(table, period->p99_ns);
+	table_unset_unless(table, period->steps >= STEP_P99_MIN, "");
 }
 
 static void add_row(struct table *table, const struct periods *periods, const struct period *period, const char *from)
