@@ -619,6 +619,28 @@ static void test_no_more_is_asked_for_than_is_read(void **state)
 	array_free(&reading.bytes);
 }
 
+/* Each level has an empty name, so that none is too long: a name that is in many places is written for each. */
+static void test_a_tree_that_has_no_end_has_names_that_do(void **state)
+{
+	enum { LEVELS = 1 << 18, NAMES = 2000, CPU_MOST_NS = 1000000000 };
+	uint64_t begin_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	char name[PYTHON_MODULE_NAME_MAX];
+	struct python_tree tree = {0};
+
+	(void)state;
+	array_push(&tree.texts, '\0');
+	for (uint32_t i = 0; i < LEVELS; i++)
+		array_push(&tree.modules,
+			   ((struct python_tree_module){.parent = i ? i - 1 : PYTHON_MODULE_NONE, .name = 0}));
+	for (unsigned i = 0; i < NAMES; i++)
+		python_tree_name(&tree, LEVELS - 1, 0, name, sizeof(name));
+	assert_string_equal(name, "...");
+	python_tree_name(&tree, 9, 0, name, sizeof(name));
+	assert_string_equal(name, "");
+	assert_in_range(clock_ns(CLOCK_PROCESS_CPUTIME_ID) - begin_ns, 0, CPU_MOST_NS);
+	python_tree_free(&tree);
+}
+
 static int prepare_fixture(void **state)
 {
 	(void)state;
@@ -662,6 +684,7 @@ int main(void)
 		TEST(a_dict_that_changes_while_it_is_read_harms_nobody),
 		TEST(what_there_is_no_time_for_is_named_later),
 		TEST(no_more_is_asked_for_than_is_read),
+		cmocka_unit_test(test_a_tree_that_has_no_end_has_names_that_do),
 	};
 
 	return cmocka_run_group_tests(tests, prepare_fixture, clean_fixture);

@@ -427,11 +427,12 @@ void python_tree_name(const struct python_tree *tree, uint32_t parent, uint32_t 
 	size_t at = sizeof(text) - 1;
 
 	text[at] = '\0';
-	while (parent != PYTHON_MODULE_NONE) {
+	/* A module's own name may be empty: there may be more levels than bytes. */
+	for (unsigned level = 0; parent != PYTHON_MODULE_NONE; level++) {
 		const char *own = tree->texts.items + name;
 		size_t bytes = strlen(own);
 
-		if (bytes + 1 > at || at - bytes - 1 < 3) {
+		if (level == PYTHON_MODULE_NAME_MAX || bytes + 1 > at || at - bytes - 1 < 3) {
 			memcpy(text + (at -= 3), "...", 3);
 			break;
 		}
