@@ -48,9 +48,9 @@ void names_close(struct names *names)
 
 /* Eight bytes a step: names of templates are hundreds of bytes long and hashed for every kernel record.
  * The multiplier is 2^64 / golden ratio, as in Fibonacci hashing. */
-static uint32_t hash_text(const char *text, size_t bytes)
+static uint32_t hash_text(uint64_t seed, const char *text, size_t bytes)
 {
-	uint64_t hash = bytes, word;
+	uint64_t hash = seed ^ bytes, word;
 
 	for (; bytes >= 8; text += 8, bytes -= 8) {
 		memcpy(&word, text, 8);
@@ -72,7 +72,7 @@ static struct name intern_name(struct names *names, const char *text, size_t byt
 	if (name.truncated)
 		bytes = NAMES_TEXT_MAX;
 	name.bytes = (uint32_t)bytes;
-	hash = hash_text(text, bytes);
+	hash = hash_text(names->seed, text, bytes);
 	for (i = hash & (SLOTS - 1);; i = (i + 1) & (SLOTS - 1)) {
 		slot = &names->slots[i];
 		if (!slot->id)

@@ -18,6 +18,7 @@ struct names {
 	char *text;
 	uint32_t count, used;
 	uint32_t first_id; /* first id of this session: ids are never reused in a process; 1 unless set later */
+	uint64_t seed;	   /* of the hash: not 0 where another process chooses the texts */
 };
 
 struct name {

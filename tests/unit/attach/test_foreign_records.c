@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "attach/clients/foreign_records.h"
+#include "base/monotonic.h"
 
 #define PID 7
 #define MEMORY 0x7000000000ull /* the address of the process's memory, as far as it has any */
@@ -401,6 +402,46 @@ static void a_full_buffer_goes_out_in_batches_of_the_right_size(void **state)
 	assert_in_range(it.batches, 1000 * sizeof(it.kernels[0]) / GPT_AGENT_BATCH_MAX, 5);
 }
 
+/* Two words of text without a zero byte, for each number, with one hash where the hash begins with their length. */
+static void put_colliding(char text[17], uint64_t number)
+{
+	const uint64_t factor = 0x9e3779b97f4a7c15u;
+	uint64_t inverse = factor, first = number * 0x10001 + 0x4141414141414141, hash, second;
+
+	for (unsigned i = 0; i < 6; i++)
+		inverse *= 2 - factor * inverse;
+	hash = (16 ^ first) * factor;
+	hash ^= hash >> 32;
+	second = 0x1234567812345678 * inverse ^ hash;
+	memcpy(text, &first, 8);
+	memcpy(text + 8, &second, 8);
+	text[16] = '\0';
+}
+
+/* The thread that attaches probes converts them. */
+static void names_that_a_program_has_chosen_to_collide_take_no_longer(void **state)
+{
+	enum { AT_ONCE = 1000, NAMES = 60000 };
+	uint64_t number = 0, begin_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+
+	(void)state;
+	for (unsigned done = 0; done < NAMES; done += AT_ONCE) {
+		it.bytes = 0;
+		for (unsigned i = 0; i < AT_ONCE; number++) {
+			char text[17];
+
+			put_colliding(text, number);
+			if (strlen(text) != 16)
+				continue;
+			add_kernel(WALL - 2000, WALL - 1000, i + 1, text_at(17ul * i, text));
+			i++;
+		}
+		convert_copy();
+	}
+	assert_int_equal(it.name_count, NAMES);
+	assert_true(clock_ns(CLOCK_PROCESS_CPUTIME_ID) < begin_ns + 2000000000);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin_test, end_test)
@@ -422,6 +463,7 @@ int main(void)
 		TEST(times_of_no_clock_that_we_know_are_not_guessed),
 		TEST(without_a_clock_for_ticks_they_are_left_out_and_counted),
 		TEST(a_full_buffer_goes_out_in_batches_of_the_right_size),
+		TEST(names_that_a_program_has_chosen_to_collide_take_no_longer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

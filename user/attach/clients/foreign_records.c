@@ -185,6 +185,7 @@ struct foreign_records *foreign_records_new(void)
 		return NULL;
 	}
 	process->names.first_id = FIRST_NAME;
+	process->names.seed = hash_seed();
 	process->batch.send = send_batch;
 	process->source = (struct records_source){.context = process, .read_text = find_text, .times = place_times};
 	process->records =
