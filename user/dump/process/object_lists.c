@@ -15,7 +15,7 @@
 #define HEAD_FLAGS 3ull
 #define LISTS_MAX 8 /* generations, and the permanent one */
 
-struct head {
+struct links {
 	uint64_t next, prev;
 };
 
@@ -25,7 +25,7 @@ struct lists {
 	ARRAY(uint64_t) unreached;
 };
 
-static bool read_head(const struct object_graph *graph, uint64_t address, struct head *out)
+static bool read_links(const struct object_graph *graph, uint64_t address, struct links *out)
 {
 	if (!address || !python_read(&graph->reader, address, out, sizeof(*out)))
 		return false;
@@ -49,12 +49,12 @@ static void read_list(struct lists *lists, uint64_t start, uint32_t first_count)
 {
 	struct object_graph *graph = lists->graph;
 	uint64_t at = start;
-	struct head head, next;
+	struct links head, next;
 
-	if (!read_head(graph, at, &head))
+	if (!read_links(graph, at, &head))
 		return;
 	for (uint32_t i = 1; i < 2 * graph->most; i++) {
-		if (!read_head(graph, head.next, &next) || next.prev != at)
+		if (!read_links(graph, head.next, &next) || next.prev != at)
 			return;
 		note_object(lists, at + HEAD_BYTES, first_count);
 		at = head.next;
@@ -71,10 +71,10 @@ static void read_lists(struct lists *lists, uint32_t first_count)
 
 	for (uint32_t i = 0; i < first_count && count < LISTS_MAX && !graph->cut; i++) {
 		uint64_t start = graph->nodes[i].object - HEAD_BYTES;
-		struct head head, next;
+		struct links head, next;
 
-		if (lists->listed[i] || graph->nodes[i].edge == EDGE_FRAME || !read_head(graph, start, &head) ||
-		    !read_head(graph, head.next, &next) || next.prev != start)
+		if (lists->listed[i] || graph->nodes[i].edge == EDGE_FRAME || !read_links(graph, start, &head) ||
+		    !read_links(graph, head.next, &next) || next.prev != start)
 			continue; /* the collector does not track it */
 		read_list(lists, start, first_count);
 		lists->listed[i] = 1;
