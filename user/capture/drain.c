@@ -18,7 +18,6 @@
 #include "base/thread.h"
 #include "capture/cut.h"
 #include "capture/gaps.h"
-#include "capture/notices.h"
 #include "capture/ring.h"
 #include "capture/trigger.h"
 
@@ -388,29 +387,9 @@ void drain_accept(struct drain *drain, const struct agent_request *asked)
 	log_writer_unlock(drain->log);
 }
 
-int drain_fd(const struct drain *drain)
+struct notices *drain_notices(const struct drain *drain)
 {
-	return notices_fd(drain->notices);
-}
-
-const struct gpt_record *drain_take(struct drain *drain)
-{
-	return notices_take(drain->notices);
-}
-
-void drain_done(const struct gpt_record *record)
-{
-	notices_done(record);
-}
-
-size_t drain_queued(const struct drain *drain)
-{
-	return notices_count(drain->notices);
-}
-
-uint64_t drain_refused(struct drain *drain, uint64_t *batches)
-{
-	return notices_refused(drain->notices, batches);
+	return drain->notices;
 }
 
 /* Waits for a pass that begins after this call: it takes what is in the ring now, and no more. */

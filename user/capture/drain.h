@@ -13,6 +13,7 @@
 #include <gputrace/record.h>
 
 #include "capture/cut.h"
+#include "capture/notices.h"
 #include "log/writer.h"
 
 struct drain;
@@ -52,18 +53,8 @@ void drain_count_passes(struct drain *drain, _Atomic uint32_t *passes);
 /* What the recording asks of agents; until then nothing.  What they report besides goes nowhere (cut.h). */
 void drain_accept(struct drain *drain, const struct agent_request *asked);
 
-/* Readable when the queue has a record, or drain_error has changed. */
-int drain_fd(const struct drain *drain);
-
-/* The oldest record of the queue, valid until drain_done; NULL: none. */
-const struct gpt_record *drain_take(struct drain *drain);
-void drain_done(const struct gpt_record *record);
-
-/* Records that did not fit into the queue since the last call, and batches of agents; they are in the log. */
-uint64_t drain_refused(struct drain *drain, uint64_t *batches);
-
-/* The number of records in the queue. */
-size_t drain_queued(const struct drain *drain);
+/* The queue, which is also readable when drain_error has changed.  What it refuses is in the log. */
+struct notices *drain_notices(const struct drain *drain);
 
 /*
  * Returns when all that was in the ring at the time of the call is in log and queue. Calls meanwhile(context) now and

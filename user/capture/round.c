@@ -77,13 +77,14 @@ size_t run_hand_over_records(struct run *run, size_t most)
 	uint64_t refused, batches;
 	size_t heard = 0;
 
-	while (heard < most && monotonic_ns() - begin_ns <= HEAR_NS && (record = drain_take(run->drain))) {
+	while (heard < most && monotonic_ns() - begin_ns <= HEAR_NS &&
+	       (record = notices_take(drain_notices(run->drain)))) {
 		attach_notice(run->attach, record);
 		note_crash(run, record);
-		drain_done(record);
+		notices_done(record);
 		heard++;
 	}
-	refused = drain_refused(run->drain, &batches);
+	refused = notices_refused(drain_notices(run->drain), &batches);
 	attach_missed_batches(run->attach, batches);
 	if (refused)
 		attach_missed(run->attach, refused);
@@ -96,7 +97,7 @@ bool run_receive_all(struct run *run)
 	uint64_t begin_ns = monotonic_ns();
 
 	run_hand_over_records(run, SIZE_MAX);
-	if (drain_queued(run->drain))
+	if (notices_count(drain_notices(run->drain)))
 		return true;
 	run->heard_ns = begin_ns;
 	return false;
@@ -154,7 +155,7 @@ void run_drain_for_attach(void *context)
 	size_t left;
 
 	drain_sync(run->drain, run_on_wait, run);
-	for (left = drain_queued(run->drain); left; left -= run_hand_over_records(run, left))
+	for (left = notices_count(drain_notices(run->drain)); left; left -= run_hand_over_records(run, left))
 		run_on_wait(run);
 }
 

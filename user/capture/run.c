@@ -234,7 +234,7 @@ static int open_run(struct run *run)
 	run->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (run->epoll < 0)
 		return -errno;
-	err = watch_descriptor(run->epoll, drain_fd(run->drain));
+	err = watch_descriptor(run->epoll, notices_fd(drain_notices(run->drain)));
 	if (!err && attach_wait_fd(run->attach) >= 0)
 		err = watch_descriptor(run->epoll, attach_wait_fd(run->attach));
 	return err ? err : watch_descriptor(run->epoll, run->options->signals_fd);
