@@ -4,7 +4,7 @@
 #include <inttypes.h>
 
 #include "analyzed.h"
-#include "analyze/steps/per_step_rows.h"
+#include "analyze/steps/per_step_tables.h"
 #include "export/folded/folded.h"
 #include "input/gpt/gpt_trace.h"
 #include "random_model.h"

@@ -2,7 +2,7 @@
 /* What a rank did step by step: its steps, and its sums by line.  It outlives the log. */
 #pragma once
 
-#include "analyze/steps/per_step_rows.h"
+#include "analyze/steps/per_step_tables.h"
 
 struct rank_work {
 	uint32_t process; /* index in the model */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Two traces compared, per step: what each row (per_step_rows.h) costs in either, and whether the difference is more
+ * Two traces compared, per step: what each row (per_step_tables.h) costs in either, and whether the difference is more
  * than the steps of one trace differ among themselves.  The noise of a difference is half the width of its confidence
  * interval (Welch's), of 95 % for a step and of 99 % for rows.  Where a trace has no steps, or too few, it is not
  * known.
@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-#include "analyze/steps/per_step_rows.h"
+#include "analyze/steps/per_step_tables.h"
 
 struct difference {
 	double before, after; /* per step; in all for a trace without steps */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/steps/per_step_rows.h"
+#include "analyze/steps/per_step_tables.h"
 #include "base/order.h"
 
 /* What a run does not have is zero in each of its steps. */

@@ -10,6 +10,7 @@
 #include "report/page/parts.h"
 #include "report/table/text.h"
 #include "report/why/exposed.h"
+#include "report/why/next_command.h"
 #include "report/why/why_words.h"
 
 #define LOSSES_SHOWN 3u /* one less where memory grows: that takes its lines */
@@ -20,7 +21,6 @@
 #define INDENT 8u	  /* of the advice */
 #define INDENT_HELD 3u	  /* of who holds memory */
 #define EXPOSED_SHARE 20u /* exposed communication is named from one part in this many of the time */
-#define NAME_MOST 40u	  /* characters of a name in the next command */
 
 static void add_line(struct verdict *verdict, char *line)
 {
@@ -242,92 +242,6 @@ static void add_owners(struct verdict *verdict, const struct analyses *all, unsi
 	add_line(verdict, xjoin(xstrdup(title), "", text));
 }
 
-/* ---- the next command -------------------------------------------------------------------------------------------- */
-
-/* Whether a shell takes a name from the traced program as the word that it is, and a line has room for it. */
-static bool is_plain_word(const char *name)
-{
-	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.";
-
-	return *name && strspn(name, plain) == strlen(name) && strlen(name) <= NAME_MOST;
-}
-
-/* What --lines takes for the function around a line, else for its file; NULL: there is no plain word for it. */
-static const char *name_for_lines(const struct lines *lines, uint32_t line)
-{
-	const struct line *place = line == NONE ? NULL : &lines->all.items[line];
-	const char *dot, *slash;
-
-	if (!place || place->reason)
-		return NULL;
-	if (is_plain_word(place->function))
-		return place->function;
-	dot = strrchr(place->function, '.');
-	if (dot && is_plain_word(dot + 1))
-		return dot + 1;
-	slash = strrchr(place->file, '/');
-	return is_plain_word(slash ? slash + 1 : place->file) ? (slash ? slash + 1 : place->file) : NULL;
-}
-
-static char *command_for_why(const struct analyses *all)
-{
-	AUTO_FREE char *file = report_file(all);
-
-	return xasprintf("gputrace why%s", file);
-}
-
-static char *command_for_line(const struct analyses *all, uint32_t line)
-{
-	const char *name = name_for_lines(&all->lines, line);
-	AUTO_FREE char *file = report_file(all);
-
-	return name ? xasprintf("gputrace report%s --lines %s", file, name) : command_for_why(all);
-}
-
-/* Where nothing was sampled, a recording with samples knows more than any look at this one. */
-static char *command_with_samples(const struct analyses *all, const struct why_finding *finding)
-{
-	const struct model_process *process = &all->model->processes[finding->line->process];
-
-	if (process->exit_ns)
-		return xstrdup("sudo gputrace why -- COMMAND");
-	return xasprintf("sudo gputrace why -p %" PRIu32, process->pid);
-}
-
-/* Samples are missing that a recording with root's rights would have. */
-static bool lacks_samples(const struct analyses *all, const struct why_finding *finding)
-{
-	enum why_cause cause = finding->loss->cause;
-
-	return (cause == WHY_PYTHON || cause == WHY_PROGRAM || cause == WHY_UNSAMPLED) &&
-	       !(all->idle.ran.samples && all->idle.ran.waits) && !model_is_foreign(all->model) &&
-	       !all->model->no_sudo && !why_lowered_advice(all, finding->loss);
-}
-
-/* For the largest loss, or for the line that owns most; finding: NULL for the latter. */
-static void add_next(struct verdict *verdict, const struct analyses *all, const struct why_finding *finding,
-		     bool has_caution)
-{
-	const struct line_row *owner = all->gpu_lines.count ? &all->gpu_lines.rows[0] : NULL;
-	char *command;
-
-	verdict->command = verdict->count;
-	if (finding && lacks_samples(all, finding)) {
-		command = command_with_samples(all, finding);
-		add_line(verdict, xasprintf("Next: %s%s", command,
-					    has_caution ? "" : " (what ran meanwhile is not in this trace)"));
-	} else {
-		if (finding && why_is_culprit(finding->loss->cause, finding->line))
-			command = command_for_line(all, finding->line->line);
-		else if (finding || !owner)
-			command = command_for_why(all);
-		else
-			command = command_for_line(all, owner->user_line == NONE ? owner->line : owner->user_line);
-		add_line(verdict, xasprintf("Next: %s", command));
-	}
-	free(command);
-}
-
 /* ------------------------------------------------------------------------------------------------------------------ */
 
 /* Whether it is large, and no smaller than the last loss for which there is room. */
@@ -387,7 +301,8 @@ static void add_answer(struct verdict *verdict, const struct analyses *all, unsi
 	add_memory(verdict, all, width);
 	add_owners(verdict, all, width);
 	add_line(verdict, report_joined(all));
-	add_next(verdict, all, shown ? &findings.all.items[0] : NULL, caution);
+	verdict->command = verdict->count;
+	add_line(verdict, next_command(all, shown ? &findings.all.items[0] : NULL, caution));
 	why_findings_free(&findings);
 }
 
