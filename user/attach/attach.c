@@ -221,7 +221,7 @@ struct shares *attach_shares(const struct attach *attach)
 
 int attach_wait_fd(const struct attach *attach)
 {
-	return attach->shares ? shares_fd(attach->shares) : -1;
+	return attach->shares ? shares_door(attach->shares)->listener : -1;
 }
 
 /* ---- what to follow ---------------------------------------------------------------------------- */

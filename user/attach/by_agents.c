@@ -129,7 +129,7 @@ static void let_in(struct attach *attach, pid_t pid)
 	struct followed *process = begin_program(attach, pid);
 
 	if (!process || (attach->join && !agents_may_join(&attach->agents, process)) || shares_let_in(attach->shares)) {
-		shares_refuse(attach->shares);
+		share_door_refuse(shares_door(attach->shares));
 		return;
 	}
 	process->agent_joined = true;
@@ -139,8 +139,8 @@ static void let_in(struct attach *attach, pid_t pid)
 		emit_note(attach->emit, attach->emit_context, (uint32_t)pid, "pid %d: no Python lines: %s", (int)pid,
 			  process_explain_refused(pid));
 	/* An agent that can be asked once more joins when it is known what its process is. */
-	if (attach->join && shares_is_silent(attach->shares))
-		shares_refuse(attach->shares);
+	if (attach->join && shares_door(attach->shares)->silent)
+		share_door_refuse(shares_door(attach->shares));
 	else if (!shares_finish(attach->shares))
 		return;
 	msg_debug("pid %d: its agent did not answer, or has gone, while it was let in", (int)pid);
@@ -152,7 +152,7 @@ static void let_agents_in(struct attach *attach)
 {
 	pid_t pid;
 
-	for (unsigned i = 0; i < COME_IN_MAX && (pid = shares_next(attach->shares)); i++)
+	for (unsigned i = 0; i < COME_IN_MAX && (pid = share_door_next(shares_door(attach->shares))); i++)
 		let_in(attach, pid);
 }
 

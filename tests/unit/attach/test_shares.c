@@ -68,7 +68,7 @@ static void *agent_main(void *name)
 
 static void a_late_answer_is_not_taken_for_the_next_one(void **state)
 {
-	char *name = shares_name();
+	char *name = share_door_name();
 	struct shares *shares;
 	uint32_t value = 0;
 	pthread_t thread;
@@ -80,17 +80,17 @@ static void a_late_answer_is_not_taken_for_the_next_one(void **state)
 	assert_int_equal(shares_open(name, getuid(), RING_BYTES, &shares), 0);
 	assert_int_equal(pthread_create(&thread, NULL, agent_main, name), 0);
 	while (!pid)
-		pid = shares_next(shares);
+		pid = share_door_next(shares_door(shares));
 	assert_int_equal(pid, getpid());
 	assert_int_equal(shares_let_in(shares), 0);
-	assert_false(shares_is_silent(shares));
+	assert_false(shares_door(shares)->silent);
 	assert_true(process_read_memory(pid, 0x1000, &value, sizeof(value)) < 0);
-	assert_true(shares_is_silent(shares));
+	assert_true(shares_door(shares)->silent);
 	assert_int_equal(write(late[1], &byte, 1), 1);
 	assert_int_equal(read(sent[0], &byte, 1), 1);
 	assert_true(process_read_memory(pid, 0x2000, &value, sizeof(value)) < 0);
 	assert_int_equal(value, 0);
-	shares_refuse(shares);
+	share_door_refuse(shares_door(shares));
 	pthread_join(thread, NULL);
 	shares_close(shares);
 	free(name);

@@ -5,13 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/time.h>
-#include <sys/uio.h>
-#include <sys/un.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <gputrace/agent.h>
@@ -22,12 +16,7 @@
 #include "base/msg.h"
 #include "target/process.h"
 
-#define BACKLOG 64
-#define SHARES_MAX 1024		  /* maximum of processes with a ring at a time */
-#define HELLO_US 200000		  /* an agent says hello at once */
-#define ANSWER_S 1		  /* it answers in microseconds, if its process gets a processor */
-#define PATIENCE_NS 1000000000ull /* total for one agent */
-#define STATUS_MAX 8192		  /* bytes of /proc/PID/status */
+#define SHARES_MAX 1024 /* maximum of processes with a ring at a time */
 #define READER_ROOM GPT_RECORD_MAX
 
 struct share {
@@ -39,16 +28,8 @@ struct share {
 
 struct shares {
 	struct share_control control;
-	int listener;
-	uid_t uid;
+	struct share_door door;
 	uint64_t bytes;
-	bool by_call; /* gputrace's own filters allow process_vm_readv(2) */
-	int filters;  /* number of gputrace's own seccomp filters; -1: unknown */
-	bool waiting_by_call;
-	int waiting; /* connection to the agent from shares_next, -1: none */
-	pid_t waiting_pid;
-	uint64_t waiting_until_ns;
-	bool waiting_silent;  /* it has left a question unanswered: its next answer may be to that one */
 	pthread_mutex_t lock; /* protects the members below */
 	ARRAY(struct share *) list;
 	unsigned count;
@@ -57,87 +38,17 @@ struct shares {
 	_Alignas(8) uint8_t room[READER_ROOM];
 };
 
-char *shares_name(void)
-{
-	uint64_t words[2] = {0};
-	uint8_t *bytes = (uint8_t *)words;
-	size_t have = 0;
-
-	while (have < sizeof(words)) {
-		ssize_t got = getrandom(bytes + have, sizeof(words) - have, 0);
-
-		if (got < 0 && errno != EINTR)
-			return NULL;
-		have += got > 0 ? (size_t)got : 0;
-	}
-	return xasprintf("gputrace-%016llx%016llx", (unsigned long long)words[0], (unsigned long long)words[1]);
-}
-
-static int listen_as(const char *name)
-{
-	struct sockaddr_un address;
-	socklen_t length = gpt_share_address(&address, name);
-	int fd;
-
-	if (!length)
-		return -ENAMETOOLONG;
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0)
-		return -errno;
-	if (bind(fd, (const struct sockaddr *)&address, length) || listen(fd, BACKLOG)) {
-		int error = -errno;
-
-		close(fd);
-		return error;
-	}
-	return fd;
-}
-
-/* The number of a process's seccomp filters (Linux 5.9), -1: unknown. A child has its parent's. */
-static int count_filters(pid_t pid)
-{
-	const char *line;
-	char *status;
-	int filters = -1;
-
-	if (process_read_text(pid, "status", 0, STATUS_MAX, &status) < 0)
-		return -1;
-	line = strstr(status, "\nSeccomp_filters:");
-	if (line)
-		filters = atoi(line + strlen("\nSeccomp_filters:"));
-	free(status);
-	return filters;
-}
-
-/* A filter may kill the caller, so a child tries the call. */
-static bool may_call(void)
-{
-	int status = -1;
-	pid_t child = fork();
-
-	if (!child) {
-		char from = 1, to = 0;
-		struct iovec here = {&to, 1}, there = {&from, 1};
-
-		_exit(process_vm_readv(getpid(), &here, 1, &there, 1, 0) != 1);
-	}
-	return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && !WEXITSTATUS(status);
-}
-
 int shares_open(const char *name, uid_t uid, uint64_t bytes, struct shares **out)
 {
 	struct shares *shares = xcalloc(1, sizeof(*shares));
 	int error;
 
-	shares->uid = uid;
 	shares->bytes = bytes;
-	shares->waiting = -1;
 	shares->control.fd = -1;
 	pthread_mutex_init(&shares->lock, NULL);
-	shares->by_call = may_call();
-	shares->filters = count_filters(getpid());
-	shares->listener = listen_as(name);
-	error = shares->listener < 0 ? shares->listener : share_control_open(&shares->control);
+	error = share_door_open(&shares->door, name, uid);
+	if (!error)
+		error = share_control_open(&shares->control);
 	if (error) {
 		shares_close(shares);
 		return error;
@@ -150,10 +61,8 @@ void shares_close(struct shares *shares)
 {
 	if (!shares)
 		return;
-	shares_refuse(shares);
+	share_door_close(&shares->door);
 	share_control_close(&shares->control);
-	if (shares->listener >= 0)
-		close(shares->listener);
 	for (size_t i = 0; i < shares->list.count; i++) {
 		share_ring_close(&shares->list.items[i]->ring);
 		free(shares->list.items[i]);
@@ -168,139 +77,12 @@ struct gpt_share_control *shares_control(struct shares *shares)
 	return shares->control.shared;
 }
 
-int shares_fd(const struct shares *shares)
+struct share_door *shares_door(struct shares *shares)
 {
-	return shares->listener;
+	return &shares->door;
 }
 
 /* ---- letting an agent in -------------------------------------------------------------------------------------- */
-
-static bool ask_agent(struct shares *shares, struct gpt_share_message *message)
-{
-	message->by_call = shares->waiting_by_call;
-	return !shares->waiting_silent && monotonic_ns() < shares->waiting_until_ns &&
-	       send(shares->waiting, message, sizeof(*message), MSG_NOSIGNAL) == (ssize_t)sizeof(*message);
-}
-
-/* Asks the process to read its own memory: this needs no right to trace it. */
-static int read_part(struct shares *shares, uint64_t address, void *buffer, size_t bytes)
-{
-	struct gpt_share_message question = {.what = GPT_SHARE_READ, .bytes = (uint32_t)bytes, .address = address};
-	struct gpt_share_answer head;
-	struct iovec parts[] = {{&head, sizeof(head)}, {buffer, bytes}};
-	struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
-	ssize_t got;
-
-	got = ask_agent(shares, &question) ? recvmsg(shares->waiting, &message, 0) : -1;
-	shares->waiting_silent = got < (ssize_t)sizeof(head);
-	if (shares->waiting_silent)
-		return -ETIMEDOUT;
-	return head.bytes == bytes && got == (ssize_t)(sizeof(head) + bytes) ? 0 : -EFAULT;
-}
-
-static int read_memory(void *context, uint64_t address, void *buffer, size_t bytes)
-{
-	int error = 0;
-
-	for (size_t done = 0; done < bytes && !error; done += GPT_SHARE_READ_MAX) {
-		size_t part = bytes - done < GPT_SHARE_READ_MAX ? bytes - done : GPT_SHARE_READ_MAX;
-
-		error = read_part(context, address + done, (uint8_t *)buffer + done, part);
-	}
-	return error;
-}
-
-static bool is_welcome(struct shares *shares, int connection, struct ucred *peer)
-{
-	socklen_t bytes = sizeof(*peer);
-
-	return !getsockopt(connection, SOL_SOCKET, SO_PEERCRED, peer, &bytes) && peer->pid > 0 &&
-	       peer->uid == shares->uid;
-}
-
-static bool says_hello(int connection, pid_t pid)
-{
-	struct timeval patience = {.tv_usec = HELLO_US}, longer = {.tv_sec = ANSWER_S};
-	struct gpt_share_hello hello = {0};
-
-	setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
-	if (recv(connection, &hello, sizeof(hello), 0) != (ssize_t)sizeof(hello))
-		return false;
-	setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &longer, sizeof(longer));
-	if (hello.abi == GPT_SHARE_ABI && hello.agent_abi == GPT_AGENT_ABI)
-		return true;
-	msg_warn("pid %d: its agent is of another version of gputrace: it is left alone", (int)pid);
-	return false;
-}
-
-/* Address 0 cannot be read: the kernel returns EFAULT for it only to a process that may read the target. */
-static bool may_read(const struct shares *shares, pid_t pid)
-{
-	struct iovec here = {&(char){0}, 1}, there = {NULL, 1};
-
-	return shares->by_call && process_vm_readv(pid, &here, 1, &there, 1, 0) < 0 && errno == EFAULT;
-}
-
-pid_t shares_next(struct shares *shares)
-{
-	struct ucred peer;
-	int connection;
-
-	shares_refuse(shares);
-	while ((connection = accept4(shares->listener, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
-		if (is_welcome(shares, connection, &peer) && says_hello(connection, peer.pid)) {
-			shares->waiting = connection;
-			shares->waiting_pid = peer.pid;
-			shares->waiting_silent = false;
-			shares->waiting_until_ns = monotonic_ns() + PATIENCE_NS;
-			shares->waiting_by_call =
-				shares->by_call && shares->filters >= 0 && count_filters(peer.pid) == shares->filters;
-			if (!may_read(shares, peer.pid))
-				process_read_by(peer.pid, read_memory, shares);
-			return peer.pid;
-		}
-		close(connection);
-	}
-	return 0;
-}
-
-static void say_goodbye(struct shares *shares)
-{
-	process_read_by(0, NULL, NULL);
-	close(shares->waiting);
-	shares->waiting = -1;
-}
-
-void shares_refuse(struct shares *shares)
-{
-	struct gpt_share_message message = {.what = GPT_SHARE_REFUSE};
-
-	if (shares->waiting < 0)
-		return;
-	ask_agent(shares, &message);
-	say_goodbye(shares);
-}
-
-static int send_descriptors(struct shares *shares, const struct share_ring *ring)
-{
-	struct gpt_share_message text = {.what = GPT_SHARE_JOIN, .by_call = shares->waiting_by_call};
-	int descriptors[] = {shares->control.fd, ring->fd};
-	union {
-		char bytes[CMSG_SPACE(sizeof(descriptors))];
-		struct cmsghdr header;
-	} control = {0};
-	struct iovec part = {&text, sizeof(text)};
-	struct msghdr message = {.msg_iov = &part,
-				 .msg_iovlen = 1,
-				 .msg_control = control.bytes,
-				 .msg_controllen = sizeof(control.bytes)};
-
-	control.header = (struct cmsghdr){
-		.cmsg_len = CMSG_LEN(sizeof(descriptors)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
-	memcpy(CMSG_DATA(&control.header), descriptors, sizeof(descriptors));
-	return sendmsg(shares->waiting, &message, MSG_NOSIGNAL) == (ssize_t)sizeof(text) ? 0 : -EPIPE;
-}
 
 static struct share *find_share(struct shares *shares, pid_t pid)
 {
@@ -315,7 +97,7 @@ int shares_let_in(struct shares *shares)
 	struct share *share = xcalloc(1, sizeof(*share));
 	int error = -ENOSPC;
 
-	share->pid = shares->waiting_pid;
+	share->pid = shares->door.pid;
 	share->ring.fd = -1;
 	if (shares->list.count < SHARES_MAX)
 		error = share_ring_open(shares->bytes, &share->ring);
@@ -329,23 +111,19 @@ int shares_let_in(struct shares *shares)
 		return 0;
 	}
 	shares->counters[GPT_COUNTER_PROCESSES_FULL]++;
-	shares_refuse(shares);
+	share_door_refuse(&shares->door);
 	free(share);
 	return error;
 }
 
-bool shares_is_silent(const struct shares *shares)
-{
-	return shares->waiting_silent;
-}
-
 int shares_finish(struct shares *shares)
 {
-	struct share *share = find_share(shares, shares->waiting_pid);
-	int error = share ? send_descriptors(shares, &share->ring) : -ESRCH;
+	struct share *share = find_share(shares, shares->door.pid);
 
-	say_goodbye(shares);
-	return error;
+	if (share)
+		return share_door_let_in(&shares->door, shares->control.fd, share->ring.fd);
+	share_door_dismiss(&shares->door);
+	return -ESRCH;
 }
 
 /* ---- state of a process ----------------------------------------------------------------------------------------- */

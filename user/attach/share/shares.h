@@ -11,12 +11,10 @@
 
 #include <gputrace/share.h>
 
+#include "attach/share/share_door.h"
 #include "attach/share/share_ring.h"
 
 struct shares;
-
-/* A name with 128 random bits, as no one else may take it before gputrace does. Free with free(). */
-char *shares_name(void);
 
 /*
  * Listens by that name. uid: whose processes are let in; bytes: of a ring's data, a power of two. 0 or -errno.
@@ -27,24 +25,15 @@ void shares_close(struct shares *shares);
 /* The control that agents read; the caller may write it. */
 struct gpt_share_control *shares_control(struct shares *shares);
 
-/* A descriptor, readable when an agent waits to be let in. */
-int shares_fd(const struct shares *shares);
+/* Where agents come in. */
+struct share_door *shares_door(struct shares *shares);
 
 /*
- * The process of the next waiting agent that may come in, 0: none. Until shares_finish or shares_refuse its memory is
- * read by the agent itself (process_read_memory), if the kernel does not let gputrace read it.
- */
-pid_t shares_next(struct shares *shares);
-
-/*
- * shares_let_in makes a ring for it: its Python can be described before shares_finish, with which the agent starts. 0
- * or -errno.
+ * shares_let_in makes a ring for the agent that waits: its Python can be described before shares_finish, with which it
+ * starts. 0 or -errno.
  */
 int shares_let_in(struct shares *shares);
-/* Whether it has not answered: nothing can be read by it any more. */
-bool shares_is_silent(const struct shares *shares);
 int shares_finish(struct shares *shares);
-void shares_refuse(struct shares *shares);
 
 /* The state that the agent of a process reports: enum gpt_agent_state; 0: none, or the process has no ring. */
 uint32_t shares_state(struct shares *shares, pid_t pid);

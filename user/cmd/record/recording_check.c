@@ -192,7 +192,7 @@ static int choose_way(struct recording *recording)
 	owned = find_owner(recording, err ? recording->why : NULL);
 	if (owned)
 		return owned;
-	recording->share_name = shares_name();
+	recording->share_name = share_door_name();
 	if (!recording->share_name) {
 		msg_error("--way agent: no random name can be had: %s", strerror(errno));
 		return -EIO;
