@@ -9,9 +9,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <gputrace/agent.h>
 
 #include "attach/activity.h"
 #include "attach/attach_state.h"

@@ -8,7 +8,6 @@
 #include <gputrace/costs.h>
 
 #include "attach/attach_state.h"
-#include "attach/emit.h"
 #include "attach/probes/probes.h"
 #include "base/array.h"
 #include "base/monotonic.h"

@@ -9,11 +9,9 @@
 #include <unistd.h>
 
 #include <bpf/bpf.h>
-#include <gputrace/agent.h>
 #include <gputrace/maps.h>
 
 #include "attach/emit.h"
-#include "attach/probes/probes.h"
 #include "attach/share/shares.h"
 #include "base/monotonic.h"
 

@@ -13,7 +13,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "base/monotonic.h"
 #include "base/msg.h"
 #include "capture/clock.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "model/corr_set.h"
 
-#include <stdlib.h>
-
 void corr_set_free(struct corr_set *set)
 {
 	array_free_items(&set->by_id);

@@ -2,8 +2,6 @@
 /* Makes a row for each key when its first activity comes. */
 #include "analyze/sums/activity_sums.h"
 
-#include <stdlib.h>
-
 #include "base/order.h"
 
 void activity_sums_free(struct activity_sums *sums)

@@ -10,7 +10,6 @@
 
 #include "base/library_file.h"
 #include "analyze/tree/call_tree_ops.h"
-#include "analyze/tree/op_tree.h"
 #include "base/lookup.h"
 #include "base/order.h"
 

@@ -14,7 +14,6 @@
 
 #include "base/monotonic.h"
 #include "base/msg.h"
-#include "target/image.h"
 
 /*
  * While it records, torch.profiler calls cuptiActivityPushExternalCorrelationId at every op, and ops launch kernels. So

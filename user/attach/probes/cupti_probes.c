@@ -4,7 +4,6 @@
 
 #include <errno.h>
 
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 #include "target/image.h"

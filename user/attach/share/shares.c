@@ -6,14 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-#include <gputrace/agent.h>
 
 #include "attach/share/share_control.h"
 #include "base/array.h"
-#include "base/monotonic.h"
-#include "base/msg.h"
 #include "target/process.h"
 
 #define SHARES_MAX 1024 /* maximum of processes with a ring at a time */

@@ -24,7 +24,6 @@
 #include "target/process.h"
 #include "target/python/pypy.h"
 #include "target/python/python.h"
-#include "model/model.h"
 
 struct subject {
 	pid_t pid;

@@ -18,7 +18,6 @@
 #include "cmd/doctor/doctor_checks.h"
 #include "cmd/process/privileges.h"
 #include "target/python/python.h"
-#include "model/model.h"
 
 static void check_agent(void)
 {

@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <gputrace/agent.h>
-
 #include "cmd/options/meant.h"
 #include "cmd/options/option_rows.h"
 #include "cmd/options/option_parser.h"

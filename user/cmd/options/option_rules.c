@@ -6,8 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <gputrace/agent.h>
-
 #include "cmd/options/format.h"
 #include "cmd/options/subcommands.h"
 

@@ -2,7 +2,6 @@
 /* Frees parsed options, and answers questions about them. */
 #include "cmd/options/options.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 void options_free(struct options *options)

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <gputrace/agent.h>
-
 #include "attach/inject/inject.h"
 #include "cmd/options/nearest.h"
 #include "model/model.h"

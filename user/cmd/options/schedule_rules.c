@@ -8,8 +8,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include <gputrace/agent.h>
-
 #include "cmd/options/format.h"
 
 static const char *schedule_option(const struct options *options)

@@ -2,7 +2,6 @@
 #include "cmd/options/start_at.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "cmd/options/values.h"
 

@@ -21,7 +21,6 @@
 #include "base/msg.h"
 #include "base/order.h"
 #include "base/path.h"
-#include "cmd/process/interrupt.h"
 #include "cmd/output/kept_folder.h"
 #include "cmd/options/subcommands.h"
 #include "cmd/output/output.h"

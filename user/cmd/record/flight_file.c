@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "base/msg.h"
 #include "cmd/output/output.h"
 #include "cmd/record/dated_file.h"

@@ -9,8 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <gputrace/agent.h>
-
 #include "attach/attach.h"
 #include "attach/emit.h"
 #include "base/array.h"
@@ -22,7 +20,6 @@
 #include "cmd/record/first_process.h"
 #include "cmd/record/flight_file.h"
 #include "cmd/process/interrupt.h"
-#include "cmd/output/outputs.h"
 #include "cmd/process/print.h"
 #include "cmd/process/privileges.h"
 #include "cmd/record/recording.h"

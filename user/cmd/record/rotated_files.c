@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "base/error_text.h"
 #include "base/msg.h"
 #include "capture/cut.h"
 #include "cmd/output/output.h"

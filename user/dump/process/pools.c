@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/path.h"
 #include "dump/process/held.h"
 #include "dump/process/locals.h"
 #include "dump/process/memory.h"

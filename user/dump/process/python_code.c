@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Code objects of a process: names, files, lines.  Every length is bounded, as it comes from the process. */
-#include <string.h>
 
 #include "dump/process/locals.h"
 #include "dump/process/memory.h"

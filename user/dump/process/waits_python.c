@@ -7,7 +7,6 @@
 
 #include "base/path.h"
 #include "dump/process/locals.h"
-#include "dump/process/memory.h"
 #include "dump/process/waits.h"
 #include "target/python/python_objects.h"
 

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/lookup.h"
 #include "base/safe_text.h"
 #include "export/file/texts.h"
 

@@ -2,8 +2,6 @@
 /* Numbers, times and texts of a profiler's database; see database_reader.h. */
 #include "input/database/database_reader.h"
 
-#include <string.h>
-
 #define STRINGS_MAX (4u << 20)
 #define THREADS_MAX (1u << 20)
 #define NS_MAX (INT64_MAX / 4) /* some 73 years: later times are invalid */

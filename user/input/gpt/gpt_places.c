@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/order.h"
-#include "log/segment.h"
 
 #define FIRST 7u  /* at each eighth of the time range */
 #define MOST 127u /* spread over the time range */

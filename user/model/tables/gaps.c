@@ -2,7 +2,6 @@
 /* A gap lasts from another client's registration of buffers to the agent's next one; see gaps.h. */
 #include "model/tables/gaps.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/order.h"

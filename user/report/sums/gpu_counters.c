@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What NVML said of GPUs: values, low clocks and why, errors, memory by process. */
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 
 #include "report/page/parts.h"

@@ -11,7 +11,6 @@
 #include "base/order.h"
 #include "base/path.h"
 #include "report/table/kernel_label.h"
-#include "report/table/text.h"
 
 #define PACKAGES_SHOWN 3u
 

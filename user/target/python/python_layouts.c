@@ -7,8 +7,6 @@
  */
 #include "target/python/python.h"
 
-#include <gputrace/record.h>
-
 /* Each begins with another and names what differs from it. */
 /* headers of 3.6.15 */
 #define PYTHON_3_6                                                                                                     \
