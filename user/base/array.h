@@ -59,6 +59,17 @@ static inline void sort_items(void *items, size_t count, size_t size, int (*comp
 
 #define array_sort(array, compare) sort_items((array)->items, (array)->count, sizeof(*(array)->items), compare)
 
+/*
+ * A loop over the items, in order: `item` is a pointer to each.  The array may grow meanwhile.
+ *
+ *	array_each (row, &table->rows)
+ *		sum += row->ns;
+ */
+#define array_each(item, array)                                                                                        \
+	for (size_t item##_at = 0, item##_done = 1; item##_done && item##_at < (array)->count; item##_at++)            \
+		for (typeof((array)->items) item = &(array)->items[item##_at + (item##_done = 0)]; !item##_done;       \
+		     item##_done = 1) /* `break` leaves it 0 */
+
 /* Whether the condition, which names the index `i`, is true for any (all) of the first `count` ones. */
 #define any_of(count, i, condition)                                                                                    \
 	({                                                                                                             \

@@ -251,9 +251,7 @@ static void put_roots(FILE *out, const struct graph *graph)
 {
 	const char *between = "";
 
-	for (size_t i = 0; i < graph->nodes.count; i++) {
-		const struct graph_node *node = &graph->nodes.items[i];
-
+	array_each (node, &graph->nodes) {
 		if (!graph_is_root(node))
 			continue;
 		fprintf(out, "%s{\"waiting\": %u, \"thread\": ", between, node->waiting);

@@ -128,9 +128,7 @@ static void find_children(struct look *look, struct dump_thread *thread, const r
 	pid_t wanted = awaited_child(thread);
 	unsigned count = 0;
 
-	for (size_t i = 0; i < all->count; i++) {
-		const struct relative *child = &all->items[i];
-
+	array_each (child, all) {
 		if (child->parent != look->process->pid || (wanted && number_inside(child->pid) != wanted))
 			continue;
 		wait->text =
@@ -354,9 +352,7 @@ void peers_find(look_list *looks)
 	want_ends(looks, &ends);
 	if (ends.wanted.count)
 		process_each(add_ends, &ends);
-	for (size_t i = 0; i < looks->count; i++) {
-		struct look *look = &looks->items[i];
-
+	array_each (look, looks) {
 		find_ended(look, &all);
 		for (unsigned k = 0; k < look->process->thread_count; k++) {
 			struct dump_thread *thread = &look->process->threads[k];

@@ -183,8 +183,7 @@ static void find_of(ras_list *list, const struct look *look, struct listeners *l
 
 	if (process->refused || !find_listeners(process->pid, listeners))
 		return;
-	for (size_t i = 0; i < listeners->list.count; i++) {
-		const struct listener *listener = &listeners->list.items[i];
+	array_each (listener, &listeners->list) {
 		struct dump_ras *ras;
 
 		if (port_of(&listener->at) != port || !has_socket(process->pid, listener->inode))

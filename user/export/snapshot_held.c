@@ -40,9 +40,7 @@ static void add_older_segments(struct snapshot *snapshot)
 	size_t known = snapshot->segments.count;
 	struct segment *last = NULL;
 
-	for (size_t i = 0; i < snapshot->blocks.count; i++) {
-		const struct block *block = &snapshot->blocks.items[i];
-
+	array_each (block, &snapshot->blocks) {
 		if (is_in_a_segment(snapshot, block, known))
 			continue;
 		if (!last || last->device != block->device || last->address + last->bytes < block->address)

@@ -147,9 +147,7 @@ static void store_any(uint8_t *to, unsigned bytes, uint64_t value)
 
 static void move_fields(const struct moves *moves, const uint8_t *from, uint8_t *to)
 {
-	for (size_t i = 0; i < moves->list.count; i++) {
-		const struct move *move = &moves->list.items[i];
-
+	array_each (move, &moves->list) {
 		store_any(to + move->to, move->to_bytes, field_load_any(from + move->from, move->from_bytes));
 	}
 }

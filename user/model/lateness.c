@@ -83,8 +83,7 @@ void lateness_finish(struct lateness_index *lateness,
 	for (size_t i = 0; i < lateness->clocks.count; i++) {
 		const struct lateness_clock *clock = &lateness->clocks.items[i];
 
-		for (size_t k = 0; k < clock->begins.count; k++) {
-			const struct lateness_least *least = &clock->begins.items[k];
+		array_each (least, &clock->begins) {
 			uint64_t *begins = &lateness->begins.items[least->chunk];
 			uint64_t time_ns = i ? to_monotonic(context, (uint32_t)i - 1, least->value) : least->value;
 

@@ -205,9 +205,7 @@ static bool is_left_alone(pid_t pid)
 		return false;
 	if (process_start_ticks(pid, &start_ticks) || process_owner(pid, &of))
 		return false;
-	for (size_t i = 0; i < leaving.count; i++) {
-		const struct leaving *one = &leaving.items[i];
-
+	array_each (one, &leaving) {
 		waits |= one->target == pid && one->start_ticks == start_ticks;
 		stuck += one->target && one->uid == of.uid;
 	}

@@ -95,9 +95,7 @@ static uint32_t add_track(struct timeline *timeline, struct timeline_track track
 /* Adds a thread's steps track after its own track. */
 static void add_steps(struct timeline *timeline, uint32_t thread, struct timeline_track track)
 {
-	for (size_t i = 0; i < timeline->steps.count; i++) {
-		struct timeline_steps *steps = &timeline->steps.items[i];
-
+	array_each (steps, &timeline->steps) {
 		if (steps->thread != thread)
 			continue;
 		steps->track = timeline->thread_tracks[thread];

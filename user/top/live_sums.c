@@ -34,9 +34,7 @@ static void set_uuid(struct live_gpu *gpu, const struct model *model)
 
 static void add_gpus(struct live_sums *sums, const struct utilization *utilization, const struct model *model)
 {
-	for (size_t i = 0; i < utilization->rows.count; i++) {
-		const struct utilization_row *row = &utilization->rows.items[i];
-
+	array_each (row, &utilization->rows) {
 		if (sums->gpu_count == LIVE_GPUS_MOST) {
 			sums->gpus_left_out++;
 			continue;

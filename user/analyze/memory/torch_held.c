@@ -288,8 +288,7 @@ void torch_held_finish(struct torch_held *all, struct lines *lines, uint64_t end
 {
 	struct line_maker maker = {.all = all, .lines = lines};
 
-	for (size_t i = 0; i < all->blocks.count; i++) {
-		const struct torch_block *block = &all->blocks.items[i];
+	array_each (block, &all->blocks) {
 		uint32_t row;
 
 		if (!block->bytes)

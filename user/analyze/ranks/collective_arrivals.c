@@ -461,9 +461,7 @@ void arrival_collector_finish(struct arrival_collector *taker, const struct mode
 		step_positions_finish(&taken->positions, set_key, &taken->rank);
 		step_back_drop(&taken->numbered, &taken->rank);
 		drop_repeated(&taken->rank);
-		for (size_t k = 0; k < taken->rank.met.list.count; k++) {
-			struct collective_arrival *arrival = &taken->rank.met.list.items[k];
-
+		array_each (arrival, &taken->rank.met.list) {
 			arrival->name = rank_texts_keep_collective(&keeping, arrival->name);
 			arrival->line = rank_texts_keep_line(&keeping, arrival->line);
 			arrival->pause_from = rank_texts_keep_line(&keeping, arrival->pause_from);

@@ -63,11 +63,8 @@ void collective_causes_apply(struct collective_causes *causes, struct idle *idle
 	if (!causes->parts.count)
 		return;
 	qsort(parts, causes->parts.count, sizeof(*parts), by_end);
-	for (size_t i = 0; i < kernels->processes.list.count; i++) {
-		struct kernels_of_process *of = &kernels->processes.list.items[i];
-
-		for (size_t k = 0; k < of->kernels.list.count; k++) {
-			struct collective_kernel *kernel = &of->kernels.list.items[k];
+	array_each (of, &kernels->processes.list) {
+		array_each (kernel, &of->kernels.list) {
 			struct gap_part wanted = {.device = kernel->device, .to_ns = kernel->start_ns};
 			struct gap_part *last = bsearch(&wanted, parts, causes->parts.count, sizeof(wanted), by_end);
 

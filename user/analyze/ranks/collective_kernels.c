@@ -449,9 +449,7 @@ void kernel_collector_finish(struct kernel_collector *collector, const struct mo
 		if (collector->processes[i])
 			keep_process(&texts, &names, collector->processes[i], i, kernels);
 	}
-	for (size_t i = 0; i < collector->communicators.count; i++) {
-		struct drafted_communicator *drafted = &collector->communicators.items[i];
-
+	array_each (drafted, &collector->communicators) {
 		drafted->kept.name = rank_texts_keep(&texts, drafted->name);
 		drafted->name = NULL;
 		array_push(&kernels->communicators, drafted->kept);
@@ -462,9 +460,7 @@ void kernel_collector_finish(struct kernel_collector *collector, const struct mo
 
 void collective_kernels_free(struct collective_kernels *kernels)
 {
-	for (size_t i = 0; i < kernels->processes.list.count; i++) {
-		struct kernels_of_process *of = &kernels->processes.list.items[i];
-
+	array_each (of, &kernels->processes.list) {
 		free(of->name);
 		array_free(&of->kernels.list);
 		array_free(&of->parts.list);

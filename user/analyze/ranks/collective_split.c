@@ -75,9 +75,7 @@ static void collect_ranks(const struct splitting *splitting)
 	struct collective_split *split = splitting->split;
 
 	for (size_t log = 0; log < splitting->ranks->logs.count; log++)
-		for (size_t i = 0; i < splitting->logs[log].processes.list.count; i++) {
-			const struct kernels_of_process *of = &splitting->logs[log].processes.list.items[i];
-
+		array_each (of, &splitting->logs[log].processes.list) {
 			split->left_out += of->left_out;
 			split->kernels += of->kernels.list.count;
 			if (!of->kernels.list.count)
@@ -87,9 +85,7 @@ static void collect_ranks(const struct splitting *splitting)
 			split->has_gpus |= of->device != NONE;
 		}
 	array_sort(&split->ranks, by_rank);
-	for (size_t i = 0; i < split->ranks.count; i++) {
-		struct split_rank *rank = &split->ranks.items[i];
-
+	array_each (rank, &split->ranks) {
 		rank->splits = xcalloc(rank->of->kernels.list.count, sizeof(*rank->splits));
 		for (size_t k = 0; k < rank->of->kernels.list.count; k++)
 			rank->splits[k] = (struct kernel_split){
@@ -109,8 +105,7 @@ static void collect_entries(const struct splitting *splitting, struct entries *e
 		const struct split_rank *rank = &splitting->split->ranks.items[i];
 		const struct clock_line *clock = rank_log_clock(splitting->ranks, rank->log);
 
-		for (size_t k = 0; k < rank->of->parts.list.count; k++) {
-			const struct collective_part *part = &rank->of->parts.list.items[k];
+		array_each (part, &rank->of->parts.list) {
 			const struct collective_kernel *kernel = &rank->of->kernels.list.items[part->kernel];
 
 			array_push(&entries->list, ((struct entry){.key = part->key,
@@ -450,9 +445,7 @@ const struct collective_kernel *collective_split_find(const struct collective_sp
 						      uint32_t process, uint64_t start_ns, uint32_t corr,
 						      const struct kernel_split **found)
 {
-	for (size_t i = 0; i < split->ranks.count; i++) {
-		const struct split_rank *rank = &split->ranks.items[i];
-
+	array_each (rank, &split->ranks) {
 		if (rank->log != log || rank->of->process != process)
 			continue;
 		for (size_t k = first_from(rank->of, start_ns); k < rank->of->kernels.list.count; k++) {

@@ -68,8 +68,7 @@ static void place_rank(struct matching *matching, size_t rank, int64_t ahead)
 
 	matching->ahead[rank] = ahead;
 	matching->is_placed[rank] = true;
-	for (size_t i = 0; i < row->of->met.list.count; i++) {
-		const struct collective_arrival *arrival = &row->of->met.list.items[i];
+	array_each (arrival, &row->of->met.list) {
 		const struct step *step = step_of(work, arrival->launched_ns);
 		struct tally_entry *known = step ? entry_of(&matching->numbers, arrival->key) : NULL;
 

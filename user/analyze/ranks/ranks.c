@@ -228,9 +228,7 @@ static struct ends ends_of(const struct ranks *ranks, size_t clock, uint64_t *ap
 {
 	struct ends ends = {0};
 
-	for (size_t i = 0; i < ranks->rows.count; i++) {
-		const struct rank_row *row = &ranks->rows.items[i];
-
+	array_each (row, &ranks->rows) {
 		if (ranks->logs.items[row->log].clock != clock)
 			continue;
 		for (size_t k = 0; k < row->of->met.list.count; k++)
@@ -354,9 +352,7 @@ static struct comparable comparable_of(const struct ranks *ranks, size_t clock)
 {
 	struct comparable found = {0};
 
-	for (size_t i = 0; i < ranks->rows.count; i++) {
-		const struct rank_row *row = &ranks->rows.items[i];
-
+	array_each (row, &ranks->rows) {
 		if (ranks->logs.items[row->log].clock != clock)
 			continue;
 		found.by_number |= row->of->met.list.count > row->of->by_step;

@@ -110,9 +110,7 @@ const struct cost_proof_row *cost_proof_main(const struct cost_proof *proof)
 {
 	const struct cost_proof_row *found = NULL;
 
-	for (size_t i = 0; i < proof->rows.count; i++) {
-		const struct cost_proof_row *row = &proof->rows.items[i];
-
+	array_each (row, &proof->rows) {
 		if (!found || row->counted_steps + row->recorded_steps > found->counted_steps + found->recorded_steps)
 			found = row;
 	}

@@ -35,9 +35,7 @@ static void divide_blocks(struct step_blocks *all)
 
 	if (most < STEP_BLOCKS_LEAST)
 		most = STEP_BLOCKS_LEAST;
-	for (size_t i = 0; i < all->tracks.count; i++) {
-		struct step_blocks_track *track = &all->tracks.items[i];
-
+	array_each (track, &all->tracks) {
 		track->blocks = track->count < most ? track->count : most;
 		track->first_block = all->count;
 		all->count += (uint32_t)track->blocks;
@@ -169,9 +167,7 @@ static struct estimate estimate_mean(const struct step_blocks *all, const double
 
 	if (!step_blocks_has_steps(all))
 		return (struct estimate){.mean = by_block[0], .variance = NAN};
-	for (size_t i = 0; i < all->tracks.count; i++) {
-		const struct step_blocks_track *track = &all->tracks.items[i];
-
+	array_each (track, &all->tracks) {
 		add(&found, track, by_block + track->first_block, (double)track->count / (double)all->steps);
 	}
 	return found;
@@ -200,9 +196,7 @@ double *step_blocks_wall(const struct step_blocks *all, uint64_t wall_ns)
 
 	if (!step_blocks_has_steps(all))
 		by_block[0] = (double)wall_ns;
-	for (size_t t = 0; t < all->tracks.count; t++) {
-		const struct step_blocks_track *track = &all->tracks.items[t];
-
+	array_each (track, &all->tracks) {
 		for (size_t i = 0; i < track->count; i++)
 			by_block[track->first_block + i * track->blocks / track->count] +=
 				(double)(track->list[i].end_ns - track->list[i].start_ns);

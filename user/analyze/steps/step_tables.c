@@ -289,9 +289,7 @@ static void compare_with_median(struct step_row *row, struct tally *usual, const
 {
 	uint64_t longer_ns = wall_of(&row->step) - wall_of(&median->step);
 
-	for (size_t i = 0; i < row->ops.rows.count; i++) {
-		const struct op_row *op = &row->ops.rows.items[i];
-
+	array_each (op, &row->ops.rows) {
 		for (int on_gpu = 0; on_gpu < 2 && !op->hidden; on_gpu++) {
 			uint64_t ns = on_gpu ? op->gpu_self_ns : op->cpu_self_ns;
 			uint64_t usual_ns = tally_at(usual, key_of(op, on_gpu))->ns;
@@ -305,13 +303,10 @@ static void compare_with_median(struct step_row *row, struct tally *usual, const
 
 void step_tables_finish(struct step_tables *all)
 {
-	for (size_t t = 0; t < all->list.count; t++) {
-		struct step_table *table = &all->list.items[t];
+	array_each (table, &all->list) {
 		struct tally usual = {0};
 
-		for (size_t i = 0; i < table->median.ops.rows.count; i++) {
-			const struct op_row *op = &table->median.ops.rows.items[i];
-
+		array_each (op, &table->median.ops.rows) {
 			tally_at(&usual, key_of(op, false))->ns = op->cpu_self_ns;
 			tally_at(&usual, key_of(op, true))->ns = op->gpu_self_ns;
 		}

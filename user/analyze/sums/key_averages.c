@@ -151,9 +151,7 @@ static void add_node(void *context, const struct op_node *node)
 	op_memory_add(&row->memory, node->memory);
 	if (!node->async)
 		op_memory_add(&row->memory_self, op_node_self_memory(node));
-	for (size_t i = 0; i < node->spans.list.count; i++) {
-		const struct op_gpu_span *span = &node->spans.list.items[i];
-
+	array_each (span, &node->spans.list) {
 		event = (struct key_event){.start_ns = span->start_ns, .end_ns = span->end_ns};
 		row = count_in(keys, (struct tally_key){{node->name, KEY_ON_GPU}}, &event);
 		row->gpu_self_ns += span->end_ns - span->start_ns;

@@ -124,9 +124,7 @@ static void settle_ended(struct call_tree *tree, uint32_t index, uint32_t functi
 {
 	struct tree_thread *thread = &tree->threads[index];
 
-	for (size_t i = 0; i < thread->ended.count; i++) {
-		struct tree_op *op = &thread->ended.items[i];
-
+	array_each (op, &thread->ended) {
 		if (is_path(functions) && op->last != NONE)
 			op->level = deeper_path(tree, op->level, common_path(tree, op->last, functions));
 		add_final_op(tree, index, op);

@@ -205,9 +205,7 @@ static bool kineto_subscribes(const struct subject *subject, const struct mappin
 /* What can be seen of PyTorch depends on its version, which only the agent can ask for. */
 static void check_torch(const struct subject *subject)
 {
-	for (size_t i = 0; i < subject->mappings.list.count; i++) {
-		const struct mapping *mapping = &subject->mappings.list.items[i];
-
+	array_each (mapping, &subject->mappings.list) {
 		if (!mapping->inode || library_kind_of_name(mapping->path) != LIBRARY_TORCH)
 			continue;
 		doctor_say(HEALTH_OK, "  PyTorch", "%s: --ops records its ops and steps, --memory its tensors: %s",

@@ -108,8 +108,7 @@ static void put_attributes(struct sink *out, const struct archive *archive)
 	char text[320];
 
 	sink_literal(out, "\"gputrace.version\": \"" GPUTRACE_VERSION "\"");
-	for (size_t i = 0; i < archive->members.count; i++) {
-		const struct member *member = &archive->members.items[i];
+	array_each (member, &archive->members) {
 		const struct ranks *ranks = archive->ranks;
 		const struct clock_fit *fit = &ranks->clocks.items[ranks->logs.items[member->log].clock].fit;
 

@@ -289,8 +289,7 @@ static int write_own_files(const struct writing *writing, const char *path, bool
 
 	if (first)
 		return say_not_written(writing->trace, path, first);
-	for (size_t i = 0; i < files.list.count; i++) {
-		const struct own_file *file = &files.list.items[i];
+	array_each (file, &files.list) {
 		const struct export_place place = {.rank = file->rank};
 		struct writing own = *writing;
 		int err;

@@ -36,9 +36,7 @@ static struct export_rank rank_of(const struct model *model, const struct collec
 {
 	const struct model_source *source = model_source(model);
 
-	for (size_t i = 0; i < arrivals->ranks.list.count; i++) {
-		const struct arriving_rank *of = &arrivals->ranks.list.items[i];
-
+	array_each (of, &arrivals->ranks.list) {
 		if (of->process == process)
 			return (struct export_rank){.rank = of->rank, .world = of->world};
 	}

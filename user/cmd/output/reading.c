@@ -106,9 +106,7 @@ static char *places_of(const struct step_function_list *list)
 {
 	char *text = xstrdup("");
 
-	for (size_t i = 0; i < list->count; i++) {
-		const struct step_function *function = &list->items[i];
-
+	array_each (function, list) {
 		text = xjoin(text, ", ",
 			     xasprintf("%s at %s:%" PRIu32, function->name, function->file, function->line));
 	}
@@ -133,8 +131,7 @@ static void warn_of_functions(const struct reading *reading)
 static void span_steps(struct reading *reading)
 {
 	reading->steps_from_ns = UINT64_MAX;
-	for (size_t i = 0; i < reading->steps.tracks.count; i++) {
-		const struct step_track *track = &reading->steps.tracks.items[i];
+	array_each (track, &reading->steps.tracks) {
 		uint64_t start_ns = track->list.items[0].start_ns;
 		uint64_t end_ns = track->list.items[track->list.count - 1].end_ns;
 

@@ -140,8 +140,7 @@ static void search_library(struct ring *ring, const char *name)
 	const struct mappings *mappings = &ring->looker->mappings;
 	const struct mapping *before = NULL;
 
-	for (size_t i = 0; i < mappings->list.count; i++) {
-		const struct mapping *mapping = &mappings->list.items[i];
+	array_each (mapping, &mappings->list) {
 		bool of_file = mapping->inode && !strcmp(path_base(mapping->path), name);
 		bool follows = before && !mapping->inode && !*mapping->path && mapping->start == before->end;
 

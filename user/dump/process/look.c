@@ -155,8 +155,7 @@ void looks_finish(look_list *looks)
 
 	do {
 		left = 0;
-		for (size_t i = 0; i < looks->count; i++) {
-			struct look *look = &looks->items[i];
+		array_each (look, looks) {
 			int status = -1;
 
 			if (!look->child)

@@ -62,9 +62,7 @@ static bool is_cuda(const struct mapping *mapping)
 static void search_cuda(struct native *native)
 {
 	native->cuda_searched = true;
-	for (size_t i = 0; i < native->mappings->list.count; i++) {
-		const struct mapping *mapping = &native->mappings->list.items[i];
-
+	array_each (mapping, &native->mappings->list) {
 		if (!is_cuda(mapping))
 			continue;
 		if (!native->cuda_end || mapping->start < native->cuda_start)

@@ -309,8 +309,7 @@ void python_look_threads(struct python_look *look, struct dump_process *process)
 		tid_at = find_tid_offset(look, &all);
 	}
 	process->gil_holder = 0;
-	for (size_t i = 0; i < all.count; i++) {
-		struct state *state = &all.items[i];
+	array_each (state, &all) {
 		unsigned index =
 			thread_of(look, tid_at ? memory_int(look->pid, state->pthread + tid_at) : state->native);
 

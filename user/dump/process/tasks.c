@@ -391,9 +391,7 @@ static void describe_all(struct task_reader *tasks)
 	process->tasks = arena_take(tasks->look->arena, (tasks->list.count + 1) * sizeof(*process->tasks));
 	if (!process->tasks)
 		return;
-	for (size_t i = 0; i < tasks->list.count; i++) {
-		struct raw_task *raw = &tasks->list.items[i];
-
+	array_each (raw, &tasks->list) {
 		if (!read_task(tasks, raw))
 			continue;
 		describe_task(tasks, raw, &process->tasks[process->task_count]);

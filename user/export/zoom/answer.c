@@ -173,9 +173,7 @@ static void draw_row(struct answer *answer, const struct zoom_track *track, cons
 {
 	struct zoom_slice slices[BLOCK_SLICES];
 
-	for (size_t i = 0; i < row->blocks.count; i++) {
-		const struct zoom_block *block = &row->blocks.items[i];
-
+	array_each (block, &row->blocks) {
 		if (!touches_block(answer, block))
 			continue;
 		if (is_one_box(answer, block)) {

@@ -45,8 +45,7 @@ static const struct zoom_place *nearest_place(const struct zoom *zoom, uint64_t 
 	const struct zoom_place *best = NULL;
 	uint64_t least = UINT64_MAX;
 
-	for (size_t i = 0; i < zoom->places.count; i++) {
-		const struct zoom_place *place = &zoom->places.items[i];
+	array_each (place, &zoom->places) {
 		uint64_t middle_ns = place->from_ns + (place->to_ns - place->from_ns) / 2;
 		uint64_t far = middle_ns > time_ns ? middle_ns - time_ns : time_ns - middle_ns;
 

@@ -20,9 +20,7 @@ uint64_t zoom_count(struct zoom *zoom, uint64_t from_ns, uint64_t to_ns)
 	uint64_t count = 0;
 
 	pthread_mutex_lock(&zoom->lock);
-	for (size_t i = 0; i < zoom->tracks.count; i++) {
-		const struct zoom_track *track = &zoom->tracks.items[i];
-
+	array_each (track, &zoom->tracks) {
 		count += count_long_slices(track, from_ns, to_ns);
 		for (size_t depth = 0; depth < track->read.rows.count; depth++) {
 			const struct zoom_row *row = track->read.rows.items[depth];
@@ -68,8 +66,7 @@ static void look_in_row(struct search *search, uint32_t track, uint32_t depth, c
 {
 	struct zoom_slice slices[BLOCK_SLICES];
 
-	for (size_t i = 0; i < row->blocks.count; i++) {
-		const struct zoom_block *block = &row->blocks.items[i];
+	array_each (block, &row->blocks) {
 		uint32_t count;
 
 		if (block->end_ns <= search->after_ns)
@@ -120,9 +117,7 @@ bool zoom_find(struct zoom *zoom, const char *text, uint64_t after_ns, struct zo
 		look_in_layer(&search, track, &at->read, 0, sampled_ns);
 		if (sampled_ns != UINT64_MAX)
 			look_in_layer(&search, track, &at->sampled, sampled_ns, UINT64_MAX);
-		for (size_t i = 0; i < at->long_slices.count; i++) {
-			const struct zoom_long_slice *one = &at->long_slices.items[i];
-
+		array_each (one, &at->long_slices) {
 			if (wanted[one->slice.label] && one->slice.start_ns > after_ns &&
 			    (!search.found || one->slice.start_ns < hit->start_ns)) {
 				*hit = (struct zoom_hit){.track = track,

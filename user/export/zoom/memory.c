@@ -98,9 +98,7 @@ void zoom_see_gpu_counter(struct collect *collect, const struct timeline_value *
 
 void zoom_end_memory(struct collect *collect, uint64_t end_ns)
 {
-	for (size_t i = 0; i < collect->memory.count; i++) {
-		const struct held_memory *held = &collect->memory.items[i];
-
+	array_each (held, &collect->memory) {
 		put_until(collect, held, held->kind < OF_NVML ? end_ns : held->latest_ns);
 	}
 }

@@ -306,9 +306,7 @@ void zoom_free(struct zoom *zoom)
 {
 	if (!zoom)
 		return;
-	for (size_t i = 0; i < zoom->tracks.count; i++) {
-		struct zoom_track *track = &zoom->tracks.items[i];
-
+	array_each (track, &zoom->tracks) {
 		zoom_free_layer(&track->read);
 		zoom_free_layer(&track->sampled);
 		free(track->label);

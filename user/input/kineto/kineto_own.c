@@ -235,9 +235,7 @@ static void bare_names(struct rows *rows)
 {
 	static const char *const words[] = {"NVTX ", "torch "};
 
-	for (size_t i = 0; i < rows->texts.count; i++) {
-		struct text *text = &rows->texts.items[i];
-
+	array_each (text, &rows->texts) {
 		for (size_t w = 0; w < sizeof(words) / sizeof(words[0]); w++) {
 			size_t length = strlen(words[w]);
 

@@ -68,8 +68,7 @@ void kineto_stacks_note(struct kineto_stacks *stacks, struct foreign_file *file,
 
 void kineto_stacks_finish(struct kineto_stacks *stacks, struct foreign_file *file)
 {
-	for (size_t i = 0; i < file->codes.count; i++) {
-		struct foreign_code *code = &file->codes.items[i];
+	array_each (code, &file->codes) {
 		const uint32_t *first = lookup_get(&stacks->firsts, epoch_of(code), code->file);
 
 		code->first_line = first && *first != NONE ? *first : 0;

@@ -150,9 +150,7 @@ void kineto_threads_end_arrow(struct kineto_threads *threads, struct foreign_fil
 
 void kineto_threads_finish(struct kineto_threads *threads, struct foreign_file *file)
 {
-	for (size_t i = 0; i < threads->processes.count; i++) {
-		const struct kineto_forwards *process = &threads->processes.items[i];
-
+	array_each (process, &threads->processes) {
 		if (!process->by_arrow && process->tid && process->tid != SEVERAL && process->forward_thread &&
 		    process->forward_thread != SEVERAL)
 			set_torch_thread(file, process->pid, process->tid, process->forward_thread);

@@ -73,8 +73,7 @@ static void feed_processes(struct row_feed *feed, struct builder *builder, uint6
 {
 	const struct foreign_file *file = feed->file;
 
-	for (size_t i = 0; i < file->processes.count; i++) {
-		const struct foreign_process *process = &file->processes.items[i];
+	array_each (process, &file->processes) {
 		struct process_image program = builder_process_image(builder, process->pid);
 		struct new_description description = {.time_ns = start_ns,
 						      .start_ns = process->start_ns ? process->start_ns + delay_of(file)
@@ -90,9 +89,7 @@ static void feed_processes(struct row_feed *feed, struct builder *builder, uint6
 					     &(struct new_op_state){.state = GPT_AGENT_OPS_OBSERVING});
 		if (process->has_torch_memory)
 			builder_add_torch_memory_state(builder, program, &(struct new_torch_memory_state){0});
-		for (size_t d = 0; d < file->devices.count; d++) {
-			const struct foreign_device *found = &file->devices.items[d];
-
+		array_each (found, &file->devices) {
 			builder_add_device(builder, program, &found->device, row_feed_text(feed, found->name));
 		}
 	}
@@ -120,8 +117,7 @@ void row_feed_begin(struct row_feed *feed, struct builder *builder)
 	if (file->is_rank)
 		builder_set_rank(builder, file->rank, file->world);
 	feed_processes(feed, builder, start_ns);
-	for (size_t i = 0; i < file->threads.count; i++) {
-		const struct foreign_thread *thread = &file->threads.items[i];
+	array_each (thread, &file->threads) {
 		struct new_thread event = {.time_ns = start_ns,
 					   .pid = thread->pid,
 					   .tid = thread->tid,

@@ -134,9 +134,7 @@ static struct candidates candidates_for(const struct row_owners *owners, const s
 	const uint32_t *of_device = lookup_get(&owners->of_device, 1, wanted->device);
 	struct candidates found = {0};
 
-	for (size_t i = 0; i < owners->processes.count; i++) {
-		const struct owner *owner = &owners->processes.items[i];
-
+	array_each (owner, &owners->processes) {
 		if (!fits_call(call_of(owner, wanted->corr), wanted))
 			continue;
 		found.count++;

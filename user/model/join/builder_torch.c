@@ -173,9 +173,7 @@ bool builder_add_agent_step(struct builder *builder, const struct sender *sender
 
 void find_reported_steps(struct builder *builder)
 {
-	for (size_t i = 0; i < builder->pending_reported_steps.count; i++) {
-		struct pending_reported_step *pending = &builder->pending_reported_steps.items[i];
-
+	array_each (pending, &builder->pending_reported_steps) {
 		pending->step.thread = ops_thread(&builder->ops, pending->step.process, pending->tid);
 		array_push(&builder->reported_steps, pending->step);
 	}

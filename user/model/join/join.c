@@ -49,8 +49,7 @@ static void place_activities(struct builder *builder)
 {
 	struct api_activities *table = &builder->api_activities;
 
-	for (size_t i = 0; i < table->pending.count; i++) {
-		const struct pending_api_activity *pending = &table->pending.items[i];
+	array_each (pending, &table->pending) {
 		struct clock_span span = {pending->record.start_wall_ns, pending->record.end_wall_ns};
 
 		if (convert_span(builder, pending->program.process, pending->clock, span, 0, &span))

@@ -45,9 +45,7 @@ struct corr_range *corr_ranges(const struct builder *builder)
 		add_collected(&builder->collected, ranges, count);
 		return ranges;
 	}
-	for (size_t i = 0; i < builder->calls.list.count; i++) {
-		const struct model_call *call = &builder->calls.list.items[i];
-
+	array_each (call, &builder->calls.list) {
 		if (call->corr)
 			corr_range_add(&ranges[builder->processes.threads.items[call->thread].process], call->corr,
 				       call->start_ns);

@@ -30,8 +30,7 @@ bool builder_add_agent_event(struct builder *builder, const struct sender *sende
 /* Takes the calls that recorded events from the current model. */
 static void make_recordings(struct builder *builder, struct recordings *recordings)
 {
-	for (size_t i = 0; i < builder->pending_event_records.count; i++) {
-		const struct pending_event_record *pending = &builder->pending_event_records.items[i];
+	array_each (pending, &builder->pending_event_records) {
 		const struct gpt_agent_event *record = &pending->record;
 		struct recording made = {.process = pending->program.process,
 					 .epoch = pending->program.epoch,

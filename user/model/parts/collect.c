@@ -303,9 +303,7 @@ void collect_finish(struct builder *builder)
 {
 	struct collected *collected = &builder->collected;
 
-	for (size_t i = 0; i < collected->context_devices.count; i++) {
-		const struct context_device *device = &collected->context_devices.items[i];
-
+	array_each (device, &collected->context_devices) {
 		*lookup_put(&collected->contexts, device->process + 1, device->context, 0) =
 			device_table_find(&builder->devices, device->process, device->device);
 	}

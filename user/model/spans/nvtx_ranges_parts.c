@@ -138,9 +138,7 @@ void ranges_finish_collecting(struct ranges *ranges, uint64_t end_ns)
 	struct range_passes *passes = &ranges->passes;
 
 	spans_finish_collecting(&ranges->spans);
-	for (size_t i = 0; i < passes->threads.count; i++) {
-		struct range_thread *of = &passes->threads.items[i];
-
+	array_each (of, &passes->threads) {
 		of->last_ns = ranges_last_moment(ranges, &of->owner, end_ns);
 		if (of->last_ns > passes->model->start_ns)
 			of->begins += of->before;

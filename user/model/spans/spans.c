@@ -184,8 +184,7 @@ struct span_place *spans_order_by_thread(struct spans *spans, size_t threads)
 		kept += places[t].count;
 		places[t].count = 0;
 	}
-	for (size_t i = 0; i < spans->list.count; i++) {
-		const struct model_span *span = &spans->list.items[i];
+	array_each (span, &spans->list) {
 		struct span_place *place = &places[span->thread];
 
 		if (span->lost)

@@ -22,9 +22,7 @@ static void collect_track(struct spans *spans, uint32_t track)
 
 void spans_finish_collecting(struct spans *spans)
 {
-	for (size_t i = 0; i < spans->tracks.count; i++) {
-		const struct span_track *track = &spans->tracks.items[i];
-
+	array_each (track, &spans->tracks) {
 		for (size_t k = 0; k < track->open.count; k++)
 			number_set_add(&spans->fates.lasting, track->open.items[k].at);
 	}

@@ -59,9 +59,7 @@ void captures_mark(struct captures *captures, const struct process_table *proces
 	if (!captures->list.count)
 		return;
 	owned_spans_merge(&captures->list);
-	for (size_t i = 0; i < calls->list.count; i++) {
-		struct model_call *call = &calls->list.items[i];
-
+	array_each (call, &calls->list) {
 		if ((call->class == GPT_CLASS_LAUNCH || call->class == GPT_CLASS_GRAPH) && call->corr && call->end_ns &&
 		    owned_spans_have(&captures->list, processes->threads.items[call->thread].process, call->start_ns))
 			call->captured = true;

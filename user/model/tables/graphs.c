@@ -101,8 +101,7 @@ void graphs_add_operation(struct graphs *graphs, uint32_t epoch, uint32_t call, 
 
 void graphs_finish(const struct graphs *graphs, struct calls *calls)
 {
-	for (size_t i = 0; i < graphs->list.count; i++) {
-		const struct graph_launch *launch = &graphs->list.items[i];
+	array_each (launch, &graphs->list) {
 		struct model_call *call = &calls->list.items[launch->call];
 		uint32_t nodes = graphs->node_counts.items[launch->graph];
 		/* a graph within a graph: its nodes also belong to the launch */

@@ -135,8 +135,7 @@ uint64_t op_inputs_lost(const struct ops *ops)
 
 void ops_find_threads(struct ops *ops)
 {
-	for (size_t i = 0; i < ops->thread_names.count; i++) {
-		const struct op_thread_name *name = &ops->thread_names.items[i];
+	array_each (name, &ops->thread_names) {
 		const uint32_t *own = lookup_get(&ops->processes->by_own_tid, name->process + 1, name->tid);
 		uint32_t thread = own ? *own : process_table_find_thread(ops->processes, name->process, name->tid);
 
@@ -237,9 +236,7 @@ static const struct pending_op *first_waiting(const struct ops *ops, const struc
 {
 	const struct pending_op *first = NULL;
 
-	for (size_t i = 0; i < ops->pending.count; i++) {
-		const struct pending_op *other = &ops->pending.items[i];
-
+	array_each (other, &ops->pending) {
 		if (other->op.start_ns < op->end_ns && (!first || other->op.start_ns < first->op.start_ns) &&
 		    ops_thread_of(known, other) == op->thread)
 			first = other;

@@ -327,8 +327,7 @@ void process_table_finish(struct process_table *processes)
 {
 	const char *unknown = string_keep(processes->strings, "?", 1);
 
-	for (size_t i = 0; i < processes->threads.count; i++) {
-		const struct model_thread *thread = &processes->threads.items[i];
+	array_each (thread, &processes->threads) {
 		struct model_process *process = &processes->list.items[thread->process];
 
 		/* the main thread has the process's name, unless renamed */
@@ -338,9 +337,7 @@ void process_table_finish(struct process_table *processes)
 	for (size_t i = 0; i < processes->list.count; i++)
 		if (!*processes->list.items[i].name)
 			processes->list.items[i].name = unknown;
-	for (size_t i = 0; i < processes->threads.count; i++) {
-		struct model_thread *thread = &processes->threads.items[i];
-
+	array_each (thread, &processes->threads) {
 		if (!*thread->name)
 			thread->name = processes->list.items[thread->process].name;
 	}

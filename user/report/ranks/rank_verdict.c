@@ -75,8 +75,7 @@ static void put_exposed(struct report *report, const struct ranks *ranks)
 	uint32_t gpus;
 	AUTO_FREE char *name = NULL;
 
-	for (size_t i = 0; i < ranks->rows.count; i++) {
-		const struct rank_row *row = &ranks->rows.items[i];
+	array_each (row, &ranks->rows) {
 		uint64_t ns = rank_breakdown(ranks, row, &gpus).exposed_communication_ns;
 		double span = (double)ranks->logs.items[row->log].timed_ns * gpus,
 		       share = span > 0 ? (double)ns / span : 0;

@@ -96,8 +96,7 @@ static void put_log_notes(struct report *report, const struct ranks *ranks)
 
 static void put_clock_notes(struct report *report, const struct ranks *ranks)
 {
-	for (size_t i = 0; i < ranks->clocks.count; i++) {
-		const struct rank_clock *clock = &ranks->clocks.items[i];
+	array_each (clock, &ranks->clocks) {
 		const char *name = ranks->logs.items[clock->log].name;
 
 		if (clock->kind == RANK_CLOCK_WALL)

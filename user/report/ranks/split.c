@@ -69,9 +69,7 @@ static void put_by_rank(struct report *report, const struct ranks *ranks, const 
 	report_title(report, "split_ranks", "Time of collectives, by rank",
 		     "waiting: until the last rank began; dispatch: launched, before it began; last: how often it was");
 	table_begin(&table, columns);
-	for (size_t i = 0; i < split->ranks.count; i++) {
-		const struct split_rank *rank = &split->ranks.items[i];
-
+	array_each (rank, &split->ranks) {
 		table_add_rank(&table, rank->rank);
 		add_gpu(&table, rank);
 		add_sum(&table, &rank->sum);

@@ -77,9 +77,7 @@ static void put_rows(struct report *report, const struct cost_proof *proof)
 	report_title(report, "cost_proof", "What recording costs a step, by process",
 		     "+-: half the interval of 95 % confidence");
 	table_begin(&table, columns);
-	for (size_t i = 0; i < proof->rows.count; i++) {
-		const struct cost_proof_row *row = &proof->rows.items[i];
-
+	array_each (row, &proof->rows) {
 		add_percent(&table, row->recorded_ns - row->counted_ns, row->counted_ns);
 		add_percent(&table, row->noise_ns, row->counted_ns);
 		add_length(&table, row->recorded_ns);

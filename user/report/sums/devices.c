@@ -33,8 +33,7 @@ static char *facts_text(const struct report *report, const struct utilization_ro
 
 static bool all_fit(const struct report *report, const char *gap)
 {
-	for (size_t i = 0; i < report->all->utilization.rows.count; i++) {
-		const struct utilization_row *row = &report->all->utilization.rows.items[i];
+	array_each (row, &report->all->utilization.rows) {
 		AUTO_FREE char *name = name_text(report, row), *facts = facts_text(report, row, gap);
 
 		if (text_width(name) + text_width(facts) > report->width)
@@ -49,8 +48,7 @@ static void put_devices(struct report *report)
 	const char *gap = all_fit(report, "   ") ? "   " : "  ";
 	bool fits = all_fit(report, gap);
 
-	for (size_t i = 0; i < report->all->utilization.rows.count; i++) {
-		const struct utilization_row *row = &report->all->utilization.rows.items[i];
+	array_each (row, &report->all->utilization.rows) {
 		AUTO_FREE char *name = name_text(report, row), *facts = facts_text(report, row, gap);
 
 		report_put(report, name, report->width, TEXT_TRUNCATE_MIDDLE);
@@ -102,8 +100,7 @@ static void put_part_with_work(struct report *report)
 {
 	uint64_t timed_ns = report_timed_ns(report);
 
-	for (size_t i = 0; i < report->all->utilization.rows.count; i++) {
-		const struct utilization_row *row = &report->all->utilization.rows.items[i];
+	array_each (row, &report->all->utilization.rows) {
 		uint64_t ns = first_to_last_ns(row);
 
 		if (ns && ns < timed_ns && timed_ns - ns > timed_ns / 4)
@@ -180,9 +177,7 @@ static void put_table(struct report *report)
 
 	report_title(report, "gpus", "GPUs", "% of the recording; copies: what only copies and fills cover");
 	table_begin(&table, columns);
-	for (size_t i = 0; i < report->all->utilization.rows.count; i++) {
-		const struct utilization_row *row = &report->all->utilization.rows.items[i];
-
+	array_each (row, &report->all->utilization.rows) {
 		table_add_id(&table, row->device);
 		table_add_percent(&table, (double)row->busy_ns, window);
 		table_add_percent(&table, (double)row->kernel_ns, window);

@@ -45,9 +45,7 @@ static void put_counters(struct report *report, const struct gpu_counter_sums *s
 	report_title(report, "gpu_counters", "Clocks and power of GPUs",
 		     "by time; NVML is asked up to ten times a second");
 	table_begin(&table, columns);
-	for (size_t i = 0; i < sums->rows.count; i++) {
-		const struct gpu_counter_row *row = &sums->rows.items[i];
-
+	array_each (row, &sums->rows) {
 		table_add_id(&table, row->device);
 		add_value(&table, row->least);
 		add_value(&table, row->median);
@@ -96,9 +94,7 @@ static void put_throttles(struct report *report, const struct gpu_counter_sums *
 	report_title(report, "gpu_throttled", "GPUs held back",
 		     "% of the time with samples; low clock: under 97 % of its maximum");
 	table_begin(&table, columns);
-	for (size_t i = 0; i < sums->throttles.count; i++) {
-		const struct gpu_throttle_row *row = &sums->throttles.items[i];
-
+	array_each (row, &sums->throttles) {
 		table_add_ns(&table, row->ns, unit);
 		table_add_percent(&table, (double)row->ns, (double)sampled_ns(sums, row->device));
 		table_add_ns(&table, row->low_ns, unit);
@@ -113,9 +109,7 @@ static const char *main_reason(const struct gpu_counter_sums *sums, uint32_t dev
 {
 	const struct gpu_throttle_row *found = NULL;
 
-	for (size_t i = 0; i < sums->throttles.count; i++) {
-		const struct gpu_throttle_row *row = &sums->throttles.items[i];
-
+	array_each (row, &sums->throttles) {
 		if (row->device == device && row->low_ns && (!found || row->low_ns > found->low_ns))
 			found = row;
 	}
@@ -176,8 +170,7 @@ static void put_low_clocks(struct report *report, const struct gpu_counter_sums 
 	report_title(report, "gpu_low_clocks", "GPUs at low clocks",
 		     "cost: how much longer kernels took than those of their name and shape at the highest clock");
 	table_begin(&table, columns);
-	for (size_t i = 0; i < sums->devices.count; i++) {
-		const struct gpu_sampled *device = &sums->devices.items[i];
+	array_each (device, &sums->devices) {
 		const struct clock_device *clocks = gpu_clocks_of(&sums->clocks, device->device);
 		uint64_t cost_ns = clocks && clocks->cost_ns > 0 ? (uint64_t)clocks->cost_ns : 0;
 
@@ -246,8 +239,7 @@ char *report_slow_gpu(const struct analyses *all)
 	size_t slow = 0;
 	char *text;
 
-	for (size_t i = 0; i < sums->devices.count; i++) {
-		const struct gpu_sampled *device = &sums->devices.items[i];
+	array_each (device, &sums->devices) {
 		bool is_known = gpu_clocks_of(&sums->clocks, device->device);
 
 		if (share_lost(all, device) < 1.0 / (is_known ? SLOW_SHARE : SLOW_SHARE_NOT_KNOWN))
@@ -284,9 +276,7 @@ static void put_errors(struct report *report, const struct gpu_counter_sums *sum
 	report_title(report, "gpu_errors", "Errors of GPUs",
 		     "the first of each; NVIDIA's documents explain the numbers of XIDs");
 	table_begin(&table, columns);
-	for (size_t i = 0; i < sums->errors.count; i++) {
-		const struct gpu_error_row *row = &sums->errors.items[i];
-
+	array_each (row, &sums->errors) {
 		table_add_id(&table, row->device);
 		table_add_count(&table, row->count);
 		table_add_time(&table, report_after_start(report, row->first_ns));

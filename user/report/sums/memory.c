@@ -19,8 +19,7 @@ static void put_peaks(struct report *report)
 {
 	const struct memory_peaks *memory = &report->all->memory;
 
-	for (size_t i = 0; i < memory->peaks.count; i++) {
-		const struct memory_peak *peak = &memory->peaks.items[i];
+	array_each (peak, &memory->peaks) {
 		AUTO_FREE char *name = space_name(peak->space, peak->device);
 
 		report_line(report, "  %s: %s at most, %s after the start", name, number_memory(peak->most).text,
@@ -41,8 +40,7 @@ static void put_peak_table(struct report *report)
 
 	report_title(report, "memory_peaks", "Peaks of memory from CUDA", NULL);
 	table_begin(&table, columns);
-	for (size_t i = 0; i < memory->peaks.count; i++) {
-		const struct memory_peak *peak = &memory->peaks.items[i];
+	array_each (peak, &memory->peaks) {
 		AUTO_FREE char *name = space_name(peak->space, peak->device);
 
 		table_add(&table, name);

@@ -197,8 +197,7 @@ static void put_out_tables(struct report *report)
 
 	report_title(report, "out_of_memory", "Out of memory", "what PyTorch could not allocate");
 	table_begin(&table, columns);
-	for (size_t i = 0; i < memory->outs.count; i++) {
-		const struct torch_memory_out *out = &memory->outs.items[i];
+	array_each (out, &memory->outs) {
 		AUTO_FREE char *name = report_torch_space(report->all, out->space);
 
 		table_add(&table, name);

@@ -209,8 +209,7 @@ static void put_idle(const struct view *view)
 	const struct utilization *utilization = &report->all->utilization;
 	uint64_t window = report_timed_ns(report);
 
-	for (size_t i = 0; i < utilization->rows.count; i++) {
-		const struct utilization_row *row = &utilization->rows.items[i];
+	array_each (row, &utilization->rows) {
 		uint64_t idle = row->busy_ns < window ? window - row->busy_ns : 0;
 
 		report_line(report, "  [idle] GPU %" PRIu32 ": %s, %s %% of the %s recorded", row->device,

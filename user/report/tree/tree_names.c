@@ -33,8 +33,7 @@ void tree_names_make(struct tree_names *names, const struct call_tree_nodes *nod
 	const char *first = NULL;
 
 	*names = (struct tree_names){.nodes = nodes};
-	for (size_t i = 0; i < nodes->all.count; i++) {
-		const struct tree_node *node = &nodes->all.items[i];
+	array_each (node, &nodes->all) {
 		const char *file;
 
 		if (node->kind != TREE_NODE_FUNCTION || node->id == PYTHON_PATH_CUT)
@@ -105,9 +104,7 @@ static void note_package(struct packages *packages, const char *file)
 	size_t length;
 	const char *name = package_of(file, &length);
 
-	for (size_t i = 0; i < packages->list.count; i++) {
-		struct package *package = &packages->list.items[i];
-
+	array_each (package, &packages->list) {
 		if (package->length == length && !memcmp(package->name, name, length)) {
 			package->frames++;
 			return;

@@ -20,8 +20,7 @@ static bool holds_pypy(pid_t pid, const struct mapping *mapping)
 
 bool pypy_is_mapped(pid_t pid, const struct mappings *mappings)
 {
-	for (size_t i = 0; i < mappings->list.count; i++) {
-		const struct mapping *mapping = &mappings->list.items[i];
+	array_each (mapping, &mappings->list) {
 		const char *name = path_base(mapping->path);
 
 		if (mapping->inode && !mapping->offset &&

@@ -185,9 +185,7 @@ static int complete_layout(const struct candidate *candidate, uint64_t runtime, 
 /* While the loader still maps the file, other parts of the file lie where the data will be. */
 static bool is_data_mapped(const struct candidate *candidate, uint64_t address)
 {
-	for (size_t i = 0; i < candidate->mappings->list.count; i++) {
-		const struct mapping *mapping = &candidate->mappings->list.items[i];
-
+	array_each (mapping, &candidate->mappings->list) {
 		if (address - mapping->start < mapping->end - mapping->start)
 			return mapping->writable;
 	}

@@ -108,9 +108,7 @@ static bool read_dicts(struct reading *reading)
 			reading_want(reading, reading->views.items[i].dict + layout->dict_keys, 16);
 	if (!reading_get(reading))
 		return false;
-	for (size_t i = 0; i < reading->views.count; i++) {
-		struct view *view = &reading->views.items[i];
-
+	array_each (view, &reading->views) {
 		if (!view->dict || view->keys)
 			continue;
 		if (was_read(reading, piece++)) {
@@ -134,9 +132,7 @@ static bool read_heads(struct reading *reading, uint64_t most)
 			reading_want(reading, reading->views.items[i].keys, PYTHON_KEYS_HEAD);
 	if (!reading_get(reading))
 		return false;
-	for (size_t i = 0; i < reading->views.count; i++) {
-		struct view *view = &reading->views.items[i];
-
+	array_each (view, &reading->views) {
 		if (!view->keys)
 			continue;
 		if (!was_read(reading, piece++) || !python_parse_keys(reading->reader->layout, view->keys,
@@ -169,9 +165,7 @@ bool reading_get_entries(struct reading *reading, uint64_t most)
 	if (!read_dicts(reading) || !read_heads(reading, most))
 		return false;
 	reading->pieces.count = 0;
-	for (size_t i = 0; i < reading->views.count; i++) {
-		struct view *view = &reading->views.items[i];
-
+	array_each (view, &reading->views) {
 		view->at = at;
 		at += want_array(reading, view->entries.address, view->entries.count, view->entries.bytes);
 		view->values_at = at;
@@ -184,8 +178,7 @@ bool reading_get_entries(struct reading *reading, uint64_t most)
 	}
 	if (!reading_get(reading))
 		return false;
-	for (size_t i = 0; i < reading->views.count; i++) {
-		struct view *view = &reading->views.items[i];
+	array_each (view, &reading->views) {
 		uint64_t pieces = (view->entries.count + ENTRIES_PER_PIECE - 1) / ENTRIES_PER_PIECE;
 		bool whole = true;
 
