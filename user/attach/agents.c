@@ -410,8 +410,6 @@ void agents_settle(struct agents *agents, unsigned timeout_ms)
 
 const struct followed *agents_refused(const struct agents *agents)
 {
-	for (size_t i = 0; i < agents->processes->list.count; i++)
-		if (agents->processes->list.items[i]->entry.why[0])
-			return agents->processes->list.items[i];
-	return NULL;
+	return value_of_first(agents->processes->list.count, i, agents->processes->list.items[i]->entry.why[0],
+			      agents->processes->list.items[i], NULL);
 }

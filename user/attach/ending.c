@@ -26,10 +26,8 @@ unsigned attach_live_processes(const struct attach *attach)
 
 pid_t attach_first_process(const struct attach *attach)
 {
-	for (size_t i = 0; i < attach->processes.list.count; i++)
-		if (!process_is_over(attach->processes.list.items[i]))
-			return attach->processes.list.items[i]->pid;
-	return 0;
+	return value_of_first(attach->processes.list.count, i, !process_is_over(attach->processes.list.items[i]),
+			      attach->processes.list.items[i]->pid, 0);
 }
 
 size_t attach_torch_processes(const struct attach *attach, pid_t *pids, size_t most)

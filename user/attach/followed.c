@@ -3,10 +3,8 @@
 
 struct followed *processes_find(struct processes *processes, pid_t pid)
 {
-	for (size_t i = 0; i < processes->list.count; i++)
-		if (processes->list.items[i]->pid == pid)
-			return processes->list.items[i];
-	return NULL;
+	return value_of_first(processes->list.count, i, processes->list.items[i]->pid == pid, processes->list.items[i],
+			      NULL);
 }
 
 bool followed_maps(const struct followed *process, enum library_kind kind)

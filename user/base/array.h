@@ -81,6 +81,16 @@ static inline void sort_items(void *items, size_t count, size_t size, int (*comp
 	})
 #define every_of(count, i, condition) (!any_of(count, i, !(condition)))
 
+/* The value for the first index `i` for which the condition is true; otherwise: it is true for none. */
+#define value_of_first(count, i, condition, value, otherwise)                                                          \
+	({                                                                                                             \
+		size_t i = 0, end_ = (size_t)(count);                                                                  \
+                                                                                                                       \
+		while (i < end_ && !(condition))                                                                       \
+			i++;                                                                                           \
+		i < end_ ? (value) : (otherwise);                                                                      \
+	})
+
 /* The first item for which the condition is true, which names the pointer `item`; NULL: none. */
 #define find_item(items, count, item, condition)                                                                       \
 	({                                                                                                             \

@@ -50,10 +50,8 @@ static bool is_copy(const look_list *looks, const struct dump_process *process)
 static const struct dump_work *find_first_pending(const struct dump_process *process, const struct dump_group *group,
 						  bool is_p2p)
 {
-	for (unsigned i = 0; i < group->work_count; i++)
-		if (group->works[i].is_p2p == is_p2p && !work_is_over(&group->works[i]))
-			return waited_ns(process, &group->works[i]) >= WAITS_MIN_NS ? &group->works[i] : NULL;
-	return NULL;
+	return value_of_first(group->work_count, i, group->works[i].is_p2p == is_p2p && !work_is_over(&group->works[i]),
+			      waited_ns(process, &group->works[i]) >= WAITS_MIN_NS ? &group->works[i] : NULL, NULL);
 }
 
 static void add_work(collective_list *list, const struct dump_process *process, const struct dump_group *group,
@@ -227,10 +225,7 @@ static void compare_ranks(struct collective *collective)
 
 static int64_t number_of(const rank_list *ranks, const struct dump_process *process)
 {
-	for (size_t i = 0; i < ranks->count; i++)
-		if (ranks->items[i].process == process)
-			return ranks->items[i].number;
-	return -1;
+	return value_of_first(ranks->count, i, ranks->items[i].process == process, ranks->items[i].number, -1);
 }
 
 /* Ranks by number, then processes without a number. */

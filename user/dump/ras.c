@@ -126,10 +126,7 @@ static bool has_socket(pid_t pid, uint64_t inode)
 
 pid_t ras_owner(const pid_t *pids, unsigned count, uint64_t inode)
 {
-	for (unsigned i = 0; i < count; i++)
-		if (has_socket(pids[i], inode))
-			return pids[i];
-	return 0;
+	return value_of_first(count, i, has_socket(pids[i], inode), pids[i], 0);
 }
 
 static uint16_t port_of(const struct sockaddr_storage *at)

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/array.h"
 #include "model/program.h"
 
 struct word {
@@ -13,10 +14,8 @@ struct word {
 
 static uint32_t find_word(const struct word *words, size_t count, const char *name, size_t size)
 {
-	for (size_t i = 0; i < count; i++)
-		if (strlen(words[i].name) == size && !memcmp(words[i].name, name, size))
-			return words[i].value;
-	return 0;
+	return value_of_first(count, i, strlen(words[i].name) == size && !memcmp(words[i].name, name, size),
+			      words[i].value, 0);
 }
 #define FIND(words, name, size) find_word(words, sizeof(words) / sizeof((words)[0]), name, size)
 
@@ -171,10 +170,8 @@ static const struct {
 
 const char *name_of_cbid(enum gpt_api_domain domain, int64_t cbid)
 {
-	for (size_t i = 0; i < sizeof(numbered) / sizeof(numbered[0]); i++)
-		if (numbered[i].domain == domain && numbered[i].cbid == cbid)
-			return numbered[i].name;
-	return NULL;
+	return value_of_first(sizeof(numbered) / sizeof(numbered[0]), i,
+			      numbered[i].domain == domain && numbered[i].cbid == cbid, numbered[i].name, NULL);
 }
 
 uint16_t name_to_any_api(const char *name, size_t size)
@@ -264,10 +261,8 @@ enum gpt_agent_sync_kind name_to_wait(const char *name, size_t size)
 		{"CtxSynchronize", GPT_AGENT_SYNC_CONTEXT},	  {"ThreadSynchronize", GPT_AGENT_SYNC_CONTEXT},
 	};
 
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-		if (has_part(name, size, parts[i].name))
-			return (enum gpt_agent_sync_kind)parts[i].value;
-	return 0;
+	return value_of_first(sizeof(parts) / sizeof(parts[0]), i, has_part(name, size, parts[i].name),
+			      (enum gpt_agent_sync_kind)parts[i].value, 0);
 }
 
 /* CUpti_ActivityOverheadKind (cupti_activity.h, 13.0), as Kineto names them. */

@@ -160,10 +160,9 @@ static bool begin_columns(struct unpacker *unpacker, struct position *position, 
 	    !unpack_column_begin(&position->order, 0, &packed, end) ||
 	    !find_rows(unpacker, position->order, position->left))
 		return false;
-	for (size_t i = 0; i < unpacker->row_count; i++)
-		if (unpacker->rows[i].used && !begin_row(&unpacker->rows[i], &packed, end))
-			return false;
-	return packed == end;
+	return !any_of(unpacker->row_count, i,
+		       unpacker->rows[i].used && !begin_row(&unpacker->rows[i], &packed, end)) &&
+	       packed == end;
 }
 
 static bool are_columns_done(const struct unpacker *unpacker)
@@ -307,10 +306,8 @@ static bool unpack_elements(struct unpacker *unpacker, struct unpack_row *row, u
 	struct unpack_places places = {base, unpacker->element_at, count};
 	uint32_t first = packed_elements(row->type);
 
-	for (uint32_t i = 0; i < row->type->element.count; i++)
-		if (!unpack_column_field(&row->columns[first + i], places, row->type->element.items, i))
-			return false;
-	return true;
+	return !any_of(row->type->element.count, i,
+		       !unpack_column_field(&row->columns[first + i], places, row->type->element.items, i));
 }
 
 static bool unpack_array(struct unpacker *unpacker, struct unpack_row *row, struct unpack_places places)

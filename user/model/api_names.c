@@ -84,10 +84,8 @@ static enum gpt_api_class class_of_name(const char *name)
 		{"ProgramBuild", GPT_CLASS_MODULE},
 	};
 
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-		if (strstr(name, parts[i].part))
-			return parts[i].class;
-	return GPT_CLASS_NONE;
+	return value_of_first(sizeof(parts) / sizeof(parts[0]), i, strstr(name, parts[i].part), parts[i].class,
+			      GPT_CLASS_NONE);
 }
 
 uint16_t api_named(const char *name, size_t size)

@@ -113,10 +113,8 @@ const char *collective_dtype(const struct collective *collective)
 
 int64_t collective_dtype_number(const char *name, size_t size)
 {
-	for (size_t i = 0; i < sizeof(dtypes) / sizeof(dtypes[0]); i++)
-		if (strlen(dtypes[i].name) == size && !memcmp(dtypes[i].name, name, size))
-			return (int64_t)i;
-	return -1;
+	return value_of_first(sizeof(dtypes) / sizeof(dtypes[0]), i,
+			      strlen(dtypes[i].name) == size && !memcmp(dtypes[i].name, name, size), (int64_t)i, -1);
 }
 
 unsigned collective_element_bytes(const struct collective *collective)

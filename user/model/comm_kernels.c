@@ -138,10 +138,8 @@ enum comm_kind comm_kind_of(const struct comm_kernels *kernels, const char *name
 	for (size_t i = 0; kernels && i < kernels->own.count; i++)
 		if (!regexec(&kernels->own.items[i], name, 0, NULL, 0))
 			return COMM_OF_ALL;
-	for (size_t i = 0; i < sizeof(known_names) / sizeof(known_names[0]); i++)
-		if (has_name(name, &known_names[i]))
-			return known_names[i].kind;
-	return COMM_NONE;
+	return value_of_first(sizeof(known_names) / sizeof(known_names[0]), i, has_name(name, &known_names[i]),
+			      known_names[i].kind, COMM_NONE);
 }
 
 enum comm_kind comm_names_kind(struct comm_names *names, uint32_t string, const char *name)

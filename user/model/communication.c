@@ -35,8 +35,5 @@ bool gpu_is_communication(struct comm_names *names, const struct model *model, c
 
 const char *communication_word(const char *name)
 {
-	for (size_t i = 0; i < COUNT(words); i++)
-		if (strstr(name, words[i].in_name))
-			return words[i].word;
-	return "communication";
+	return value_of_first(COUNT(words), i, strstr(name, words[i].in_name), words[i].word, "communication");
 }

@@ -75,10 +75,8 @@ static bool take_toolkit(struct search *search, const char *root, const char *wh
 {
 	static const char *const in_toolkit[] = GPT_CUPTI_IN_TOOLKIT;
 
-	for (size_t i = 0; i < sizeof(in_toolkit) / sizeof(in_toolkit[0]); i++)
-		if (take_in(search, root, strlen(root), in_toolkit[i], why))
-			return true;
-	return false;
+	return any_of(sizeof(in_toolkit) / sizeof(in_toolkit[0]), i,
+		      take_in(search, root, strlen(root), in_toolkit[i], why));
 }
 
 static bool take_versioned_toolkit(struct search *search)
@@ -122,10 +120,8 @@ static bool take_of_loader(struct search *search)
 	free(named);
 	if (taken)
 		return true;
-	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
-		if (take_in(search, folders[i], strlen(folders[i]), ".", "is the distribution's"))
-			return true;
-	return false;
+	return any_of(sizeof(folders) / sizeof(folders[0]), i,
+		      take_in(search, folders[i], strlen(folders[i]), ".", "is the distribution's"));
 }
 
 /* ---- the whole search ---------------------------------------------------------------------------------- */

@@ -122,10 +122,9 @@ bool selection_value_fits(enum selection_kind kind, const char *value, const str
 
 static bool fits_kind(const struct selection *selection, enum selection_kind kind, const struct process_facts *facts)
 {
-	for (size_t i = 0; i < selection->values[kind].count; i++)
-		if (selection_value_fits(kind, selection->values[kind].items[i], facts))
-			return true;
-	return !selection->values[kind].count;
+	return any_of(selection->values[kind].count, i,
+		      selection_value_fits(kind, selection->values[kind].items[i], facts)) ||
+	       !selection->values[kind].count;
 }
 
 bool selection_fits(const struct selection *selection, const struct process_facts *facts)

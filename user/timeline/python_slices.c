@@ -192,10 +192,8 @@ static uint32_t frames_before(const struct python_slices *slices, const struct m
 	if (open > count || (count && frames[0].code == CODE_LEFT_OUT))
 		return NONE;
 	outer = count - open;
-	for (uint32_t i = 0; i < open; i++)
-		if (model->pycalls[slices->traced_open.items[i]].code != frames[outer + i].code)
-			return NONE;
-	return outer;
+	return value_of_first(open, i, model->pycalls[slices->traced_open.items[i]].code != frames[outer + i].code,
+			      NONE, outer);
 }
 
 /* The outermost traced function around the last call was open at the end of the previous part: updates its end. */

@@ -69,10 +69,7 @@ static const char *overhead_name(uint32_t kind)
 		{8u << 16, "UVM Activity Init"},
 	};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (names[i].kind == kind)
-			return names[i].name;
-	return "Unknown";
+	return value_of_first(sizeof(names) / sizeof(names[0]), i, names[i].kind == kind, names[i].name, "Unknown");
 }
 
 void visit_overheads(struct visit *visit)

@@ -122,10 +122,8 @@ static uint32_t key_of(int code)
 		{'\b', TOP_KEY_BACKSPACE},
 	};
 
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		if (keys[i].code == code)
-			return keys[i].key;
-	return code < KEY_MIN ? (uint32_t)code : 0;
+	return value_of_first(sizeof(keys) / sizeof(keys[0]), i, keys[i].code == code, keys[i].key,
+			      code < KEY_MIN ? (uint32_t)code : 0);
 }
 
 static void draw_page(struct top_view *view, const struct look *look)

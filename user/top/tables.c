@@ -66,10 +66,8 @@ const struct kept_table *kept_table(const struct kept_tables *tables, const char
 
 unsigned kept_column(const struct kept_table *table, const char *key)
 {
-	for (unsigned i = 0; i < table->table.count; i++)
-		if (table->columns[i].key && !strcmp(table->columns[i].key, key))
-			return i;
-	return TABLE_COLUMNS_MAX;
+	return value_of_first(table->table.count, i, table->columns[i].key && !strcmp(table->columns[i].key, key), i,
+			      TABLE_COLUMNS_MAX);
 }
 
 static void free_table(struct kept_table *kept)

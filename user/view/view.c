@@ -182,8 +182,6 @@ static const struct answer_row {
 
 const char *view_answer(void *context, const struct http_request *request, struct sink *body)
 {
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (!strcmp(request->path, rows[i].path))
-			return rows[i].put(context, request, body) ? rows[i].type : NULL;
-	return NULL;
+	return value_of_first(sizeof(rows) / sizeof(rows[0]), i, !strcmp(request->path, rows[i].path),
+			      rows[i].put(context, request, body) ? rows[i].type : NULL, NULL);
 }

@@ -292,10 +292,7 @@ static void add_pause(const struct taken *taken, struct collective_arrival *arri
 /* The step in which the op launched; NO_STEP: none, or too long ago. */
 static uint64_t step_of(const struct taken *taken, uint64_t op)
 {
-	for (size_t i = 0; i < PENDING; i++)
-		if (taken->pending[i].op == op)
-			return taken->pending[i].step;
-	return NO_STEP;
+	return value_of_first(PENDING, i, taken->pending[i].op == op, taken->pending[i].step, NO_STEP);
 }
 
 static void begin_arrival(struct arrival_collector *taker, struct taken *taken, const struct model *part,

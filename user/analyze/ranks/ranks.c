@@ -104,10 +104,8 @@ int64_t rank_of_process(const struct ranks *ranks, size_t log, uint32_t process)
 {
 	const struct collective_arrivals *arrivals = &ranks->logs.items[log].arrivals;
 
-	for (size_t i = 0; i < arrivals->ranks.list.count; i++)
-		if (arrivals->ranks.list.items[i].process == process)
-			return arrivals->ranks.list.items[i].rank;
-	return -1;
+	return value_of_first(arrivals->ranks.list.count, i, arrivals->ranks.list.items[i].process == process,
+			      arrivals->ranks.list.items[i].rank, -1);
 }
 
 const char *rank_clock_word(const struct ranks *ranks, size_t log)

@@ -160,10 +160,8 @@ static size_t slot_of(const struct step_table *table, const struct step *step)
 {
 	if (step->start_ns == table->median.step.start_ns)
 		return STEP_SLOT_MEDIAN;
-	for (size_t i = 0; i < table->slowest_count; i++)
-		if (step->start_ns == table->slowest[i].step.start_ns)
-			return i;
-	return STEP_SLOT_OTHER;
+	return value_of_first(table->slowest_count, i, step->start_ns == table->slowest[i].step.start_ns, i,
+			      STEP_SLOT_OTHER);
 }
 
 struct step_place step_tables_at(const struct step_tables *all, uint32_t process, uint64_t time_ns)

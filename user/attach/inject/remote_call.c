@@ -34,10 +34,8 @@ int remote_signal(uint64_t caught)
 {
 	static const int ignored_by_default[] = {SIGURG, SIGWINCH, SIGCHLD};
 
-	for (size_t i = 0; i < sizeof(ignored_by_default) / sizeof(ignored_by_default[0]); i++)
-		if (!(caught >> (ignored_by_default[i] - 1) & 1))
-			return ignored_by_default[i];
-	return 0;
+	return value_of_first(sizeof(ignored_by_default) / sizeof(ignored_by_default[0]), i,
+			      !(caught >> (ignored_by_default[i] - 1) & 1), ignored_by_default[i], 0);
 }
 
 #if defined(__x86_64__)

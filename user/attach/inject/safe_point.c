@@ -98,10 +98,8 @@ struct safe_point safe_point_of_call(const struct thread_call *call)
 		return point_of_futex(call);
 	if (call->number == SYS_epoll_wait || call->number == SYS_epoll_pwait || call->number == SYS_epoll_pwait2)
 		return point_of_epoll(call);
-	for (size_t i = 0; i < sizeof(points) / sizeof(points[0]); i++)
-		if (points[i].number == call->number)
-			return points[i].point;
-	return (struct safe_point){0};
+	return value_of_first(sizeof(points) / sizeof(points[0]), i, points[i].number == call->number, points[i].point,
+			      (struct safe_point){0});
 }
 
 /* ---- one thread ------------------------------------------------------------------------------------ */

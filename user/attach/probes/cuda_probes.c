@@ -32,10 +32,8 @@ static enum gpt_api_args args_of_api(uint16_t api)
 		uint16_t api, twin, args;
 	} rows[] = {GPT_CUDA_API_TABLE(ROW)};
 #undef ROW
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (rows[i].api == api || rows[i].twin == api)
-			return rows[i].args;
-	return GPT_ARGS_NONE;
+	return value_of_first(sizeof(rows) / sizeof(rows[0]), i, rows[i].api == api || rows[i].twin == api,
+			      rows[i].args, GPT_ARGS_NONE);
 }
 
 static void report_sites(struct files *files, const struct probed_file *file)

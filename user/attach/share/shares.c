@@ -81,10 +81,8 @@ struct share_door *shares_door(struct shares *shares)
 
 static struct share *find_share(struct shares *shares, pid_t pid)
 {
-	for (size_t i = 0; i < shares->list.count; i++)
-		if (shares->list.items[i]->pid == pid && !shares->list.items[i]->over)
-			return shares->list.items[i];
-	return NULL;
+	return value_of_first(shares->list.count, i, shares->list.items[i]->pid == pid && !shares->list.items[i]->over,
+			      shares->list.items[i], NULL);
 }
 
 int shares_let_in(struct shares *shares)

@@ -185,10 +185,8 @@ static const char *tool_of_file(const char *path)
 #undef TOOL
 	};
 
-	for (size_t i = 0; i < sizeof(tools) / sizeof(tools[0]); i++)
-		if (!strncmp(path_base(path), tools[i].file, strlen(tools[i].file)))
-			return tools[i].name;
-	return NULL;
+	return value_of_first(sizeof(tools) / sizeof(tools[0]), i,
+			      !strncmp(path_base(path), tools[i].file, strlen(tools[i].file)), tools[i].name, NULL);
 }
 
 static bool kineto_subscribes(const struct subject *subject, const struct mapping *mapping)

@@ -15,10 +15,8 @@ static char *label_of_log(const struct ranks *ranks, size_t log)
 {
 	const struct rank_log *of = &ranks->logs.items[log];
 
-	for (size_t i = 0; i < ranks->logs.count; i++)
-		if (i != log && !strcmp(ranks->logs.items[i].host, of->host))
-			return xasprintf("%s, %s", of->host, path_base(of->name));
-	return xstrdup(of->host);
+	return value_of_first(ranks->logs.count, i, i != log && !strcmp(ranks->logs.items[i].host, of->host),
+			      xasprintf("%s, %s", of->host, path_base(of->name)), xstrdup(of->host));
 }
 
 static void make_labels(struct merge_log *opened, size_t log, const struct model *model)

@@ -159,10 +159,7 @@ static const char *recording_option(const struct options *options)
 		{"ops", options->ops},
 	};
 
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-		if (all[i].given)
-			return all[i].name;
-	return NULL;
+	return value_of_first(sizeof(all) / sizeof(all[0]), i, all[i].given, all[i].name, NULL);
 }
 
 static int check_activity(struct parse *parse)

@@ -132,10 +132,8 @@ static bool lists_option(const struct heading *heading, const struct option_row 
 
 static const struct heading *heading_of(const struct option_row *row, unsigned subcommand)
 {
-	for (size_t i = 0; i < HEADINGS; i++)
-		if (lists_option(&headings[i], row, subcommand))
-			return &headings[i];
-	return &headings[HEADINGS - 1];
+	return value_of_first(HEADINGS, i, lists_option(&headings[i], row, subcommand), &headings[i],
+			      &headings[HEADINGS - 1]);
 }
 
 static void print_options(FILE *out, unsigned subcommand)

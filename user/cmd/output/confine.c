@@ -129,12 +129,11 @@ static bool allow_access(int ruleset, const struct ruleset_attr *all, const stru
 		return !options->profiles || allow_folder(ruleset, options->profiles, reads | writes);
 	if (!allow_folder(ruleset, "/", reads) || !allow_temporary(ruleset, writes))
 		return false;
-	for (size_t i = 0; i < options->outputs.list.count; i++)
-		if (strcmp(options->outputs.list.items[i], "-") &&
-		    !allow_output(ruleset, options->outputs.list.items[i], writes))
-			return false;
-	return options->subcommand != SUBCOMMAND_VIEW || !all->handled_access_net ||
-	       add_rule(ruleset, RULE_NET_PORT, &port);
+	return !any_of(options->outputs.list.count, i,
+		       strcmp(options->outputs.list.items[i], "-") &&
+			       !allow_output(ruleset, options->outputs.list.items[i], writes)) &&
+	       (options->subcommand != SUBCOMMAND_VIEW || !all->handled_access_net ||
+		add_rule(ruleset, RULE_NET_PORT, &port));
 }
 
 long confine_version(void)

@@ -182,10 +182,7 @@ static bool is_above(const struct difference *difference, const char *what, unsi
 /* The first of the logs without steps; NULL: all have some. */
 static const char *log_without_steps(const struct side *side)
 {
-	for (size_t i = 0; i < side->count; i++)
-		if (!side->runs[i].has_steps)
-			return side->logs[i];
-	return NULL;
+	return value_of_first(side->count, i, !side->runs[i].has_steps, side->logs[i], NULL);
 }
 
 static enum exit_code judge_differences(const struct differences *all, const struct options *options,

@@ -262,10 +262,7 @@ static enum model_migration migration_named(struct text name)
 		{"counter", MODEL_MIGRATION_COUNTERS}, {"prefetch", MODEL_MIGRATION_PREFETCH},
 	};
 
-	for (size_t i = 0; i < COUNT(words); i++)
-		if (text_has(name, words[i].word))
-			return words[i].cause;
-	return MODEL_MIGRATION_UNKNOWN;
+	return value_of_first(COUNT(words), i, text_has(name, words[i].word), words[i].cause, MODEL_MIGRATION_UNKNOWN);
 }
 
 /* What migrationCause means is in a table of the file; in a file without it the numbers are CUPTI's. */

@@ -15,10 +15,9 @@
 /* Steps without a request come from ops only, and every part knows whether the trace has ops. */
 static bool can_have_steps(const struct model *part, const struct step_request *request)
 {
-	for (uint32_t i = 0; i < part->thread_count; i++)
-		if (part->threads[i].has_ops)
-			return true;
-	return request->source != STEP_FITTING && request->source != STEP_PROFILER && request->source != STEP_OPTIMIZER;
+	return any_of(part->thread_count, i, part->threads[i].has_ops) ||
+	       (request->source != STEP_FITTING && request->source != STEP_PROFILER &&
+		request->source != STEP_OPTIMIZER);
 }
 
 static char *name_of(const struct step_candidate *candidate, const struct step_request *request,
@@ -143,10 +142,8 @@ const struct step_track *steps_of_process(const struct steps *steps, const struc
 
 uint32_t step_track_thread(const struct step_track *track, const struct model *model, uint32_t process)
 {
-	for (uint32_t i = 0; i < model->thread_count; i++)
-		if (model->threads[i].process == process && model->threads[i].tid == track->tid)
-			return i;
-	return NONE;
+	return value_of_first(model->thread_count, i,
+			      model->threads[i].process == process && model->threads[i].tid == track->tid, i, NONE);
 }
 
 size_t step_at(const struct step *list, size_t count, uint64_t time_ns)

@@ -19,10 +19,7 @@ static enum step step_of(uint16_t api)
 #undef CALL
 	};
 
-	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
-		if (steps[i].api == api)
-			return steps[i].step;
-	return NEITHER;
+	return value_of_first(sizeof(steps) / sizeof(steps[0]), i, steps[i].api == api, steps[i].step, NEITHER);
 }
 
 uint64_t captures_end_thread(struct captures *captures, uint32_t process, uint64_t until_ns)

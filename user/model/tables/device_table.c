@@ -91,10 +91,8 @@ uint32_t device_table_find(const struct device_table *table, uint32_t process, u
 
 uint32_t device_table_find_uuid(const struct device_table *table, const uint8_t uuid[16])
 {
-	for (size_t i = 0; i < table->list.count; i++)
-		if (!memcmp(table->list.items[i].uuid, uuid, 16))
-			return table->list.items[i].id;
-	return NONE;
+	return value_of_first(table->list.count, i, !memcmp(table->list.items[i].uuid, uuid, 16),
+			      table->list.items[i].id, NONE);
 }
 
 uint32_t device_table_of_context(const struct device_table *table, uint32_t process, uint32_t context)

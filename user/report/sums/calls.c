@@ -80,10 +80,8 @@ static const char *error_meaning(int32_t result)
 		{999, "unknown error"},
 	};
 
-	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++)
-		if (errors[i].result == result)
-			return errors[i].meaning;
-	return NULL;
+	return value_of_first(sizeof(errors) / sizeof(errors[0]), i, errors[i].result == result, errors[i].meaning,
+			      NULL);
 }
 
 static void add_result(struct report *report, struct table *table, const void *row)

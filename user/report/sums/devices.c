@@ -7,10 +7,7 @@
 
 static const char *device_name(const struct model *model, uint32_t id)
 {
-	for (uint32_t i = 0; i < model->device_count; i++)
-		if (model->devices[i].id == id)
-			return model->devices[i].name;
-	return "";
+	return value_of_first(model->device_count, i, model->devices[i].id == id, model->devices[i].name, "");
 }
 
 static char *name_text(const struct report *report, const struct utilization_row *row)

@@ -63,10 +63,8 @@ static void put_counters(struct report *report, const struct gpu_counter_sums *s
 /* For how long samples stand. */
 static uint64_t sampled_ns(const struct gpu_counter_sums *sums, uint32_t device)
 {
-	for (size_t i = 0; i < sums->devices.count; i++)
-		if (sums->devices.items[i].device == device)
-			return sums->devices.items[i].ns;
-	return 0;
+	return value_of_first(sums->devices.count, i, sums->devices.items[i].device == device,
+			      sums->devices.items[i].ns, 0);
 }
 
 static const char *reason_text(unsigned reason)

@@ -378,10 +378,8 @@ static void put_table(struct page *page)
 /* As in PyTorch, GPUs have memory columns if some op kept GPU memory. */
 static unsigned count_memory_columns(const struct key_averages *keys)
 {
-	for (size_t i = 0; i < keys->rows.count; i++)
-		if ((int64_t)keys->rows.items[i].memory_self.gpu > 0)
-			return 2 * MEMORY_COLUMNS;
-	return keys->has_memory ? MEMORY_COLUMNS : 0;
+	return value_of_first(keys->rows.count, i, (int64_t)keys->rows.items[i].memory_self.gpu > 0, 2 * MEMORY_COLUMNS,
+			      keys->has_memory ? MEMORY_COLUMNS : 0);
 }
 
 int report_write_key_averages(FILE *out, struct trace *trace, const struct key_averages_options *options)

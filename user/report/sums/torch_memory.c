@@ -248,10 +248,8 @@ static void put_unseen(struct report *report)
 
 static bool was_asked_for(const struct report *report)
 {
-	for (uint32_t i = 0; i < report->model->process_count; i++)
-		if (report->model->processes[i].torch_memory_reported)
-			return true;
-	return report->all->torch_memory.spaces.count != 0;
+	return any_of(report->model->process_count, i, report->model->processes[i].torch_memory_reported) ||
+	       report->all->torch_memory.spaces.count != 0;
 }
 
 void report_torch_memory(struct report *report)

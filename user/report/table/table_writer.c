@@ -10,10 +10,8 @@ static const struct table_format *const formats[] = {&table_format_csv, &table_f
 
 const struct table_format *table_format_by_name(const char *name)
 {
-	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
-		if (!strcmp(formats[i]->name, name))
-			return formats[i];
-	return NULL;
+	return value_of_first(sizeof(formats) / sizeof(formats[0]), i, !strcmp(formats[i]->name, name), formats[i],
+			      NULL);
 }
 
 /* Whether the first rows of a table already tell the main facts. */

@@ -344,10 +344,8 @@ static int more_useful(int first, int second)
 
 	if ((first == -ENOTSUP && second == -EAGAIN) || (first == -EAGAIN && second == -ENOTSUP))
 		return -EPROTO;
-	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++)
-		if (first == order[i] || second == order[i])
-			return order[i];
-	return first == -ENOENT ? second : first;
+	return value_of_first(sizeof(order) / sizeof(*order), i, first == order[i] || second == order[i], order[i],
+			      first == -ENOENT ? second : first);
 }
 
 int python_find(pid_t pid, const struct mappings *mappings, struct python_info *out, char *why, size_t why_size)

@@ -145,10 +145,7 @@ static bool inherits(const struct python_reader *reader, uint64_t type, uint64_t
 		count = MRO_MOST;
 	if (!count || !python_read(reader, mro + layout->tuple_items, items, count * 8))
 		return false;
-	for (uint64_t i = 0; i < count; i++)
-		if (items[i] == wanted)
-			return true;
-	return false;
+	return any_of(count, i, items[i] == wanted);
 }
 
 /* The name of a type, a C string that may end where its page does. */

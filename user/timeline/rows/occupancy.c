@@ -5,6 +5,8 @@
  */
 #include "timeline/rows/occupancy.h"
 
+#include "base/array.h"
+
 #define REGISTER_GRANULE 256u	/* per warp, since compute capability 3.0 */
 #define SUBPARTITIONS 4u	/* register files of a multiprocessor, since 5.0 */
 #define SHARED_GRANULE 256u	/* bytes, before 8.0 */
@@ -56,10 +58,7 @@ static uint64_t resident_blocks(const struct model_device *device, const struct 
 
 static const struct model_device *device_of(const struct model *model, uint32_t id)
 {
-	for (uint32_t i = 0; i < model->device_count; i++)
-		if (model->devices[i].id == id)
-			return &model->devices[i];
-	return NULL;
+	return find_item(model->devices, model->device_count, item, item->id == id);
 }
 
 struct occupancy occupancy_of(const struct model *model, const struct model_gpu *kernel)
