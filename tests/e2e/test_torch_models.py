@@ -17,6 +17,9 @@ pytestmark = [pytest.mark.torch, pytest.mark.further]
 
 PROGRAM = machine.PROGRAMS / "torch_models.py"
 ZOOS = ("own", "vision", "language", "diffusion")
+# PyTorch makes their nodes when they are asked for: docs/design/limits.md.
+LATE_NODES = {("EfficientNet.classifier.0", "Dropout")}
+ZOO_S = 1800  # 25 models take minutes on a quiet machine
 
 
 def has_all_modules(log, kind):
@@ -38,7 +41,8 @@ class Attached(test_modules.Run):
         self.tracer = tracing.Tracer(folder, "--way", way, *options, "-p", self.program.pid, names=())
 
     def go(self, file, kind):
-        self.tracer.wait_logged(lambda log: self.program.process.poll() is not None or has_all_modules(log, kind))
+        self.tracer.wait_logged(lambda log: self.program.process.poll() is not None or has_all_modules(log, kind),
+                                patience_s=ZOO_S)
         assert self.program.process.poll() is None, "".join(self.program.rest())
         (self.folder / file).touch()
 
@@ -73,11 +77,16 @@ def differences(found, expected):
     return {model: names for model, names in wrong.items() if names}, right / sum(sum(names.values()) for names in expected.values())
 
 
+def assert_right(found, expected):
+    wrong, right = differences(found, expected)
+    assert {name for names in wrong.values() for name in names} <= LATE_NODES and right > 0.9999, (wrong, right)
+
+
 def test_all_gpu_time_of_each_model_is_under_the_module_of_its_hooks(run):
     run, passes, models = run
     expected = passes.of(None, "<backward>", "<recomputed>")
     assert set(models.values()) <= set(by_model(expected))
-    assert differences(with_name(of_modules(run.rows, "self_ns")), expected) == ({}, 1)
+    assert_right(with_name(of_modules(run.rows, "self_ns")), expected)
 
 
 def test_backward_work_of_each_model_is_under_the_layer_of_its_forward_op(run):
@@ -85,7 +94,7 @@ def test_backward_work_of_each_model_is_under_the_layer_of_its_forward_op(run):
     expected = passes.of("<backward>")
     assert set(models.values()) <= set(by_model(expected))
     found = {name: row["backward_self_ns"] for name, row in run.rows.items() if row["backward_self_ns"]}
-    assert differences(with_name(found), expected) == ({}, 1)
+    assert_right(with_name(found), expected)
 
 
 def test_what_a_model_computes_again_is_told_apart(run):

@@ -50,15 +50,15 @@ def on_simgpu(truth, *command):
     return [machine.SIMGPU_RUN, "--truth", truth, *command]
 
 
-def until(condition):
+def until(condition, patience_s=PATIENCE_S):
     """Waits for something that is bound to happen; how long it takes is not tested.  An expensive condition, such as
     reading a log, is tried less often, to leave the processor to the programs that are waited for."""
-    end = time.monotonic() + PATIENCE_S
+    end = time.monotonic() + patience_s
     while True:
         begin_s = time.thread_time()
         if condition():
             return
-        assert time.monotonic() < end, f"waited {PATIENCE_S} s for something that did not happen"
+        assert time.monotonic() < end, f"waited {patience_s} s for something that did not happen"
         time.sleep(max(0.01, 3 * (time.thread_time() - begin_s)))
 
 
@@ -221,9 +221,9 @@ class Tracer(Running):
         super().__init__(command, folder, env, stdin=subprocess.DEVNULL)
         self.wait_line("gputrace: tracing", "stderr")
 
-    def wait_logged(self, condition, *arguments):
+    def wait_logged(self, condition, *arguments, patience_s=PATIENCE_S):
         """Waits until condition(log, *arguments) holds for the log, which is written at least once a second."""
-        until(lambda: any(condition(log, *arguments) for log in self.folder.glob("trace.gpt.part-*")))
+        until(lambda: any(condition(log, *arguments) for log in self.folder.glob("trace.gpt.part-*")), patience_s)
 
     def interrupt(self):
         return self.end(signal.SIGINT)
