@@ -288,6 +288,7 @@ static int let_agents_in(struct attach *attach, char *why, size_t why_size)
 
 int attach_start(struct attach *attach, char *why, size_t why_size)
 {
+	attach->changed_ns = monotonic_ns();
 	if (attach->shares)
 		return by_agents_start(attach, why, why_size);
 	if (attach->options.agent != ATTACH_AGENT_OFF && attach->options.agent_path) {

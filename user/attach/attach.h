@@ -125,6 +125,12 @@ void attach_missed_batches(struct attach *attach, uint64_t count);
 /* So many ns of GPUs' gaps were seen in all that are shorter than two samples' usual distance (capture/gaps.h). */
 void attach_report_gaps(struct attach *attach, uint64_t short_ns);
 
+/*
+ * Whether nothing has to be done soon: no agent is about to come in, and of processes nothing was reported for some
+ * seconds.  attach_tick may then be called less often.
+ */
+bool attach_is_calm(const struct attach *attach, uint64_t now_ns);
+
 /* The most bytes of the ring buffer that were full since the last call, of its size. Without BPF of any agent's ring.
  */
 void attach_report_ring(struct attach *attach, uint64_t fill, uint64_t bytes);

@@ -59,6 +59,7 @@ struct attach {
 	uint64_t found_late;	 /* processes, and files with calls, that were only found by such a look */
 	uint64_t unseen;	 /* processes whose calls have not been reported for a while */
 	bool reconcile;		 /* which probes are wanted may have changed */
+	uint64_t changed_ns;	 /* when something was last reported for which more has to be done soon */
 	uint64_t heard_ns;	 /* as for attach_tick */
 	uint64_t agents_checked_ns;
 	unsigned agents_pending; /* of agents_tick */

@@ -277,20 +277,23 @@ static void list_processes(const struct awaits *awaits, struct processes *proces
 	}
 }
 
-static void take_answers(struct awaits *awaits)
+/* Returns how many there were. */
+static unsigned take_answers(struct awaits *awaits)
 {
 	static struct loops_await answer;
+	unsigned i;
 
-	for (unsigned i = 0; i < ANSWERS_MOST; i++) {
+	for (i = 0; i < ANSWERS_MOST; i++) {
 		ssize_t got = recv(awaits->answers, &answer, sizeof(answer), MSG_DONTWAIT);
 		const struct loops_process *listed;
 
 		if (got < (ssize_t)offsetof(struct loops_await, text))
-			return;
+			break;
 		listed = find_listed(awaits, answer.pid);
 		if (listed && listed->image == answer.image)
 			emit_await(awaits, &answer);
 	}
+	return i;
 }
 
 /* A reader that has no CPU is not kept waiting. */
@@ -310,11 +313,14 @@ static void give_up_stuck(struct awaits *awaits, uint64_t now_ns)
 	}
 }
 
-void awaits_tick(struct awaits *awaits, struct processes *processes, uint64_t now_ns)
+bool awaits_tick(struct awaits *awaits, struct processes *processes, uint64_t now_ns)
 {
+	bool any;
+
 	if (!awaits || !awaits->reader)
-		return;
-	take_answers(awaits);
+		return false;
+	any = take_answers(awaits);
 	list_processes(awaits, processes);
 	give_up_stuck(awaits, now_ns);
+	return any;
 }

@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "attach/emit.h"
 #include "attach/followed.h"
 
@@ -13,8 +15,8 @@ struct awaits;
 /* Starts the process.  -errno: none can be started. */
 int awaits_start(attach_emit emit, void *context, struct awaits **out);
 
-/* Says which processes are to be read, and puts what was read into the log. */
-void awaits_tick(struct awaits *awaits, struct processes *processes, uint64_t now_ns);
+/* Says which processes are to be read, and puts what was read into the log; whether there was something. */
+bool awaits_tick(struct awaits *awaits, struct processes *processes, uint64_t now_ns);
 
 /* Also NULL. */
 void awaits_stop(struct awaits *awaits);

@@ -23,6 +23,7 @@
 #include "base/msg.h"
 
 #define CHECK_NS 200000000ULL
+#define ALL_LOOK_NS 10000000000ULL
 #define TITLE_CHECK_NS 1000000000ULL
 #define COME_IN_MAX 16		/* agents that are let in before other work is done */
 #define ROOM_MIN (64u << 10)	/* as of --buffer */
@@ -152,8 +153,10 @@ static void let_agents_in(struct attach *attach)
 {
 	pid_t pid;
 
-	for (unsigned i = 0; i < COME_IN_MAX && (pid = share_door_next(shares_door(attach->shares))); i++)
+	for (unsigned i = 0; i < COME_IN_MAX && (pid = share_door_next(shares_door(attach->shares))); i++) {
 		let_in(attach, pid);
+		attach->changed_ns = monotonic_ns();
+	}
 }
 
 /* Removes processes that have ended, once all their remaining records are in the log. */
@@ -266,8 +269,10 @@ static void look_at_running(struct attach *attach)
 
 	if (!attach->join)
 		return;
-	/* This reads the parent of every process of the machine. */
-	if (begin_ns - attach->all_looked_ns >= attach->all_looks_ns * LOOKS_SHARE) {
+	/* This reads the parent of every process of the machine: seldom, where the kernel has lists of children. */
+	if (begin_ns - attach->all_looked_ns >= attach->all_looks_ns * LOOKS_SHARE &&
+	    (attach->options.scope == ATTACH_SELECTED || !processes_add_children(&attach->processes) ||
+	     begin_ns - attach->all_looked_ns >= ALL_LOOK_NS)) {
 		if (attach->options.scope == ATTACH_SELECTED)
 			attach_find_newcomers(attach);
 		else

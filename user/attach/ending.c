@@ -249,7 +249,7 @@ void attach_stop(struct attach *attach, unsigned timeout_ms, void (*drain)(void 
 	}
 	activity_stop(attach);
 	detail_stop(attach);
-	awaits_tick(attach->awaits, &attach->processes, monotonic_ns());
+	(void)awaits_tick(attach->awaits, &attach->processes, monotonic_ns());
 	/*
 	 * First the symbol probes, then the agents' call probes: detaching those asks agents to stop and to send what
 	 * they have.

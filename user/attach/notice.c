@@ -490,17 +490,18 @@ void attach_notice(struct attach *attach, const struct gpt_record *record)
 		break;
 	case GPT_NATIVE_STACK:
 		symbols_add_stack(attach->symbols, body);
-		break;
+		return; /* this and what follows comes all the time */
 	case GPT_PYSTACK:
 		modules_note_stack(&attach->processes, body);
-		break;
+		return;
 	case GPT_CODE:
 		generated_files_add(attach->generated, body);
-		break;
+		return;
 	case GPT_THREAD:
 		notice_thread(attach, body);
-		break;
+		return;
 	default:
-		break;
+		return;
 	}
+	attach->changed_ns = monotonic_ns();
 }

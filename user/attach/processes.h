@@ -17,6 +17,12 @@ struct followed *processes_add(struct processes *processes, pid_t pid, bool ours
 void processes_add_descendants(struct processes *processes);
 
 /*
+ * The same by the kernel's lists of children, which takes as long as there are followed threads, not processes of the
+ * machine; they may lack one while another one ends.  False: this kernel has none.
+ */
+bool processes_add_children(struct processes *processes);
+
+/*
  * The process maps the file, or its parent did: the probes of the file are attached for this process, too. mappings:
  * its own; NULL: a fork has just copied them.
  */

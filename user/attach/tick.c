@@ -23,6 +23,8 @@
 #define AGENT_CHECK_NS 200000000ULL
 #define TITLE_CHECK_NS 1000000000ULL
 #define STOP_CHECK_NS 1000000ULL
+/* While it starts a program maps libraries and imports modules for some seconds after what was reported of it. */
+#define CALM_NS 10000000000ULL
 /* After a mapping that may not have been reported: reported ones have been noticed by then. */
 #define MISSED_LOOK_NS 100000000ULL
 
@@ -214,7 +216,8 @@ uint64_t attach_tick(struct attach *attach, uint64_t now_ns, uint64_t heard_ns)
 	if (attach_answer_stops(attach) && now_ns + STOP_CHECK_NS < due_ns)
 		due_ns = now_ns + STOP_CHECK_NS;
 	foreign_reader_tick(&attach->foreign_reader, now_ns);
-	awaits_tick(attach->awaits, &attach->processes, now_ns);
+	if (awaits_tick(attach->awaits, &attach->processes, now_ns))
+		attach->changed_ns = now_ns;
 	modules_tick(&attach->processes, now_ns, false);
 	attach->agents_pending = agents_tick(&attach->agents, now_ns);
 	activity_tick(attach, now_ns);
@@ -224,6 +227,12 @@ uint64_t attach_tick(struct attach *attach, uint64_t now_ns, uint64_t heard_ns)
 	if (attach->reconcile)
 		attach->reconcile = reconcile_calls(attach);
 	return due_ns;
+}
+
+bool attach_is_calm(const struct attach *attach, uint64_t now_ns)
+{
+	return !attach->reconcile && !attach->agents_pending && !attach->stops.count &&
+	       now_ns - attach->changed_ns > CALM_NS;
 }
 
 void attach_missed_batches(struct attach *attach, uint64_t count)

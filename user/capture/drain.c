@@ -25,6 +25,10 @@
 
 #define POLL_IDLE_MS 20
 
+/* A patient drain waits so long for each of so many bytes of the ring, at most so many times. */
+#define PATIENT_BYTES (16u << 20)
+#define TURNS_MOST 4u
+
 /* Between two calls of `meanwhile`. */
 #define MEANWHILE_NS 20000000L
 
@@ -69,6 +73,7 @@ struct drain {
 	atomic_uint_fast64_t short_gaps_ns;
 	atomic_uint_fast64_t fill; /* one more than the most since drain_take_fill; 0: no pass since then */
 	atomic_int ring_error, log_error;
+	atomic_bool is_patient; /* written by others */
 
 	pthread_mutex_t lock; /* guards what follows */
 	pthread_cond_t passed;
@@ -196,6 +201,8 @@ static int64_t empty_ring(struct drain *drain)
 	bytes = ring_consume(drain->ring);
 	if (ring_fill(drain->ring) >= atomic_load_explicit(&drain->fill, memory_order_relaxed))
 		atomic_store_explicit(&drain->fill, ring_fill(drain->ring) + 1, memory_order_relaxed);
+	if (ring_fill(drain->ring) > ring_bytes(drain->ring) / 2) /* detail may have to go */
+		notices_wake(drain->notices);
 	let_others_append(drain);
 	atomic_store_explicit(&drain->short_gaps_ns, drain->gaps.short_ns, memory_order_relaxed);
 	if (bytes < 0)
@@ -216,6 +223,13 @@ static void flush_now_and_then(struct drain *drain)
 
 /* ---- the thread ---------------------------------------------------------------------------------------------- */
 
+static int idle_ms(const struct drain *drain, uint64_t size)
+{
+	uint64_t turns = atomic_load_explicit(&drain->is_patient, memory_order_relaxed) ? size / PATIENT_BYTES : 1;
+
+	return (int)(turns < 1 ? 1 : turns > TURNS_MOST ? TURNS_MOST : turns) * POLL_IDLE_MS;
+}
+
 /* How long to sleep after a pass that found `bytes` bytes: the fuller the ring, the shorter. */
 static int poll_timeout_ms(const struct drain *drain, int64_t bytes)
 {
@@ -223,7 +237,9 @@ static int poll_timeout_ms(const struct drain *drain, int64_t bytes)
 
 	if (bytes > 0 && (uint64_t)bytes > size / 16)
 		return POLL_FULL_MS;
-	return bytes > 0 && (uint64_t)bytes > size / 256 ? POLL_BUSY_MS : POLL_IDLE_MS;
+	if (bytes > 0 && (uint64_t)bytes > size / 256)
+		return POLL_BUSY_MS;
+	return idle_ms(drain, size);
 }
 
 /* Returns the number of the last request, which the pass that begins now answers. */
@@ -373,6 +389,11 @@ void drain_show(struct drain *drain, struct trigger *trigger)
 	log_writer_lock(drain->log);
 	drain->trigger = trigger;
 	log_writer_unlock(drain->log);
+}
+
+void drain_be_patient(struct drain *drain, bool is_patient)
+{
+	atomic_store_explicit(&drain->is_patient, is_patient, memory_order_relaxed);
 }
 
 void drain_count_passes(struct drain *drain, _Atomic uint32_t *passes)

@@ -68,6 +68,9 @@ void drain_finish(struct drain *drain, void (*meanwhile)(void *context), void *c
 /* Negative errno, 0: none. *of_log: it is the log's; the ring is emptied all the same. */
 int drain_error(const struct drain *drain, bool *of_log);
 
+/* Whether it may take records somewhat later: it wakes less often, where the ring has room for more meanwhile. */
+void drain_be_patient(struct drain *drain, bool is_patient);
+
 uint64_t drain_short_gaps_ns(const struct drain *drain); /* gaps.h, as of the last pass */
 uint64_t drain_calls(const struct drain *drain);	 /* in the log */
 uint64_t drain_ring_bytes(const struct drain *drain);

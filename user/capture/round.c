@@ -256,6 +256,7 @@ static void check_end(struct run *run, uint64_t now_ns)
 /* Never past due_ns, the start or the end. */
 static int poll_timeout_ms(const struct run *run, uint64_t now_ns, uint64_t due_ns)
 {
+	uint64_t most_ms = run->is_calm ? POLL_CALM_MS : POLL_MS;
 	uint64_t end_ns = run->start_ns + run->options->duration_ns;
 
 	if (run->start_ns && run->options->duration_ns && end_ns < due_ns)
@@ -266,9 +267,9 @@ static int poll_timeout_ms(const struct run *run, uint64_t now_ns, uint64_t due_
 		due_ns = run->start.at_ns;
 	if (due_ns <= now_ns)
 		return 0;
-	if (due_ns - now_ns < POLL_MS * MILLISECOND_NS)
+	if (due_ns - now_ns < most_ms * MILLISECOND_NS)
 		return (int)((due_ns - now_ns + MILLISECOND_NS - 1) / MILLISECOND_NS);
-	return POLL_MS;
+	return (int)most_ms;
 }
 
 void run_round(struct run *run, void (*check)(struct run *run, uint64_t now_ns))
@@ -283,6 +284,8 @@ void run_round(struct run *run, void (*check)(struct run *run, uint64_t now_ns))
 		attach_report_ring(run->attach, fill, drain_ring_bytes(run->drain));
 	due_ns = attach_tick(run->attach, now_ns, run->heard_ns);
 	gpu_counters_tick(run->counters);
+	run->is_calm = run->start_ns && attach_is_calm(run->attach, now_ns);
+	drain_be_patient(run->drain, run->is_calm);
 
 	if (now_ns >= run->next_second_ns)
 		every_second(run, now_ns);

@@ -15,6 +15,7 @@
 
 /* attach_tick wants to be called at least every 50 ms. */
 #define POLL_MS 20
+#define POLL_CALM_MS 100 /* while nothing has to be done soon */
 
 struct run {
 	struct attach *attach;
@@ -38,6 +39,7 @@ struct run {
 	bool from_terminal;	  /* that was Ctrl-C */
 	uint32_t cycles_reported; /* to cycles_over */
 	uint64_t cycle_due_ns;	  /* when to report more; 0: no more to report */
+	bool is_calm;		  /* as of the last round: attach_is_calm */
 	bool ended;
 };
 

@@ -391,6 +391,14 @@ static bool is_kernel_thread(pid_t pid)
 	return fields.flags & PF_KTHREAD;
 }
 
+pid_t process_parent(pid_t pid)
+{
+	char text[STATUS_MAX];
+	struct stat_fields fields;
+
+	return process_read_file(pid, "stat", text, sizeof(text)) < 0 || parse_stat(text, &fields) ? 0 : fields.parent;
+}
+
 int process_each(int (*fn)(pid_t pid, void *context), void *context)
 {
 	DIR *directory = opendir("/proc");

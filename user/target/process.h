@@ -36,6 +36,9 @@ struct process_info {
 	char master[PROCESS_JOB_MAX], run_id[PROCESS_JOB_MAX];
 };
 
+/* 0: not known, or none. */
+pid_t process_parent(pid_t pid);
+
 /* 0, -ESRCH no such process, other -errno. Free with process_info_free. */
 int process_info_read(pid_t pid, struct process_info *out);
 void process_info_free(struct process_info *info);

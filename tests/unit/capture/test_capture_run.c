@@ -57,7 +57,8 @@ static struct fake {
 	uint32_t cycles_over;
 	unsigned live; /* attach_live_processes */
 	unsigned ticks;
-	uint64_t due_in_ns;			/* when attach_tick wants to be called again, 0: no matter */
+	uint64_t due_in_ns; /* when attach_tick wants to be called again, 0: no matter */
+	bool is_calm;
 	uint64_t last_tick_ns, shortest_gap_ns; /* 0: no gap yet */
 	unsigned soon;				/* ticks within 10 ms of the one before */
 	unsigned noticed, noticed_calls;
@@ -179,6 +180,11 @@ void attach_notice(struct attach *attach, const struct gpt_record *record)
 
 void attach_report_gaps(struct attach *attach, uint64_t short_ns)
 {
+}
+
+bool attach_is_calm(const struct attach *attach, uint64_t now_ns)
+{
+	return fake.is_calm;
 }
 
 void attach_report_ring(struct attach *attach, uint64_t fill, uint64_t bytes)
@@ -654,6 +660,13 @@ static void attach_is_ticked_at_least_every_50_ms(void **state)
 	assert_true(fake.shortest_gap_ns && fake.shortest_gap_ns < 50 * MILLISECOND);
 }
 
+static void while_it_is_calm_attach_is_ticked_less_often(void **state)
+{
+	fake.is_calm = true;
+	run_capture((struct run_options){.duration_ns = 400 * MILLISECOND});
+	assert_true(fake.shortest_gap_ns > 50 * MILLISECOND || fake.ticks <= 8);
+}
+
 static void attach_is_ticked_when_it_asked_for_it(void **state)
 {
 	fake.due_in_ns = MILLISECOND;
@@ -849,6 +862,7 @@ int main(void)
 		behaviour(what_begins_after_the_end_is_not_of_the_recording),
 		behaviour(what_arrives_while_probes_are_taken_away_is_recorded),
 		behaviour(attach_is_ticked_at_least_every_50_ms),
+		behaviour(while_it_is_calm_attach_is_ticked_less_often),
 		behaviour(attach_is_ticked_when_it_asked_for_it),
 		behaviour(a_ring_that_stays_readable_does_not_keep_the_thread_awake),
 		behaviour(the_clock_is_sampled_at_start_each_second_and_end),

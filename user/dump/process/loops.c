@@ -20,7 +20,8 @@
 #define LOOK_NS (5 * MS)	    /* between two looks at the threads of loops */
 #define NO_LOOP_NS (50 * MS)	    /* the same while no loop is known */
 #define SEARCH_NS (50 * MS)	    /* between two searches for loops in a process without one */
-#define SEARCH_AGAIN_NS (1000 * MS) /* in one that has some */
+#define SEARCH_AGAIN_NS (1000 * MS) /* in one that has some, and in one that has run for long without asyncio */
+#define SEARCH_AGE_SHARE 16u	    /* without asyncio that pause is one part in this many of its time so far */
 #define REOPEN_NS (5000 * MS)	    /* between two looks at what seldom changes in a process: its Python, its threads */
 #define TIME_SHARE 20u		    /* searching, in each process, and reading take one part in this many at most */
 #define ARENA_BYTES (64u << 20)	    /* address space of each process that is read */
@@ -45,6 +46,7 @@ struct reading {
 	struct dump_process *process; /* in the arena */
 	struct task_places places;    /* none: asyncio is not loaded */
 	ARRAY(struct loop) loops;
+	uint64_t since_ns;  /* when it was first met */
 	uint64_t search_ns; /* when to search for loops next */
 	uint64_t reopen_ns; /* when to open it again */
 };
@@ -185,6 +187,16 @@ static bool find_loops(struct reading *reading)
 	return known;
 }
 
+/* Most programs load asyncio when they start, if they do. */
+static uint64_t search_pause(const struct reading *reading, uint64_t now_ns)
+{
+	uint64_t pause_ns = (now_ns - reading->since_ns) / SEARCH_AGE_SHARE;
+
+	if (reading->loops.count || pause_ns > SEARCH_AGAIN_NS)
+		pause_ns = SEARCH_AGAIN_NS;
+	return reading->places.count && !reading->loops.count ? SEARCH_NS : pause_ns > SEARCH_NS ? pause_ns : SEARCH_NS;
+}
+
 static void search_loops(struct reading *reading)
 {
 	uint64_t now_ns = monotonic_ns(), before_ns = used_ns();
@@ -195,7 +207,7 @@ static void search_loops(struct reading *reading)
 		return;
 	if (!find_loops(reading))
 		reading->reopen_ns = 0;
-	reading->search_ns = pause_after(before_ns, reading->loops.count ? SEARCH_AGAIN_NS : SEARCH_NS);
+	reading->search_ns = pause_after(before_ns, search_pause(reading, now_ns));
 }
 
 /* ---- sending ----------------------------------------------------------------------------------------------------- */
@@ -376,6 +388,7 @@ static bool look_at_all(struct reader_of_loops *reader)
 			reading->pid = pid;
 			reading->image = image;
 			reading->reopen_ns = 0;
+			reading->since_ns = monotonic_ns();
 		}
 		if (!pid)
 			continue;
