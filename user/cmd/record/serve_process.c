@@ -20,6 +20,7 @@
 #include "base/monotonic.h"
 #include "base/msg.h"
 #include "cmd/output/confine.h"
+#include "cmd/process/call_filter.h"
 #include "cmd/process/privileges.h"
 #include "cmd/record/serve_link.h"
 #include "cmd/record/serve_work.h"
@@ -385,6 +386,7 @@ static void become_server(const struct options *options)
 	(void)confine_reader(options);
 	if (!privileges_give_up())
 		_exit(1);
+	(void)call_filter_set();
 }
 
 static int open_timer(void)
