@@ -138,7 +138,10 @@ def test_prometheus_scrapes_what_the_program_did(tmp_path, way):
         serving.ask("stop").must_be(0)
         serving.end().must_be(0)
     assert busy > 0 and abs(busy_of(pathlib.Path(written)) - busy) < 1e-9
-    assert sum_of(page, "gputrace_unsummed_seconds_total") == 0
+    assert not any(sum_of(page, "gputrace_unsummed_seconds_total", reason) for reason in ("busy", "failed", "dropped"))
+    summed = float(re.search(r"^gputrace_summed_seconds_total (\S+)$", page, re.M).group(1))
+    windows = (summed + sum_of(page, "gputrace_unsummed_seconds_total", "untimed")) / 2
+    assert abs(windows - round(windows)) < 0.001, page
 
 
 def test_busy_and_idle_of_a_gpu_are_all_of_the_time_since_it_was_seen(tmp_path):
@@ -165,6 +168,7 @@ def test_status_write_and_stop_are_answered(tmp_path):
         (server,) = [pid for pid in tracing.marked(serving.mark) if "gputrace-serve" in tracing.threads(pid)]
         rights = dict(line.split(":\t") for line in pathlib.Path(f"/proc/{server}/status").read_text().splitlines())
         assert all(int(rights[name], 16) == 0 for name in ("CapEff", "CapPrm", "CapInh", "CapBnd", "CapAmb")) and rights["NoNewPrivs"] == "1"
+        assert rights["Seccomp"] == "2"
         # of the recording it has nothing open but its end of the link
         opened = [os.readlink(path) for path in pathlib.Path(f"/proc/{server}/fd").iterdir() if int(path.name) > 2]
         assert not [name for name in opened if "trace.gpt" in name or "signalfd" in name or "bpf" in name]
@@ -179,6 +183,21 @@ def test_status_write_and_stop_are_answered(tmp_path):
         assert "no gputrace serves there" in serving.ask("status").must_be(1).stderr
     tracing.gputrace(tmp_path, "report", path).must_be(0)
     assert not (tmp_path / "trace.gpt").exists()
+
+
+def test_the_end_writes_nothing(tmp_path):
+    """Also where nothing could be written."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k", "none", disk], check=True)
+    try:
+        with target(tmp_path) as program, Serving(disk, "-p", program.pid, path="../serve.sock") as serving:
+            work(program, tmp_path)
+            serving.ask("stop").must_be(0)
+            serving.end().must_be(0)
+        assert not list(disk.glob("*.gpt*"))
+    finally:
+        subprocess.run(["umount", disk], check=True)
 
 
 def test_another_user_is_refused_and_root_is_answered(desk):
@@ -361,6 +380,7 @@ def test_without_root_a_user_serves_his_own_programs(desk):
             assert (runtime / "gputrace").stat().st_mode & 0o777 == 0o700
             # found without --socket by that user, and asked by root
             tracing.command(desk, AS_USER, desk / "gputrace", "serve", "status", env=env).must_be(0)
+            assert "neither XDG_RUNTIME_DIR nor" in tracing.command(desk, AS_USER, desk / "gputrace", "serve", "status", env={"XDG_RUNTIME_DIR": "/root"}).must_be(1).stderr
             serving.ask("status").must_be(0)
             tracing.command(desk, AS_USER, desk / "gputrace", "serve", "stop", env=env).must_be(0)
             serving.end().must_be(0)

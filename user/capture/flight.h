@@ -41,6 +41,7 @@ struct flight_windows {
 
 struct flight_options {
 	uint64_t span_ns; /* 0: there is no flight recorder */
+	bool only_asked;  /* the end writes no log */
 	struct flight_windows windows[FLIGHT_WINDOWS];
 	unsigned hourly; /* the most files an hour that no one asks for by a signal, at most FLIGHT_HOURLY_MOST */
 	/*

@@ -257,6 +257,8 @@ static int write_log(struct run *run, struct gpt_end *end)
 {
 	if (!run->flight)
 		return log_writer_finish(run->log, end);
+	if (run->options->flight.only_asked)
+		return log_writer_settle(run->log);
 	return flight_finish(run->flight, run->options->log_fd, end);
 }
 

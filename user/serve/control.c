@@ -17,6 +17,9 @@
 /* The connections that wait to be accepted. */
 #define BACKLOG 8
 
+/* How long an answer is waited for: longer than the other end waits for a file. */
+#define ANSWER_S 70
+
 enum control_request control_request_of(const char *word, size_t length)
 {
 	static const struct {
@@ -42,17 +45,24 @@ uid_t control_peer(int fd)
 	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 ? (uid_t)-1 : peer.uid;
 }
 
+static bool is_own(const char *folder)
+{
+	struct stat stat;
+
+	return lstat(folder, &stat) == 0 && stat.st_uid == geteuid();
+}
+
 char *control_usual_path(void)
 {
 	const char *runtime = getenv("XDG_RUNTIME_DIR");
 	AUTO_FREE char *usual = NULL;
-	struct stat stat;
 
 	if (!geteuid())
 		return xstrdup("/run/gputrace/serve.sock");
 	usual = xasprintf("/run/user/%u", geteuid());
-	if (!runtime || *runtime != '/')
-		runtime = lstat(usual, &stat) == 0 && stat.st_uid == geteuid() ? usual : NULL;
+	/* su leaves another user's. */
+	if (!runtime || *runtime != '/' || !is_own(runtime))
+		runtime = is_own(usual) ? usual : NULL;
 	return runtime ? xasprintf("%s/gputrace/serve.sock", runtime) : NULL;
 }
 
@@ -232,12 +242,15 @@ int control_ask(const char *path, const char *word, char answer[CONTROL_ANSWER_M
 		err = refuse(-EPERM, why, path, "a process of another user answers there: it is not asked");
 		goto cleanup;
 	}
+	(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &(struct timeval){.tv_sec = ANSWER_S}, sizeof(struct timeval));
 	/* One that is not let ask has its answer already. */
 	(void)send(fd, word, strlen(word), MSG_NOSIGNAL);
 	got = recv(fd, answer, CONTROL_ANSWER_MAX, 0);
 	if (got <= 0)
 		err = refuse(got < 0 ? -errno : -ECONNRESET, why, path,
-			     got < 0 ? strerror(errno) : "it ended without an answer");
+			     got >= 0	       ? "it ended without an answer"
+			     : errno == EAGAIN ? "it does not answer: it is halted, or hangs"
+					       : strerror(errno));
 	else
 		answer[got] = '\0';
 cleanup:

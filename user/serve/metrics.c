@@ -213,6 +213,7 @@ static void put_windows(struct sink *page, const struct metrics *metrics)
 	put_seconds(page, "unsummed_seconds_total", "reason=\"busy\"", metrics->unsummed_ns[UNSUMMED_BUSY]);
 	put_seconds(page, "unsummed_seconds_total", "reason=\"failed\"", metrics->unsummed_ns[UNSUMMED_FAILED]);
 	put_seconds(page, "unsummed_seconds_total", "reason=\"dropped\"", metrics->unsummed_ns[UNSUMMED_DROPPED]);
+	put_seconds(page, "unsummed_seconds_total", "reason=\"untimed\"", metrics->unsummed_ns[UNSUMMED_UNTIMED]);
 }
 
 static void put_losses(struct sink *page, const struct metrics *metrics)

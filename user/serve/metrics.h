@@ -18,6 +18,7 @@ enum unsummed {
 	UNSUMMED_BUSY,	  /* the two before it were not added up yet */
 	UNSUMMED_FAILED,  /* it could not be, or took too long */
 	UNSUMMED_DROPPED, /* the recording no longer had all of it */
+	UNSUMMED_UNTIMED, /* no process reported times of its GPU work then */
 	UNSUMMED,
 };
 

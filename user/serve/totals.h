@@ -17,6 +17,7 @@ enum served_by {
 /* As the recording counts, from its beginning on. */
 struct served_totals {
 	int64_t start_wall_ns;
+	uint64_t start_ns; /* CLOCK_MONOTONIC */
 	uint64_t recorded_ns, calls, cpu_ns;
 	uint64_t counters[GPT_COUNTER_COUNT];
 	bool has_cost; /* what the traced programs paid is known */

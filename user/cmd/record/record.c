@@ -194,6 +194,7 @@ static int run_it(struct recording *recording)
 		.trigger = recording->trigger,
 		.flight = {.hourly = recording->options->trigger.hourly,
 			   .span_ns = recording->options->recorder_ns,
+			   .only_asked = recording->options->subcommand == SUBCOMMAND_SERVE,
 			   .write = flight_file_write,
 			   .context = recording},
 		.log_fd = recording->file.fd,

@@ -141,6 +141,7 @@ void serve_process_begin(struct serve_process *serve)
 	if (!serve->pid)
 		return;
 	serve->start_ns = monotonic_ns();
+	serve->totals.start_ns = serve->start_ns;
 	serve->totals.start_wall_ns = (int64_t)clock_ns(CLOCK_REALTIME);
 	msg_info("http://127.0.0.1:%u/metrics; gputrace serve status, write and stop: %s", serve->port, serve->path);
 }

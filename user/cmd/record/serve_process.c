@@ -55,7 +55,7 @@ struct serving {
 	int epoll;
 	bool is_over;
 	struct metrics metrics;
-	uint64_t summed_to_ns; /* the end of the latest window; 0: none */
+	uint64_t summed_to_ns; /* the end of the latest window, at first the recording's start; 0: not begun */
 	struct serve_work sums, profile;
 	struct unsummed_window next; /* to be summed up after the one at work */
 	struct asker askers[ASKERS];
@@ -165,9 +165,14 @@ static void receive_question(struct serving *serving, struct asker *asker)
 
 static void end_late_askers(struct serving *serving, uint64_t now_ns)
 {
-	for (unsigned i = 0; i < ASKERS; i++)
-		if (serving->askers[i].fd >= 0 && now_ns >= serving->askers[i].until_ns)
-			answer_text(&serving->askers[i], false, "it took too long");
+	for (unsigned i = 0; i < ASKERS; i++) {
+		struct asker *asker = &serving->askers[i];
+
+		if (asker->fd >= 0 && now_ns >= asker->until_ns)
+			answer_text(asker, false,
+				    asker->request ? "it goes on, and took too long to wait for: see its status"
+						   : "it took too long");
+	}
 }
 
 /* ---- the recording ----------------------------------------------------------------------------------------------- */
@@ -190,6 +195,8 @@ static void take_totals(struct serving *serving, const struct served_totals *tot
 {
 	serving->metrics.totals = *totals;
 	serving->metrics.totals.cpu_ns += own_cpu_ns();
+	if (!serving->summed_to_ns)
+		serving->summed_to_ns = totals->start_ns;
 }
 
 static void take_file(struct serving *serving, const struct serve_packet *packet)
@@ -298,10 +305,12 @@ static void check_sums(struct serving *serving, uint64_t now_ns)
 		return;
 	/* What a child that was taken over has left behind may still write there. */
 	sums = *work->sums;
-	if (result == SERVE_GOOD && sums.span_ns <= length_ns && live_sums_make_sense(&sums))
+	if (result == SERVE_GOOD && sums.span_ns <= length_ns && live_sums_make_sense(&sums)) {
 		metrics_add_window(&serving->metrics, &sums);
-	else
+		serving->metrics.unsummed_ns[UNSUMMED_UNTIMED] += length_ns - sums.span_ns;
+	} else {
 		serving->metrics.unsummed_ns[UNSUMMED_FAILED] += length_ns;
+	}
 	if (serving->next.log_fd >= 0)
 		begin_window(serving, serving->next);
 	serving->next.log_fd = -1;
