@@ -13,26 +13,15 @@
 #include "base/array.h"
 #include "base/msg.h"
 #include "base/thread.h"
+#include "capture/asked.h"
 #include "capture/cut.h"
 
 #define SECOND_NS 1000000000ull
-
-/* What is asked for so soon after something else is the same: a process is signalled twice, two processes crash. */
-#define SAME_NS 200000000ull
-#define ASKED_MOST 64u
 
 #define HOUR_NS (3600 * SECOND_NS)
 
 /* Below the targets, whereas the thread that starts it is above them: what a file needs stays in memory meanwhile. */
 #define WRITE_NICE 10
-
-/* A moment whose GPU work is waited for. */
-struct asked {
-	uint64_t at_ns;	  /* where the file ends */
-	uint64_t span_ns; /* how long it is at most */
-	bool by_itself;	  /* no one asked */
-	char why[FLIGHT_WHY_MAX];
-};
 
 /* A file to be written. */
 struct job {
@@ -53,8 +42,7 @@ struct flight {
 	struct flight_options options;
 	struct history *history;
 	uint64_t began_ns;
-	struct asked asked[ASKED_MOST]; /* in order */
-	unsigned asked_count;
+	struct asked_list asked;
 	uint64_t by_itself_ns[FLIGHT_HOURLY_MOST]; /* the latest such moments, in turn; 0: none */
 	uint64_t by_itself;
 	uint64_t window_ns[FLIGHT_WINDOWS]; /* where the next one begins */
@@ -140,8 +128,7 @@ void flight_begin(struct flight *flight, uint64_t start_ns)
 	flight->began_ns = start_ns;
 	for (unsigned i = 0; i < FLIGHT_WINDOWS; i++)
 		flight->window_ns[i] = start_ns;
-	for (unsigned i = 0; i < flight->asked_count; i++)
-		flight->asked[i].at_ns = start_ns;
+	asked_move(&flight->asked, start_ns);
 }
 
 void flight_note_counts(struct flight *flight, const struct history_counts *counts)
@@ -293,72 +280,35 @@ static void write_waiting(struct flight *flight)
 
 /* ---- what is asked for ------------------------------------------------------------------------------------------- */
 
-static bool is_same(const struct asked *last, const struct asked *asked)
-{
-	return asked->at_ns >= last->at_ns && asked->at_ns - last->at_ns < SAME_NS;
-}
-
-/* In order of their ends, as they become due. */
-static unsigned place_of(const struct flight *flight, const struct asked *asked)
-{
-	unsigned at = flight->asked_count;
-
-	while (at && flight->asked[at - 1].at_ns > asked->at_ns)
-		at--;
-	return at;
-}
-
-/* Whether it is in the file of what was asked for just before it. */
-static bool join_asked(struct flight *flight, const struct asked *asked)
-{
-	unsigned at = place_of(flight, asked);
-
-	if (!at || (!is_same(&flight->asked[at - 1], asked) && flight->asked_count != ASKED_MOST))
-		return false;
-	flight->asked[at - 1].by_itself &= asked->by_itself;
-	if (asked->span_ns > flight->asked[at - 1].span_ns)
-		flight->asked[at - 1].span_ns = asked->span_ns;
-	return true;
-}
-
-static void add_asked(struct flight *flight, const struct asked *asked)
-{
-	unsigned at = place_of(flight, asked);
-
-	if (join_asked(flight, asked) || flight->asked_count == ASKED_MOST)
-		return;
-	memmove(flight->asked + at + 1, flight->asked + at, (flight->asked_count - at) * sizeof(*asked));
-	flight->asked[at] = *asked;
-	flight->asked_count++;
-}
-
 void flight_ask(struct flight *flight, uint64_t now_ns, const char *why)
 {
-	struct asked asked = {.at_ns = now_ns, .span_ns = flight->options.span_ns};
+	struct asked asked = {.at_ns = now_ns, .first_ns = now_ns, .span_ns = flight->options.span_ns};
 
 	snprintf(asked.why, sizeof(asked.why), "%s", why);
-	add_asked(flight, &asked);
+	if (!asked_join(&flight->asked, &asked, flight->options.span_ns))
+		asked_add(&flight->asked, &asked);
 }
 
-void flight_ask_by_itself(struct flight *flight, uint64_t now_ns, const struct flight_event *event)
+bool flight_ask_by_itself(struct flight *flight, uint64_t now_ns, const struct flight_event *event)
 {
 	uint64_t *oldest_ns = &flight->by_itself_ns[flight->by_itself % flight->options.hourly];
 	uint64_t end_ns = event->end_ns > now_ns ? event->end_ns : now_ns, span_ns = end_ns - event->start_ns;
-	struct asked asked = {.at_ns = end_ns, .by_itself = true};
+	struct asked asked = {.at_ns = end_ns, .first_ns = end_ns, .by_itself = true};
 
 	asked.span_ns = span_ns < flight->options.span_ns ? span_ns : flight->options.span_ns;
 	snprintf(asked.why, sizeof(asked.why), "%s", event->why);
-	if (join_asked(flight, &asked))
-		return;
+	if (asked_join(&flight->asked, &asked, flight->options.span_ns))
+		return true;
 	if (*oldest_ns && now_ns - *oldest_ns < HOUR_NS) {
 		pthread_mutex_lock(&flight->lock);
 		flight->left_out++;
 		pthread_mutex_unlock(&flight->lock);
-		return;
+		return false;
 	}
 	*oldest_ns = now_ns;
 	flight->by_itself++;
-	add_asked(flight, &asked);
+	asked_add(&flight->asked, &asked);
+	return true;
 }
 
 static bool is_due(uint64_t end_ns, uint64_t now_ns)
@@ -379,7 +329,7 @@ static bool window_is_due(const struct flight *flight, unsigned window, uint64_t
 
 bool flight_is_due(const struct flight *flight, uint64_t now_ns)
 {
-	return (flight->asked_count && is_due(flight->asked[0].at_ns, now_ns)) ||
+	return (flight->asked.count && is_due(flight->asked.items[0].at_ns, now_ns)) ||
 	       any_of(FLIGHT_WINDOWS, i, window_is_due(flight, i, now_ns));
 }
 
@@ -412,6 +362,15 @@ static void hand_over(struct flight *flight, struct job *job)
 	pthread_mutex_unlock(&flight->lock);
 }
 
+static void start_writing(struct flight *flight)
+{
+	if (flight->started || !flight->waiting.first)
+		return;
+	flight->started = thread_start(flight_main, flight, 0, &flight->thread) == 0;
+	if (!flight->started)
+		write_waiting(flight);
+}
+
 static void hand_over_windows(struct flight *flight, uint64_t now_ns, const struct gpt_end *end)
 {
 	for (unsigned i = 0; i < FLIGHT_WINDOWS; i++) {
@@ -427,33 +386,32 @@ static void hand_over_windows(struct flight *flight, uint64_t now_ns, const stru
 	}
 }
 
-static void start_writing(struct flight *flight)
+void flight_look(struct flight *flight, uint64_t since_ns, uint64_t now_ns, const struct gpt_end *end)
 {
-	if (flight->started || !flight->waiting.first)
-		return;
-	flight->started = thread_start(flight_main, flight, 0, &flight->thread) == 0;
-	if (!flight->started)
-		write_waiting(flight);
+	struct job *job = make_job(now_ns, now_ns - since_ns, "", end);
+
+	job->window = &flight->options.look;
+	hand_over(flight, job);
+	start_writing(flight);
 }
 
 void flight_write_due(struct flight *flight, uint64_t now_ns, const struct gpt_end *end)
 {
 	unsigned due = 0;
 
-	while (due < flight->asked_count && is_due(flight->asked[due].at_ns, now_ns))
-		hand_over(flight, asked_job(&flight->asked[due++], end));
-	flight->asked_count -= due;
-	memmove(flight->asked, flight->asked + due, flight->asked_count * sizeof(flight->asked[0]));
+	while (due < flight->asked.count && is_due(flight->asked.items[due].at_ns, now_ns))
+		hand_over(flight, asked_job(&flight->asked.items[due++], end));
+	asked_remove(&flight->asked, due);
 	hand_over_windows(flight, now_ns, end);
 	start_writing(flight);
 }
 
 void flight_write_last(struct flight *flight, const struct gpt_end *end)
 {
-	for (unsigned i = 0; i < flight->asked_count; i++)
-		if (!flight->asked[i].by_itself)
-			hand_over(flight, asked_job(&flight->asked[i], end));
-	flight->asked_count = 0;
+	for (unsigned i = 0; i < flight->asked.count; i++)
+		if (!flight->asked.items[i].by_itself)
+			hand_over(flight, asked_job(&flight->asked.items[i], end));
+	asked_remove(&flight->asked, flight->asked.count);
 	start_writing(flight);
 }
 

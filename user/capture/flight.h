@@ -43,6 +43,7 @@ struct flight_options {
 	uint64_t span_ns; /* 0: there is no flight recorder */
 	bool only_asked;  /* the end writes no log */
 	struct flight_windows windows[FLIGHT_WINDOWS];
+	struct flight_windows look; /* takes the log of flight_look */
 	unsigned hourly; /* the most files an hour that no one asks for by a signal, at most FLIGHT_HOURLY_MOST */
 	/*
 	 * Writes the log into a file.  Called on another thread, one call at a time; what it says is printed later.
@@ -80,9 +81,13 @@ struct flight_event {
 
 /*
  * The same for something that happened, and not when the recording ends before it is written.  What is too much for an
- * hour is counted, and the next log has a note.
+ * hour is counted, and the next log has a note.  False: it is too much.
  */
-void flight_ask_by_itself(struct flight *flight, uint64_t now_ns, const struct flight_event *event);
+bool flight_ask_by_itself(struct flight *flight, uint64_t now_ns, const struct flight_event *event);
+
+/* Has what was recorded since then, as far as it is kept, handed over at once to flight_options.look, on that thread.
+ */
+void flight_look(struct flight *flight, uint64_t since_ns, uint64_t now_ns, const struct gpt_end *end);
 
 /* Whether something that was asked for is due, or a window. */
 bool flight_is_due(const struct flight *flight, uint64_t now_ns);

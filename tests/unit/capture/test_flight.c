@@ -437,6 +437,29 @@ static void an_event_has_as_much_before_and_after_it_as_was_asked_for(void **sta
 	finish();
 }
 
+/* A gap and a step of one moment: the file has both whole, and is not put off for ever by what goes on. */
+static void what_joins_a_file_is_whole_in_it(void **state)
+{
+	uint64_t at_ns, last_ns = 0;
+
+	begin_with(MUCH);
+	pass(20);
+	at_ns = monotonic_ns();
+	for (uint64_t i = 0; i < 10; i++) {
+		struct flight_event event = {.why = "step", .start_ns = at_ns - (3 - i / 4) * SECOND_NS};
+
+		last_ns = event.end_ns = at_ns + i * 50 * 1000000;
+		flight_ask_by_itself(flight, at_ns, &event);
+	}
+	pass(2);
+	write_due();
+	assert_int_equal(written, 3); /* 0 to 150 ms, 200 to 350, 400 to 450 */
+	assert_int_equal(files[0].start_ns, at_ns - 3 * SECOND_NS);
+	assert_int_equal(files[0].end_ns, at_ns + 150 * 1000000);
+	assert_int_equal(files[2].end_ns, last_ns);
+	finish();
+}
+
 /* What is asked for before the recording has begun is what there is when it begins. */
 static void a_request_before_the_start_is_of_the_start(void **state)
 {
@@ -538,6 +561,7 @@ int main(void)
 		cmocka_unit_test(a_file_that_waits_for_another_one_is_whole),
 		cmocka_unit_test(what_shares_a_file_counts_once_an_hour),
 		cmocka_unit_test(an_event_has_as_much_before_and_after_it_as_was_asked_for),
+		cmocka_unit_test(what_joins_a_file_is_whole_in_it),
 		cmocka_unit_test(a_request_before_the_start_is_of_the_start),
 		cmocka_unit_test(windows_follow_each_other_without_a_gap),
 		cmocka_unit_test(a_window_takes_no_file_and_no_file_of_an_hour),
