@@ -158,7 +158,7 @@ static void show_trigger(struct drain *drain, const struct gpt_record *record)
 {
 	struct trigger *trigger = drain->trigger;
 
-	if (trigger && record->type == GPT_AGENT_BATCH)
+	if (trigger && trigger_wants(trigger, record))
 		trigger_see(trigger, record, monotonic_ns());
 }
 

@@ -304,6 +304,11 @@ void gpu_counters_tick(struct gpu_counters *counters)
 		end_early(counters);
 }
 
+bool gpu_counters_answer(const struct gpu_counters *counters)
+{
+	return counters && counters->state == GPT_NVML_READ;
+}
+
 void gpu_counters_stop(struct gpu_counters *counters)
 {
 	if (!counters)

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <gputrace/record.h>
@@ -20,6 +21,9 @@ struct gpu_counters *gpu_counters_start(const char *const *libraries, const char
 
 /* Puts what has come into the log.  NULL is allowed, also below. */
 void gpu_counters_tick(struct gpu_counters *counters);
+
+/* Whether NVML has answered, and still does as far as is known. */
+bool gpu_counters_answer(const struct gpu_counters *counters);
 
 /* Ends the process; a GPT_NVML says so if it answered no more. */
 void gpu_counters_stop(struct gpu_counters *counters);

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -55,18 +56,47 @@ static void check_cycles(struct run *run, uint64_t now_ns)
 	run->cycles_reported = over;
 }
 
-static void check_trigger(struct run *run, uint64_t now_ns)
+/* Whether it is written: not if that are too many. */
+static bool ask_for_event(struct run *run, uint64_t now_ns, const struct trigger_event *event)
 {
 	const struct trigger_options *options = &run->options->by_itself;
-	struct flight_event ask;
+	struct flight_event ask = {.why = event->why, .end_ns = event->to_ns + options->after_ns};
+
+	if (options->before_ns && event->from_ns > options->before_ns)
+		ask.start_ns = event->from_ns - options->before_ns;
+	return flight_ask_by_itself(run->flight, now_ns, &ask);
+}
+
+static void check_gaps(struct run *run, uint64_t now_ns)
+{
+	const struct run_options *options = run->options;
+	struct trigger_event event;
+	struct gpt_end *end;
+	uint64_t since_ns;
+
+	if (!options->gap_seen)
+		return;
+	if (options->gap_blamed(options->context, &event))
+		(void)ask_for_event(run, now_ns, &event);
+	if (!options->gap_looks(options->context, &since_ns))
+		return;
+	end = run_make_end(run, GPT_END_WRITTEN);
+	flight_look(run->flight, since_ns, now_ns, end);
+	free(end);
+}
+
+static void check_trigger(struct run *run, uint64_t now_ns)
+{
+	const struct run_options *options = run->options;
 	struct trigger_event event;
 
-	if (!run->options->trigger || !trigger_take(run->options->trigger, now_ns, &event))
+	check_gaps(run, now_ns);
+	if (!options->trigger || !trigger_take(options->trigger, now_ns, &event))
 		return;
-	ask = (struct flight_event){.why = event.why, .end_ns = event.to_ns + options->after_ns};
-	if (options->before_ns && event.from_ns > options->before_ns)
-		ask.start_ns = event.from_ns - options->before_ns;
-	flight_ask_by_itself(run->flight, now_ns, &ask);
+	if (event.kind == TRIGGER_GAP && options->gap_seen)
+		options->gap_seen(options->context, &event);
+	else if (ask_for_event(run, now_ns, &event) && event.kind == TRIGGER_HANG && options->hang_seen)
+		options->hang_seen(options->context, &event);
 }
 
 static void check_flight(struct run *run, uint64_t now_ns)
@@ -97,6 +127,31 @@ static void record_until_end(struct run *run)
 	while (!run->ended)
 		run_round(run, check_recording);
 	msg_progress_end();
+}
+
+/* A record of NVML's.  context: struct run. */
+static void append_counter(void *context, const struct gpt_record *record)
+{
+	const struct gpt_gpu_error *error = (const struct gpt_gpu_error *)record;
+	struct run *run = context;
+	struct trigger_event event = {.kind = TRIGGER_HAPPENED};
+
+	run_append_record(run, record);
+	if (record->type != GPT_GPU_ERROR || !run->options->by_itself.xid || !run->flight || !run->start_ns)
+		return;
+	snprintf(event.why, sizeof(event.why), "GPU %02x%02x%02x%02x ", error->uuid[0], error->uuid[1], error->uuid[2],
+		 error->uuid[3]);
+	if (error->kind == GPT_GPU_XID)
+		snprintf(event.why + strlen(event.why), sizeof(event.why) - strlen(event.why), "reports XID %llu",
+			 (unsigned long long)error->data);
+	else if (error->kind == GPT_GPU_ECC_UNCORRECTED)
+		strcat(event.why, "reports an ECC error that it cannot correct");
+	else if (error->kind == GPT_GPU_LOST)
+		strcat(event.why, "does not answer any more");
+	else
+		return;
+	event.from_ns = event.to_ns = error->time_ns;
+	(void)ask_for_event(run, monotonic_ns(), &event);
 }
 
 /* ---- the start --------------------------------------------------------------------------------------------------- */
@@ -309,7 +364,7 @@ int run_trace(struct attach *attach, struct log_writer *log, struct drain *drain
 	run.cpu_start_ns = run_own_cpu_ns();
 	run.next_second_ns = monotonic_ns() + SECOND_NS;
 	if (options->gpu_counters)
-		run.counters = gpu_counters_start(nvml_libraries(), options->library_path, run_append_record, &run);
+		run.counters = gpu_counters_start(nvml_libraries(), options->library_path, append_counter, &run);
 	err = set_up(&run);
 	if (err == -ECANCELED)
 		attach_stop(attach, AGENT_STOP_MS, run_drain_for_attach, &run);
@@ -319,6 +374,7 @@ int run_trace(struct attach *attach, struct log_writer *log, struct drain *drain
 	result->signalled = run.give_up_ns || result->reason == GPT_END_INTERRUPTED;
 	search_before_end(&run);
 	end_ns = drain_end(drain, 0);
+	result->lacks_nvml = options->by_itself.xid && !gpu_counters_answer(run.counters);
 	gpu_counters_stop(run.counters);
 	run.counters = NULL;
 	attach_stop(attach, AGENT_STOP_MS, run_drain_for_attach, &run);

@@ -33,6 +33,15 @@ struct run_options {
 	struct flight_options flight;
 	struct trigger_options by_itself; /* how much it writes when it does so by itself */
 	struct trigger *trigger;	  /* what makes it, besides crashes; NULL: nothing does */
+	/*
+	 * A gap may be a line's.  Whether flight.look wants a log of one now, since *since_ns.  What that has shown:
+	 * whether a file is to be written, and why.  NULL: no such trigger.
+	 */
+	void (*gap_seen)(void *context, const struct trigger_event *event);
+	bool (*gap_looks)(void *context, uint64_t *since_ns);
+	bool (*gap_blamed)(void *context, struct trigger_event *event);
+	/* A process hangs, of which a file will be written.  May be NULL. */
+	void (*hang_seen)(void *context, const struct trigger_event *event);
 	int log_fd;
 	struct history *history; /* gets what was counted, once a second; NULL: none */
 	/* Called in each round: prints what other threads said.  May be NULL. */
@@ -67,12 +76,13 @@ struct run_options {
 
 struct run_result {
 	enum gpt_end_reason reason;
-	bool not_begun; /* it ended before its moment: there is no recording */
-	bool abandoned; /* a second signal came: no outputs wanted */
-	bool signalled; /* a signal to end came: the next one means that no outputs are wanted */
-	int error;	/* negative errno of what ended the trace early: the log, the ring buffer, begin() */
-	uint64_t calls; /* records of calls taken */
-	uint64_t lost;	/* records of any kind that did not fit the ring buffer */
+	bool not_begun;	 /* it ended before its moment: there is no recording */
+	bool abandoned;	 /* a second signal came: no outputs wanted */
+	bool signalled;	 /* a signal to end came: the next one means that no outputs are wanted */
+	int error;	 /* negative errno of what ended the trace early: the log, the ring buffer, begin() */
+	uint64_t calls;	 /* records of calls taken */
+	uint64_t lost;	 /* records of any kind that did not fit the ring buffer */
+	bool lacks_nvml; /* which --trigger xid needs: it has not answered */
 };
 
 /*

@@ -13,33 +13,15 @@
 
 #include "base/array.h"
 #include "base/monotonic.h"
+#include "capture/live_collectives.h"
+#include "capture/live_gaps.h"
+#include "capture/live_hangs.h"
 #include "capture/live_steps.h"
-
-/* The most pairs of process and GPU that are watched, and gaps that wait; others are not seen. */
-#define GPUS_MOST 256u
-#define GAPS_MOST 64u
 
 /* What a process says that took longer is not believed. */
 #define LONGEST_NS 3600000000000ull
 
 #define APIS GPT_API(GPT_DOMAIN_RUNTIME + 1, 0)
-
-/* A process's GPU, and the clock of times of its work: another profiler's buffers have another one than the agent's. */
-struct place {
-	uint32_t pid, device;
-	bool is_monotonic; /* CLOCK_MONOTONIC; else CUPTI's, the wall clock in most cases */
-};
-
-struct gpu {
-	struct place place;
-	uint64_t first_ns, end_ns; /* of its work so far */
-};
-
-struct gap {
-	struct place place;
-	uint64_t from_ns, to_ns;
-	uint64_t seen_ns; /* CLOCK_MONOTONIC */
-};
 
 /* Code that was compiled or loaded by a process that had work on a GPU before. */
 struct compiled {
@@ -51,9 +33,10 @@ struct compiled {
 struct trigger {
 	struct trigger_options options;
 	pthread_mutex_t lock; /* guards what follows */
-	struct gpu gpus[GPUS_MOST];
-	struct gap gaps[GAPS_MOST];
-	unsigned gpu_count, gap_count;
+	struct live_gaps gaps;
+	struct live_collectives *collectives; /* NULL: no lateness is wanted */
+	struct live_hangs *hangs;	      /* NULL: no hang is */
+	struct live_late late;		      /* from and to are equal: none */
 	struct live_steps steps;
 	bool has_steps;
 	struct trigger_steps counted;
@@ -88,6 +71,15 @@ struct trigger *trigger_new(const struct trigger_options *options)
 
 	pthread_mutex_init(&trigger->lock, NULL);
 	trigger->options = *options;
+	trigger->gaps.least_ns = options->idle_ns;
+	if (options->gap_ns && (!options->idle_ns || options->gap_ns < options->idle_ns))
+		trigger->gaps.least_ns = options->gap_ns;
+	if (options->late_ns)
+		trigger->collectives = xcalloc(1, sizeof(*trigger->collectives));
+	if (options->hang_ns) {
+		trigger->hangs = xcalloc(1, sizeof(*trigger->hangs));
+		live_hangs_init(trigger->hangs);
+	}
 	find_loading_calls(trigger);
 	return trigger;
 }
@@ -97,78 +89,10 @@ void trigger_free(struct trigger *trigger)
 	if (!trigger)
 		return;
 	pthread_mutex_destroy(&trigger->lock);
+	free(trigger->collectives);
+	free(trigger->hangs);
 	free(trigger);
 }
-
-/* ---- idle ---------------------------------------------------------------------------------------------------------
- */
-
-static bool is_at(const struct place *place, const struct place *other)
-{
-	return place->pid == other->pid && place->device == other->device && place->is_monotonic == other->is_monotonic;
-}
-
-/* The GPU of a process; in place of the one whose work ended first, if there are too many. */
-static struct gpu *find_gpu(struct trigger *trigger, const struct place *place, uint64_t start_ns)
-{
-	struct gpu *gpu, *oldest = &trigger->gpus[0];
-
-	for (unsigned i = 0; i < trigger->gpu_count; i++) {
-		gpu = &trigger->gpus[i];
-		if (is_at(&gpu->place, place))
-			return gpu;
-		oldest = gpu->end_ns < oldest->end_ns ? gpu : oldest;
-	}
-	gpu = trigger->gpu_count < GPUS_MOST ? &trigger->gpus[trigger->gpu_count++] : oldest;
-	*gpu = (struct gpu){.place = *place, .first_ns = start_ns, .end_ns = start_ns};
-	return gpu;
-}
-
-static void remove_gap(struct trigger *trigger, unsigned index)
-{
-	trigger->gaps[index] = trigger->gaps[--trigger->gap_count];
-}
-
-/* Leaves of each gap the longer part that is still without work. */
-static void fill_gaps(struct trigger *trigger, const struct gpu *gpu, uint64_t start_ns, uint64_t end_ns)
-{
-	for (unsigned i = trigger->gap_count; i-- > 0;) {
-		struct gap *gap = &trigger->gaps[i];
-
-		if (!is_at(&gap->place, &gpu->place) || start_ns >= gap->to_ns || end_ns <= gap->from_ns)
-			continue;
-		if (start_ns > gap->from_ns && (end_ns >= gap->to_ns || start_ns - gap->from_ns >= gap->to_ns - end_ns))
-			gap->to_ns = start_ns;
-		else if (end_ns < gap->to_ns)
-			gap->from_ns = end_ns;
-		else
-			gap->from_ns = gap->to_ns;
-		if (gap->to_ns - gap->from_ns < trigger->options.idle_ns)
-			remove_gap(trigger, i);
-	}
-}
-
-static void see_work(struct trigger *trigger, const struct gpt_agent_batch *batch, uint32_t device, uint64_t start_ns,
-		     uint64_t end_ns, uint64_t now_ns)
-{
-	const struct place place = {
-		.pid = batch->pid, .device = device, .is_monotonic = (batch->hdr.flags & GPT_BATCH_MONOTONIC) != 0};
-	struct gpu *gpu;
-
-	if (!start_ns || end_ns < start_ns)
-		return;
-	gpu = find_gpu(trigger, &place, start_ns);
-	fill_gaps(trigger, gpu, start_ns, end_ns);
-	gpu->first_ns = start_ns < gpu->first_ns ? start_ns : gpu->first_ns;
-	if (trigger->options.idle_ns && start_ns > gpu->end_ns && start_ns - gpu->end_ns >= trigger->options.idle_ns &&
-	    trigger->gap_count < GAPS_MOST)
-		trigger->gaps[trigger->gap_count++] =
-			(struct gap){.place = place, .from_ns = gpu->end_ns, .to_ns = start_ns, .seen_ns = now_ns};
-	gpu->end_ns = end_ns > gpu->end_ns ? end_ns : gpu->end_ns;
-}
-
-/* -------------------------------------------------------------------------------------------------------------------
- */
 
 static void see_step(struct trigger *trigger, uint32_t pid, const struct gpt_record *record)
 {
@@ -193,33 +117,11 @@ static void see_step(struct trigger *trigger, uint32_t pid, const struct gpt_rec
 /* ---- compile ------------------------------------------------------------------------------------------------------
  */
 
-/* How much later the clock of CUPTI's times is. */
-static uint64_t wall_offset_ns(bool is_monotonic)
-{
-	return is_monotonic ? 0 : clock_ns(CLOCK_REALTIME) - monotonic_ns();
-}
-
-/*
- * Whether a GPU had work of the process before that.  While a program starts it loads code before it has any, and
- * nothing waits for that.  Records of calls may be reported after those of later work.
- */
-static bool has_worked(const struct trigger *trigger, uint32_t pid, uint64_t before_ns)
-{
-	for (unsigned i = 0; i < trigger->gpu_count; i++) {
-		const struct gpu *gpu = &trigger->gpus[i];
-		uint64_t first_ns = gpu->first_ns - wall_offset_ns(gpu->place.is_monotonic);
-
-		if (gpu->place.pid == pid && (int64_t)first_ns < (int64_t)before_ns)
-			return true;
-	}
-	return false;
-}
-
 static void see_compiled(struct trigger *trigger, uint32_t pid, uint64_t from_ns, uint64_t to_ns, uint64_t now_ns)
 {
 	struct compiled *compiled = &trigger->compiled;
 
-	if (!has_worked(trigger, pid, from_ns) || to_ns < from_ns)
+	if (!live_gaps_have_work(&trigger->gaps, pid, from_ns) || to_ns < from_ns)
 		return;
 	if (!compiled->pid)
 		*compiled = (struct compiled){.pid = pid, .from_ns = from_ns, .to_ns = to_ns, .first_ns = now_ns};
@@ -240,86 +142,105 @@ static void see_compiler(struct trigger *trigger, const struct gpt_agent_batch *
 		see_compiled(trigger, batch->pid, call->start_ns, call->end_ns, now_ns);
 	if (record->type != GPT_AGENT_JIT || record->size < sizeof(*jit) || jit->operation != GPT_AGENT_JIT_COMPILE)
 		return;
-	offset_ns = wall_offset_ns(batch->hdr.flags & GPT_BATCH_MONOTONIC);
+	offset_ns = live_wall_offset_ns(batch->hdr.flags & GPT_BATCH_MONOTONIC);
 	see_compiled(trigger, batch->pid, jit->start_wall_ns - offset_ns, jit->end_wall_ns - offset_ns, now_ns);
 }
 
 /* -------------------------------------------------------------------------------------------------------------------
  */
 
+/* Of several, the one that was later by most. */
+static void see_late(struct trigger *trigger, const struct gpt_agent_batch *batch, const struct live_work *work)
+{
+	struct live_late late;
+
+	if (live_collectives_see_work(trigger->collectives, batch, work, &late) &&
+	    late.to_ns - late.from_ns > trigger->options.late_ns &&
+	    late.to_ns - late.from_ns > trigger->late.to_ns - trigger->late.from_ns)
+		trigger->late = late;
+}
+
+static void see_memory(struct trigger *trigger, uint32_t pid, const struct gpt_record *record)
+{
+	const struct gpt_agent_torch_memory *memory = (const struct gpt_agent_torch_memory *)record;
+
+	if (record->type != GPT_AGENT_TORCH_MEMORY || record->size < sizeof(*memory) ||
+	    memory->kind != GPT_AGENT_TORCH_MEMORY_OUT)
+		return;
+	trigger->out_pid = pid;
+	trigger->out_bytes = memory->bytes;
+	trigger->out_ns = memory->time_ns;
+}
+
 static void see_record(struct trigger *trigger, const struct gpt_agent_batch *batch, const struct gpt_record *record,
 		       uint64_t now_ns)
 {
-	const struct gpt_agent_kernel *kernel = (const struct gpt_agent_kernel *)record;
-	const struct gpt_agent_memcpy *copy = (const struct gpt_agent_memcpy *)record;
-	const struct gpt_agent_memset *fill = (const struct gpt_agent_memset *)record;
-	const struct gpt_agent_torch_memory *memory = (const struct gpt_agent_torch_memory *)record;
-	bool idle = trigger->options.idle_ns != 0 || trigger->options.compile;
+	struct live_work work;
+	bool is_work = live_work_of(record, &work);
 
 	if (trigger_wants_steps(&trigger->options) || trigger->options.counts_steps)
 		see_step(trigger, batch->pid, record);
 	if (trigger->options.compile)
 		see_compiler(trigger, batch, record, now_ns);
-	if (idle && record->type == GPT_AGENT_KERNEL && record->size >= sizeof(*kernel))
-		see_work(trigger, batch, kernel->device, kernel->start_wall_ns, kernel->end_wall_ns, now_ns);
-	else if (idle && record->type == GPT_AGENT_MEMCPY && record->size >= sizeof(*copy))
-		see_work(trigger, batch, copy->device, copy->start_wall_ns, copy->end_wall_ns, now_ns);
-	else if (idle && record->type == GPT_AGENT_MEMSET && record->size >= sizeof(*fill))
-		see_work(trigger, batch, fill->device, fill->start_wall_ns, fill->end_wall_ns, now_ns);
-	else if (trigger->options.oom && record->type == GPT_AGENT_TORCH_MEMORY && record->size >= sizeof(*memory) &&
-		 memory->kind == GPT_AGENT_TORCH_MEMORY_OUT) {
-		trigger->out_pid = batch->pid;
-		trigger->out_bytes = memory->bytes;
-		trigger->out_ns = memory->time_ns;
-	}
+	if (trigger->options.oom)
+		see_memory(trigger, batch->pid, record);
+	if (trigger->hangs)
+		live_hangs_see_agent(trigger->hangs, batch->pid, record, is_work, now_ns);
+	if (is_work && (trigger->gaps.least_ns || trigger->options.compile))
+		live_gaps_see(&trigger->gaps, batch, &work, now_ns);
+	if (is_work && trigger->collectives)
+		see_late(trigger, batch, &work);
+}
+
+bool trigger_wants(const struct trigger *trigger, const struct gpt_record *record)
+{
+	return record->type == GPT_AGENT_BATCH || trigger->collectives || trigger->hangs;
 }
 
 void trigger_see(struct trigger *trigger, const struct gpt_record *record, uint64_t now_ns)
 {
 	const struct gpt_agent_batch *batch = (const struct gpt_agent_batch *)record;
+	bool is_batch = record->type == GPT_AGENT_BATCH && record->size >= sizeof(*batch);
 	const struct gpt_record *inner;
 	size_t at = 0;
 
-	if (record->type != GPT_AGENT_BATCH || record->size < sizeof(*batch))
+	if (!trigger_wants(trigger, record))
 		return;
 	pthread_mutex_lock(&trigger->lock);
-	while ((inner = batch_next(batch, &at)))
+	if (trigger->collectives)
+		live_collectives_see_call(trigger->collectives, record);
+	if (trigger->hangs)
+		live_hangs_see(trigger->hangs, record, now_ns);
+	while (is_batch && (inner = batch_next(batch, &at)))
 		see_record(trigger, batch, inner, now_ns);
 	pthread_mutex_unlock(&trigger->lock);
 }
-
-/* The latest that an event is reported after its end: the time until buffers are handed over, and that of waiting. */
-#define LATE_NS 30000000000ull
 
 /* Times are a process's word. */
 static void set_times(struct trigger_event *event, uint64_t from_ns, uint64_t to_ns, uint64_t now_ns)
 {
 	bool makes_sense =
-		to_ns <= now_ns && now_ns - to_ns <= LATE_NS && from_ns <= to_ns && to_ns - from_ns <= LONGEST_NS;
+		to_ns <= now_ns && now_ns - to_ns <= LIVE_LATE_NS && from_ns <= to_ns && to_ns - from_ns <= LONGEST_NS;
 
 	event->from_ns = makes_sense ? from_ns : now_ns;
 	event->to_ns = makes_sense ? to_ns : now_ns;
 }
 
-/* Takes the oldest gap that counts; what else counts by now is in the same file. */
-static bool take_gap(struct trigger *trigger, uint64_t now_ns, struct trigger_event *event)
+/* Takes all gaps that count by now: they are in one file. */
+static bool take_gaps(struct trigger *trigger, uint64_t now_ns, struct trigger_event *event)
 {
-	const uint64_t wall_ns = clock_ns(CLOCK_REALTIME) - monotonic_ns();
-	bool is_taken = false;
+	struct live_gaps_taken taken;
+	const struct live_gap *gap = &taken.longest;
+	bool counts;
 
-	for (unsigned i = trigger->gap_count; i-- > 0;) {
-		struct gap gap = trigger->gaps[i];
-		uint64_t offset_ns = gap.place.is_monotonic ? 0 : wall_ns;
-
-		if (now_ns < gap.seen_ns + TRIGGER_WAITS_NS)
-			continue;
-		snprintf(event->why, sizeof(event->why), "pid %" PRIu32 " left GPU %" PRIu32 " without work for %.3f s",
-			 gap.place.pid, gap.place.device, (double)(gap.to_ns - gap.from_ns) / 1e9);
-		set_times(event, gap.from_ns - offset_ns, gap.to_ns - offset_ns, now_ns);
-		is_taken = true;
-		remove_gap(trigger, i);
-	}
-	return is_taken;
+	if (!live_gaps_take(&trigger->gaps, now_ns, &taken))
+		return false;
+	snprintf(event->why, sizeof(event->why), "pid %" PRIu32 " left GPU %" PRIu32 " without work for %.3f s",
+		 gap->place.pid, gap->place.device, (double)(gap->to_ns - gap->from_ns) / 1e9);
+	counts = trigger->options.idle_ns && gap->to_ns - gap->from_ns >= trigger->options.idle_ns;
+	event->kind = counts ? TRIGGER_HAPPENED : TRIGGER_GAP;
+	set_times(event, counts ? taken.from_ns : gap->from_ns, counts ? taken.to_ns : gap->to_ns, now_ns);
+	return true;
 }
 
 static void take_step(const struct trigger *trigger, uint64_t now_ns, struct trigger_event *event)
@@ -342,6 +263,31 @@ static void take_out(const struct trigger *trigger, uint64_t now_ns, struct trig
 	set_times(event, trigger->out_ns, trigger->out_ns, now_ns);
 }
 
+static void take_late(const struct trigger *trigger, uint64_t now_ns, struct trigger_event *event)
+{
+	const struct live_late *late = &trigger->late;
+
+	snprintf(event->why, sizeof(event->why),
+		 "rank %d, pid %" PRIu32 ", came %.3f s after the median rank to %s %" PRId64, (int)late->rank,
+		 late->pid, (double)(late->to_ns - late->from_ns) / 1e9, live_collective_name(late->function),
+		 late->number);
+	set_times(event, late->from_ns, late->to_ns, now_ns);
+}
+
+static bool take_hang(struct trigger *trigger, uint64_t now_ns, struct trigger_event *event)
+{
+	struct live_hang hang;
+
+	if (!trigger->hangs || !live_hangs_take(trigger->hangs, trigger->options.hang_ns, now_ns, &hang))
+		return false;
+	snprintf(event->why, sizeof(event->why), "pid %" PRIu32 " hangs for %.1f s, in %s", hang.pid,
+		 (double)(now_ns - hang.since_ns) / 1e9, live_call_name(hang.api));
+	event->kind = TRIGGER_HANG;
+	event->from_ns = hang.since_ns;
+	event->to_ns = now_ns;
+	return true;
+}
+
 /* Takes what was compiled once it is over, or has taken long. */
 static bool take_compiled(struct trigger *trigger, uint64_t now_ns, struct trigger_event *event)
 {
@@ -357,19 +303,26 @@ static bool take_compiled(struct trigger *trigger, uint64_t now_ns, struct trigg
 	return true;
 }
 
+/* One at a time; the others are for the next calls. */
 bool trigger_take(struct trigger *trigger, uint64_t now_ns, struct trigger_event *event)
 {
 	bool is_taken = true;
 
+	event->kind = TRIGGER_HAPPENED;
 	pthread_mutex_lock(&trigger->lock);
-	if (trigger->out_pid)
+	if (trigger->out_pid) {
 		take_out(trigger, now_ns, event);
-	else if (trigger->slow.ns)
+		trigger->out_pid = 0;
+	} else if (trigger->slow.ns) {
 		take_step(trigger, now_ns, event);
-	else
-		is_taken = take_gap(trigger, now_ns, event) || take_compiled(trigger, now_ns, event);
-	trigger->out_pid = 0;
-	trigger->slow.ns = 0;
+		trigger->slow.ns = 0;
+	} else if (trigger->late.to_ns != trigger->late.from_ns) {
+		take_late(trigger, now_ns, event);
+		trigger->late = (struct live_late){0};
+	} else {
+		is_taken = take_gaps(trigger, now_ns, event) || take_compiled(trigger, now_ns, event) ||
+			   take_hang(trigger, now_ns, event);
+	}
 	pthread_mutex_unlock(&trigger->lock);
 	return is_taken;
 }
@@ -386,12 +339,26 @@ bool trigger_steps(struct trigger *trigger, struct trigger_steps *steps)
 	return has_more;
 }
 
-bool trigger_lacks_steps(struct trigger *trigger)
+unsigned trigger_processes(struct trigger *trigger, uint32_t *pids, unsigned most)
 {
-	bool lacks;
+	unsigned count;
 
 	pthread_mutex_lock(&trigger->lock);
-	lacks = trigger_wants_steps(&trigger->options) && !trigger->has_steps;
+	count = trigger->hangs ? live_hangs_processes(trigger->hangs, pids, most) : 0;
+	pthread_mutex_unlock(&trigger->lock);
+	return count;
+}
+
+const char *trigger_lacks(struct trigger *trigger)
+{
+	const char *lacks = NULL;
+
+	pthread_mutex_lock(&trigger->lock);
+	if (trigger_wants_steps(&trigger->options) && !trigger->has_steps)
+		lacks = "step: no step was seen: torch.profiler's steps are, and those of an optimizer of PyTorch";
+	else if (trigger->collectives && !trigger->collectives->has_compared)
+		lacks = "late: no two ranks were compared: as root those are that are recorded together, of NCCL's "
+			"communicators that are made while they are";
 	pthread_mutex_unlock(&trigger->lock);
 	return lacks;
 }

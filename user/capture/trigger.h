@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What makes a flight recorder write by itself, seen in agents' batches while they come: a GPU to which a process gave
- * no work for long, a step of training that took long, memory of PyTorch's that ran out, and code that was compiled or
- * loaded.  The drain's thread shows batches, the first thread asks.
+ * What makes a flight recorder write by itself, seen in records while they come: a GPU to which a process gave no work
+ * for long, a step of training that took long, memory of PyTorch's that ran out, code that was compiled or loaded, a
+ * rank that came late to a collective, a process that hangs.  The drain's thread shows records, the first thread asks.
  * Only what has ended is known: a gap when the work after it was reported.
  */
 #pragma once
@@ -13,22 +13,26 @@
 
 #include <gputrace/record.h>
 
-/*
- * Records of work come in no order, as each thread has its own buffers: a gap counts when nothing in it was reported
- * for so long.
- */
-#define TRIGGER_WAITS_NS 1000000000ull
+#include "capture/live_gaps.h"
 
-/* Compilations that follow each other sooner are one, for at most that long. */
+/* Compilations that follow each other sooner are one, for at most TRIGGER_COMPILES_NS. */
+#define TRIGGER_WAITS_NS LIVE_GAP_WAITS_NS
 #define TRIGGER_COMPILES_NS (10 * TRIGGER_WAITS_NS)
 
+#define TRIGGER_PLACE_MAX 256
+
 struct trigger_options {
-	uint64_t idle_ns;      /* the shortest such gap that counts, 0: none does */
-	uint64_t step_ns;      /* the shortest step that counts, 0: none does */
-	unsigned step_percent; /* and of the median of the steps before it, 0: none */
-	bool counts_steps;     /* for trigger_steps */
+	uint64_t idle_ns;		   /* the shortest such gap that counts, 0: none does */
+	uint64_t gap_ns;		   /* the shortest part of one that a line is to blame for, 0: none counts */
+	char gap_place[TRIGGER_PLACE_MAX]; /* that line, as FILE:NUMBER; "": any */
+	uint64_t late_ns;		   /* the shortest lateness of a rank that counts, 0: none does */
+	uint64_t hang_ns;		   /* how long a process has hung, 0: none counts */
+	uint64_t step_ns;		   /* the shortest step that counts, 0: none does */
+	unsigned step_percent;		   /* and of the median of the steps before it, 0: none */
+	bool counts_steps;		   /* for trigger_steps */
 	bool oom;
 	bool compile;
+	bool xid;	    /* an error of a GPU by NVML, which is not seen here */
 	uint64_t before_ns; /* how much the file has of before it began, 0: as much as is kept */
 	uint64_t after_ns;  /* and of after it had ended */
 	unsigned hourly;    /* the most files an hour */
@@ -42,9 +46,16 @@ static inline bool trigger_wants_steps(const struct trigger_options *options)
 	return options->step_ns || options->step_percent;
 }
 
+/* Whether records show one of those that are wanted. */
+static inline bool trigger_sees(const struct trigger_options *options)
+{
+	return options->idle_ns || options->gap_ns || options->late_ns || options->hang_ns || options->oom ||
+	       options->compile || trigger_wants_steps(options);
+}
+
 static inline bool trigger_is_wanted(const struct trigger_options *options)
 {
-	return options->idle_ns || options->oom || options->compile || trigger_wants_steps(options);
+	return trigger_sees(options) || options->xid;
 }
 
 struct trigger;
@@ -59,7 +70,10 @@ struct trigger_steps {
 struct trigger *trigger_new(const struct trigger_options *options);
 void trigger_free(struct trigger *trigger); /* NULL is allowed */
 
-/* Any record; only batches count. */
+/* Whether that record can matter. */
+bool trigger_wants(const struct trigger *trigger, const struct gpt_record *record);
+
+/* Any record. */
 void trigger_see(struct trigger *trigger, const struct gpt_record *record, uint64_t now_ns);
 
 /* With trigger_options.counts_steps: whether there are more than `steps` has; fills it then.  It begins zeroed. */
@@ -68,6 +82,11 @@ bool trigger_steps(struct trigger *trigger, struct trigger_steps *steps);
 #define TRIGGER_WHY_MAX 96
 
 struct trigger_event {
+	enum {
+		TRIGGER_HAPPENED,
+		TRIGGER_GAP, /* a gap that counts if a line is to blame for it, which records do not say */
+		TRIGGER_HANG,
+	} kind;
 	uint64_t from_ns, to_ns; /* CLOCK_MONOTONIC; not after now, whatever a process says */
 	char why[TRIGGER_WHY_MAX];
 };
@@ -75,5 +94,8 @@ struct trigger_event {
 /* Whether something has happened that was not taken yet. */
 bool trigger_take(struct trigger *trigger, uint64_t now_ns, struct trigger_event *event);
 
-/* Whether steps were asked for, and none was seen. */
-bool trigger_lacks_steps(struct trigger *trigger);
+/* The processes with GPU work of which a hang was asked for: at most `most`; returns how many. */
+unsigned trigger_processes(struct trigger *trigger, uint32_t *pids, unsigned most);
+
+/* What was asked for and was never there: steps; collectives that ranks could be compared at.  NULL: nothing is. */
+const char *trigger_lacks(struct trigger *trigger);

@@ -7,7 +7,7 @@
  *
  *	gpus=2 max=1980 limit=700000		what the GPUs are
  *	at=0.5 sm=1200 power=698000 reasons=4	from then on: clock, power, why
- *	at=1 xid=79				an event, once
+ *	at=1 xid=79				an event, once; with ecc=1 before it one of ECC, that is not corrected
  *	process=4242 bytes=1000000		on GPU 0
  *	base=1234.5 (see SIMGPU_CLOCKS, which slows the kernels)
  *	init=18 (returned by nvmlInit_v2) start=60 (seconds that it takes) deny=power (not supported)
@@ -265,7 +265,7 @@ EXPORT int nvmlEventSetWait_v2(void *set, struct nvml_event *event, unsigned tim
 	if (due <= until) {
 		event_sent = 1;
 		*event = (struct nvml_event){.device = &devices[0],
-					     .type = NVML_EVENT_XID,
+					     .type = script("ecc", 0) != 0 ? NVML_EVENT_ECC_DOUBLE_BIT : NVML_EVENT_XID,
 					     .data = (unsigned long long)script_at("xid", 0, 1e9)};
 		return NVML_SUCCESS;
 	}

@@ -1074,9 +1074,11 @@ static void a_proof_of_the_cost_is_a_schedule_of_windows(void **state)
 
 static void triggers_make_a_flight_recorder_write(void **state)
 {
-	static const char *const bad[] = {"step>0",    "step>1x",      "step>1.5.2x", "step>2000x",
-					  "idle>0",    "idle=1s",      "oom,max=0/h", "oom,max=61/h",
-					  "oom,max=5", "oom,after=2m", "before=1s",   ""};
+	static const char *const bad[] = {
+		"step>0",      "step>1x",      "step>1.5.2x", "step>2000x",	"idle>0",    "idle=1s",
+		"oom,max=0/h", "oom,max=61/h", "oom,max=5",   "oom,after=2m",	"before=1s", "",
+		"gap:>50ms",   "gap>50ms",     "gap:line>0",  "gap:line>999us", "gap:line",  "late>",
+		"late=1s",     "hang=999ms",   "hang=61m",    "hang>30s",	"xid=79"};
 	const struct trigger_options *trigger = &options.trigger;
 
 	assert_int_equal(
@@ -1113,8 +1115,35 @@ static void triggers_make_a_flight_recorder_write(void **state)
 		       "--trigger: the agent sees", "--agent off");
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_refused(PARSE("-p", "1", "--flight-recorder", "5s", "--trigger", bad[i]), bad[i],
-			       "step>1.5x, oom and compile are accepted");
+			       "hang=TIME (1s to 1h), oom, compile and xid are accepted");
 	assert_refused(PARSE("why", "a.gpt", "--trigger", "oom"), "--trigger", "why reads a.gpt");
+}
+
+static void triggers_know_lines_ranks_hangs_and_errors_of_gpus(void **state)
+{
+	const struct trigger_options *trigger = &options.trigger;
+
+	assert_int_equal(PARSE("-p", "1", "--flight-recorder", "1m", "--trigger", "gap:line>50ms", "--trigger",
+			       "late>100ms", "--trigger", "hang=30s", "--trigger", "xid"),
+			 0);
+	assert_int_equal(trigger->gap_ns, 50000000);
+	assert_string_equal(trigger->gap_place, "");
+	assert_int_equal(trigger->late_ns, 100000000);
+	assert_int_equal(trigger->hang_ns, 30000000000);
+	assert_true(trigger->xid && !options.ops);
+	assert_int_equal(PARSE("-p", "1", "--flight-recorder", "9s", "--trigger", "gap:a>b.py:41>50ms,after=1s"), 0);
+	assert_string_equal(trigger->gap_place, "a>b.py:41");
+	assert_int_equal(PARSE("-p", "1", "--flight-recorder", "9s", "--trigger", "xid", "--agent", "off"), 0);
+	assert_refused(PARSE("-p", "1", "--flight-recorder", "30s", "--trigger", "hang=30s"),
+		       "--trigger hang:", "nothing of before the hang would be left");
+	assert_refused(PARSE("-p", "1", "--flight-recorder", "30s", "--trigger", "hang=10s,before=15s,after=5s"),
+		       "--trigger hang:", "is not shorter than what --flight-recorder keeps");
+	assert_refused(PARSE("-p", "1", "--flight-recorder", "30s", "--trigger", "hang=9s", "--kernels-only"),
+		       "--trigger hang: a CUDA call", "--kernels-only");
+	assert_refused(PARSE("-p", "1", "--flight-recorder", "30s", "--trigger", "xid", "--no-gpu-counters"),
+		       "--trigger xid: NVML", "--no-gpu-counters");
+	assert_refused(PARSE("-p", "1", "--flight-recorder", "30s", "--trigger", "late>1s", "--way", "agent"),
+		       "--trigger late: calls of NCCL", "--way agent");
 }
 
 static void a_log_is_rotated_by_size_or_time(void **state)
@@ -1287,6 +1316,7 @@ int main(void)
 		cmocka_unit_test(a_schedule_is_numbers_as_torch_profiler_has_them),
 		cmocka_unit_test(a_flight_recorder_has_a_span_and_a_size),
 		cmocka_unit_test(triggers_make_a_flight_recorder_write),
+		cmocka_unit_test(triggers_know_lines_ranks_hangs_and_errors_of_gpus),
 		cmocka_unit_test(a_log_is_rotated_by_size_or_time),
 		cmocka_unit_test(ranges_of_the_profilers_api_are_a_schedule),
 		cmocka_unit_test(what_cannot_be_scheduled_is_refused),

@@ -137,8 +137,11 @@ const struct option_row option_rows[] = {
 	{"trigger", 0, "what happens, such as idle>200ms", "WHAT[,before=TIME][,after=TIME][,max=N/h]",
 	 "with --flight-recorder: write when a process leaves its GPU without work for longer\n"
 	 "(idle>200ms), a step of training takes longer than that (step>2s, --ops) or than the\n"
-	 "median (step>1.5x), PyTorch's memory runs out (oom, --memory), or code is compiled or\n"
-	 "loaded later than the first work (compile); repeatable",
+	 "median (step>1.5x), PyTorch's memory runs out (oom, --memory), code is compiled or\n"
+	 "loaded later than the first work (compile), a line keeps a GPU without work for longer\n"
+	 "(gap:line>50ms, gap:train.py:41>50ms), a rank comes later than the median one to a\n"
+	 "collective of NCCL (late>100ms), a process hangs on its GPU (hang=30s, with a dump\n"
+	 "beside it), or NVML reports an error (xid); repeatable",
 	 RECORD | WHY | SERVE, .parse = parse_trigger},
 	{"rotate", 0, "a size such as 1G or a time such as 10m", "SIZE|TIME[,keep=N]",
 	 "write a new log (-o TRACE.gpt) whenever one has SIZE or is TIME long, and keep the\n"

@@ -67,6 +67,9 @@ int parse_flight_recorder(struct parse *parse, const char *value)
 }
 
 #define TRIGGER_AFTER_NS_MAX (60 * 1000000000ull)
+#define TRIGGER_GAP_NS_MIN 1000000ull
+#define TRIGGER_HANG_NS_MIN 1000000000ull
+#define TRIGGER_HANG_NS_MAX (3600 * 1000000000ull)
 
 /* "10/h" */
 static bool take_hourly(const char *text, unsigned *hourly)
@@ -97,12 +100,42 @@ static bool take_step(const char *text, struct trigger_options *trigger)
 	return true;
 }
 
+/* "line>50ms", "train.py>50ms" or "train.py:41>50ms" */
+static bool take_gap(const char *text, struct trigger_options *trigger)
+{
+	const char *time = strrchr(text, '>');
+	size_t length = time ? (size_t)(time - text) : 0;
+
+	if (!length || length >= sizeof(trigger->gap_place) || value_duration(time + 1, &trigger->gap_ns) ||
+	    trigger->gap_ns < TRIGGER_GAP_NS_MIN)
+		return false;
+	memcpy(trigger->gap_place, text, length);
+	trigger->gap_place[length] = '\0';
+	if (!strcmp(trigger->gap_place, "line"))
+		trigger->gap_place[0] = '\0';
+	return true;
+}
+
+static bool take_hang(const char *text, struct trigger_options *trigger)
+{
+	return value_duration(text, &trigger->hang_ns) == 0 && trigger->hang_ns >= TRIGGER_HANG_NS_MIN &&
+	       trigger->hang_ns <= TRIGGER_HANG_NS_MAX;
+}
+
 static bool take_trigger_word(const char *word, struct trigger_options *trigger)
 {
 	if (!strcmp(word, "oom"))
 		return trigger->oom = true;
 	if (!strcmp(word, "compile"))
 		return trigger->compile = true;
+	if (!strcmp(word, "xid"))
+		return trigger->xid = true;
+	if (!strncmp(word, "gap:", 4))
+		return take_gap(word + 4, trigger);
+	if (!strncmp(word, "late>", 5))
+		return value_duration(word + 5, &trigger->late_ns) == 0;
+	if (!strncmp(word, "hang=", 5))
+		return take_hang(word + 5, trigger);
 	if (!strncmp(word, "idle>", 5))
 		return value_duration(word + 5, &trigger->idle_ns) == 0;
 	if (!strncmp(word, "step>", 5))
@@ -128,7 +161,8 @@ int parse_trigger(struct parse *parse, const char *value)
 	if (is_good && trigger_is_wanted(&options->trigger))
 		return 0;
 	return option_fail(parse,
-			   "--trigger %s: idle>TIME, step>TIME, step>1.5x, oom and compile are accepted, and after a "
+			   "--trigger %s: idle>TIME, gap:line>TIME and gap:FILE:LINE>TIME (1ms or more), step>TIME, "
+			   "step>1.5x, late>TIME, hang=TIME (1s to 1h), oom, compile and xid are accepted, and after a "
 			   "comma before=TIME, after=TIME of up "
 			   "to 60s and max=N/h of up to %u, as in idle>200ms,before=20s,after=5s,max=10/h",
 			   value, TRIGGER_HOURLY_MOST);

@@ -124,29 +124,50 @@ static int check_rotate(struct parse *parse)
 	return 0;
 }
 
-static int check_trigger(struct parse *parse)
+/* Of what sees what a trigger is for. */
+static int check_trigger_sources(struct parse *parse)
 {
 	const struct options *options = parse->options;
+	const struct trigger_options *trigger = &options->trigger;
+	bool calls = !options->has_activity_sets || options->activity_sets >> GPT_AGENT_SET_CUDA & 1;
 
-	if (!trigger_is_wanted(&options->trigger))
-		return 0;
-	if (!options->recorder_ns)
-		return option_fail(parse, "--trigger: makes a flight recorder write: it needs --flight-recorder TIME");
-	if (options->trigger.before_ns > options->recorder_ns)
-		return option_fail(parse, "--trigger: before= is longer than what --flight-recorder keeps");
-	/* Else a file would end without what it was written for. */
-	if (options->trigger.after_ns > options->recorder_ns - options->trigger.before_ns ||
-	    options->trigger.after_ns == options->recorder_ns)
-		return option_fail(parse, "--trigger: before= and after= together, with what happens between, are "
-					  "longer than what --flight-recorder keeps");
-	if (options->agent == ATTACH_AGENT_OFF)
+	if (trigger_sees(trigger) && options->agent == ATTACH_AGENT_OFF)
 		return option_fail(parse, "--trigger: the agent sees what it is for: it excludes --agent off");
-	if (options->trigger.compile && options->has_activity_sets &&
-	    !(options->activity_sets >> GPT_AGENT_SET_CUDA & 1))
+	if (trigger->compile && !calls)
 		return option_fail(parse,
 				   "--trigger compile: CUDA calls that load code show it: it needs --trace cuda, and "
 				   "excludes --kernels-only");
+	if (trigger->hang_ns && !calls)
+		return option_fail(parse, "--trigger hang: a CUDA call that does not return shows it: it needs --trace "
+					  "cuda, and excludes --kernels-only");
+	if (trigger->xid && options->gpu_counters_unwanted)
+		return option_fail(parse, "--trigger xid: NVML reports it: it excludes --no-gpu-counters");
+	if (trigger->late_ns && options->way == RECORD_WAY_AGENT)
+		return option_fail(parse, "--trigger late: calls of NCCL show it, which are followed by BPF only: it "
+					  "excludes --way agent");
 	return 0;
+}
+
+static int check_trigger(struct parse *parse)
+{
+	const struct options *options = parse->options;
+	const struct trigger_options *trigger = &options->trigger;
+
+	if (!trigger_is_wanted(trigger))
+		return 0;
+	if (!options->recorder_ns)
+		return option_fail(parse, "--trigger: makes a flight recorder write: it needs --flight-recorder TIME");
+	if (trigger->before_ns > options->recorder_ns)
+		return option_fail(parse, "--trigger: before= is longer than what --flight-recorder keeps");
+	/* Else a file would end without what it was written for. */
+	if (trigger->after_ns > options->recorder_ns - trigger->before_ns || trigger->after_ns == options->recorder_ns)
+		return option_fail(parse, "--trigger: before= and after= together, with what happens between, are "
+					  "longer than what --flight-recorder keeps");
+	/* Else a file would only have that nothing happens. */
+	if (trigger->hang_ns >= options->recorder_ns - trigger->before_ns - trigger->after_ns && trigger->hang_ns)
+		return option_fail(parse, "--trigger hang: that time, with before= and after=, is not shorter than "
+					  "what --flight-recorder keeps: nothing of before the hang would be left");
+	return check_trigger_sources(parse);
 }
 
 static int check_recorder(struct parse *parse)

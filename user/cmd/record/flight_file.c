@@ -38,6 +38,8 @@ void flight_file_write(void *context, const struct recent_log *recent, const str
 	else
 		msg_info("%s: written, the last %.1f s: %s", output.path, lasts, why);
 	serve_process_file(&recording->serve, err ? name : output.path, end_ns, why, err ? output_error(err) : NULL);
+	if (!err)
+		hang_dump_write(&recording->hang_dump, output.path, end_ns);
 	output_close(&output);
 	free(name);
 }

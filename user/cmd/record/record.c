@@ -192,10 +192,15 @@ static int run_it(struct recording *recording)
 		.signals_fd = recording->signals,
 		.by_itself = recording->options->trigger,
 		.trigger = recording->trigger,
+		.gap_seen = gap_blame_see,
+		.gap_looks = gap_blame_looks,
+		.gap_blamed = gap_blame_take,
+		.hang_seen = hang_dump_begin,
 		.flight = {.hourly = recording->options->trigger.hourly,
 			   .span_ns = recording->options->recorder_ns,
 			   .only_asked = recording->options->subcommand == SUBCOMMAND_SERVE,
 			   .write = flight_file_write,
+			   .look = {.take = gap_blame_log},
 			   .context = recording},
 		.log_fd = recording->file.fd,
 		.history = recording->history,
@@ -238,6 +243,8 @@ static void close_all(struct recording *recording)
 	serve_process_end(&recording->serve);
 	early_cycles_end(&recording->early);
 	drain_close(recording->drain);
+	gap_blame_end(&recording->blame);
+	hang_dump_end(&recording->hang_dump);
 	trigger_free(recording->trigger);
 	attach_close(recording->attach);
 	log_writer_close(recording->log);

@@ -9,6 +9,8 @@
 #include "cmd/process/exit_code.h"
 #include "cmd/options/options.h"
 #include "cmd/record/early_cycles.h"
+#include "cmd/record/gap_blame.h"
+#include "cmd/record/hang_dump.h"
 #include "cmd/record/log_file.h"
 #include "cmd/record/rotated_files.h"
 #include "cmd/record/serve.h"
@@ -41,6 +43,8 @@ struct recording {
 	struct attach *attach;
 	struct drain *drain;
 	struct trigger *trigger; /* of the flight recorder; NULL: none */
+	struct gap_blame blame;
+	struct hang_dump hang_dump;
 	struct run_result result;
 	struct recording_search *search; /* NULL: none has begun */
 	char why[512];

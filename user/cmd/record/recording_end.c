@@ -11,6 +11,19 @@
 #include "cmd/output/last_trace.h"
 #include "cmd/output/outputs.h"
 
+static void say_what_triggers_lack(const struct recording *recording)
+{
+	const char *lacks = recording->trigger ? trigger_lacks(recording->trigger) : NULL;
+
+	if (lacks)
+		msg_warn("--trigger %s", lacks);
+	if (recording->blame.left_out)
+		msg_info("--trigger gap: %llu gaps were not looked at, as there was no time for it",
+			 (unsigned long long)recording->blame.left_out);
+	if (recording->result.lacks_nvml)
+		msg_warn("--trigger xid: NVML did not answer, or stopped: gputrace doctor says why");
+}
+
 void recording_say_end(struct recording *recording)
 {
 	const struct run_result *result = &recording->result;
@@ -33,9 +46,7 @@ void recording_say_end(struct recording *recording)
 				 : "all cycles of --schedule are recorded");
 	else if (result->reason == GPT_END_TARGETS_GONE && !recording->command.pid)
 		msg_info("no traced process is left");
-	if (recording->trigger && trigger_lacks_steps(recording->trigger))
-		msg_warn("--trigger step: no step was seen: torch.profiler's steps are, and those of an optimizer of "
-			 "PyTorch");
+	say_what_triggers_lack(recording);
 	if (recording->command.pid && command_has_ended(&recording->command))
 		recording_say_command_end(recording);
 }

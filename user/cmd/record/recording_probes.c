@@ -90,7 +90,7 @@ static void begin_set_up(struct recording *recording)
 /* From the first record on: names of ops come once. */
 static void show_trigger(struct recording *recording)
 {
-	if (!trigger_is_wanted(&recording->options->trigger) && !recording->options->trigger.counts_steps)
+	if (!trigger_sees(&recording->options->trigger) && !recording->options->trigger.counts_steps)
 		return;
 	recording->trigger = trigger_new(&recording->options->trigger);
 	drain_show(recording->drain, recording->trigger);
