@@ -12,30 +12,30 @@
 /* Between two looks at all processes. */
 #define LOOK_NS 500000000ull
 
+static const struct followed_call {
+	uint16_t api, twin; /* twin: that of a call without one is none */
+	enum gpt_api_class class;
+	const char *name;
+} followed[] = {
+#define CALL(domain, symbol, class, args, twin, cbid, twin_cbid)                                                       \
+	{GPT_API(GPT_DOMAIN_##domain, cbid), GPT_API(GPT_DOMAIN_##domain, twin_cbid), GPT_CLASS_##class, #symbol},
+	GPT_CUDA_API_TABLE(CALL)
+#undef CALL
+};
+
 void live_hangs_init(struct live_hangs *hangs)
 {
 	*hangs = (struct live_hangs){0};
-#define CALL(domain, symbol, of_class, args, twin, cbid, twin_cbid)                                                    \
-	hangs->classes[GPT_API(GPT_DOMAIN_##domain, cbid)] = GPT_CLASS_##of_class;                                     \
-	if (twin_cbid)                                                                                                 \
-		hangs->classes[GPT_API(GPT_DOMAIN_##domain, twin_cbid)] = GPT_CLASS_##of_class;
-	GPT_CUDA_API_TABLE(CALL)
-#undef CALL
-	hangs->classes[0] = GPT_CLASS_NONE; /* of calls without a twin */
+	for (size_t i = 0; i < sizeof(followed) / sizeof(followed[0]); i++) {
+		hangs->classes[followed[i].api] = (uint8_t)followed[i].class;
+		if (GPT_API_CBID(followed[i].twin))
+			hangs->classes[followed[i].twin] = (uint8_t)followed[i].class;
+	}
 }
 
 const char *live_call_name(uint16_t api)
 {
-	static const struct {
-		uint16_t api, twin;
-		const char *name;
-	} names[] = {
-#define CALL(domain, symbol, class, args, twin, cbid, twin_cbid)                                                       \
-	{GPT_API(GPT_DOMAIN_##domain, cbid), GPT_API(GPT_DOMAIN_##domain, twin_cbid), #symbol},
-		GPT_CUDA_API_TABLE(CALL)
-#undef CALL
-	};
-	const typeof(names[0]) *found = table_find(names, row, row->api == api || row->twin == api);
+	const struct followed_call *found = table_find(followed, call, call->api == api || call->twin == api);
 
 	return found ? found->name : "a CUDA call";
 }

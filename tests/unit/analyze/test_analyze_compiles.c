@@ -354,6 +354,47 @@ static void a_capture_lasts_from_its_first_call_to_its_last(void **state)
 	end_words(&gap);
 }
 
+/* It is known to be over only at the thread's next launch. */
+static void what_is_compiled_after_a_capture_and_before_the_next_launch_stays(void **state)
+{
+	struct gap gap;
+
+	begin_compiling(&gap);
+	add_captured(&gap, WAITS, 7, 20 * MS);
+	add_captured(&gap, LOAD, 8, 39 * MS);
+	add_call_with(&gap, (struct gpt_agent_api){.start_ns = 50 * MS, .end_ns = 80 * MS, .corr = 9, .api = LOAD_API},
+		      LOAD);
+	kernel(&gap.log, 2, LAUNCHED, TO, TO + MS);
+	end_and_analyze(&gap);
+	assert_int_equal(row_of(&gap, WHY_COMPILE_CAPTURE, NONE)->ns, 20 * MS);
+	assert_int_equal(row_of(&gap, WHY_COMPILE_MODULE, LOAD_API)->ns, 30 * MS);
+	assert_int_equal(row_of(&gap, WHY_COMPILE_MODULE, LOAD_API)->count, 1);
+	end_words(&gap);
+}
+
+/* A thousand samples a second of a compilation of half a minute. */
+static void what_is_part_of_a_long_compilation_counts_once_however_often_it_was_seen(void **state)
+{
+	static const uint64_t of_lines[] = {TRITON, TRITON_DEEPER, INDUCTOR, DYNAMO};
+	struct gap gap;
+
+	begin_compiling(&gap);
+	add_captured(&gap, WAITS, 7, 20 * MS);
+	for (uint32_t i = 0; i < 30000; i++)
+		log_sample(&gap.log, (struct gpt_sample){.time_ns = 22 * MS + i * 1000,
+							 .stack_id = of_lines[i % 4],
+							 .pid = PID,
+							 .tid = TID,
+							 .period_ns = 1000,
+							 .stack_state = GPT_STACK_OK,
+							 .place = GPT_SAMPLE_USER});
+	add_captured(&gap, LOAD, 8, 59 * MS);
+	kernel(&gap.log, 2, LAUNCHED, TO, TO + MS);
+	end_and_analyze(&gap);
+	assert_int_equal(gap.all.idle.compiles.ns, 40 * MS);
+	end_words(&gap);
+}
+
 static void the_report_and_why_say_which_compiler_on_which_line(void **state)
 {
 	struct gap gap;
@@ -426,6 +467,8 @@ int main(void)
 		cmocka_unit_test(a_long_first_launch_for_which_the_gpu_waits_has_its_kernel),
 		cmocka_unit_test(a_long_first_launch_while_the_gpu_works_is_none_but_for_what_the_driver_compiled),
 		cmocka_unit_test(a_capture_lasts_from_its_first_call_to_its_last),
+		cmocka_unit_test(what_is_compiled_after_a_capture_and_before_the_next_launch_stays),
+		cmocka_unit_test(what_is_part_of_a_long_compilation_counts_once_however_often_it_was_seen),
 		cmocka_unit_test(a_compilation_counts_in_each_slice_that_has_some_of_its_time),
 		cmocka_unit_test(what_compiles_before_any_gpu_work_has_its_row),
 		cmocka_unit_test(the_report_and_why_say_which_compiler_on_which_line),
