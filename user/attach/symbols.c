@@ -6,12 +6,16 @@
 #include <string.h>
 
 #include "attach/emit.h"
+#include "base/monotonic.h"
 #include "base/path.h"
 #include "target/image.h"
 
 #define REPORTED_SLOTS (1u << 16) /* (pid, address) pairs remembered; an evicted one is reported again */
 #define MAX_IMAGES 512		  /* open files kept */
 #define BYTES_MAX (512ULL << 20)  /* of their symbol tables */
+
+/* Files without a new address for so long make room for others: of a day, most programs are gone. */
+#define UNUSED_NS 60000000000ull
 
 struct reported {
 	uint64_t ip;
@@ -23,6 +27,7 @@ struct symbol_file {
 	uint64_t inode;
 	struct image *image; /* NULL: not readable as ELF, or no room for its symbols */
 	uint64_t bytes;	     /* size of its symbols */
+	uint64_t used_ns;    /* CLOCK_MONOTONIC: latest new address in it */
 	uid_t uid;	     /* user of the first process that mapped it; 0: root's, or only root can create it */
 	char *name;
 };
@@ -73,6 +78,29 @@ static bool has_room(struct symbols *symbols, const struct symbol_file *file)
 	return file->bytes <= BYTES_MAX - all && (!file->uid || of_user + file->bytes <= BYTES_MAX - all);
 }
 
+static void close_file(struct symbols *symbols, struct symbol_file *file)
+{
+	size_t later = --symbols->files.count - (size_t)(file - symbols->files.items);
+
+	image_close(file->image);
+	free(file->name);
+	memmove(file, file + 1, later * sizeof(*file));
+}
+
+/* Closes the file that was not used for longest; false: all were used lately. */
+static bool close_unused(struct symbols *symbols, uint64_t now_ns)
+{
+	struct symbol_file *oldest = NULL;
+
+	for (size_t i = 0; i < symbols->files.count; i++)
+		if (!oldest || symbols->files.items[i].used_ns < oldest->used_ns)
+			oldest = &symbols->files.items[i];
+	if (!oldest || now_ns - oldest->used_ns < UNUSED_NS)
+		return false;
+	close_file(symbols, oldest);
+	return true;
+}
+
 static void note_crowded(struct symbols *symbols, pid_t pid, const struct symbol_file *file)
 {
 	if (!symbols->crowded)
@@ -96,6 +124,9 @@ static void open_image(struct symbols *symbols, pid_t pid, const struct opened_f
 	if (file->uid && !process_owner(pid, &of))
 		file->uid = of.uid;
 	file->bytes = image_symbols_bytes(file->image);
+	while (!has_room(symbols, file))
+		if (!close_unused(symbols, file->used_ns))
+			break;
 	if (has_room(symbols, file))
 		return;
 	note_crowded(symbols, pid, file);
@@ -106,13 +137,16 @@ static void open_image(struct symbols *symbols, pid_t pid, const struct opened_f
 
 static struct symbol_file *file_of(struct symbols *symbols, pid_t pid, const struct mapping *mapping)
 {
-	struct symbol_file file = {.device = mapping->device, .inode = mapping->inode};
+	struct symbol_file file = {.device = mapping->device, .inode = mapping->inode, .used_ns = monotonic_ns()};
+	struct symbol_file *known =
+		array_find(&symbols->files, item, item->inode == file.inode && item->device == file.device);
 	struct opened_file opened;
 
-	for (size_t i = 0; i < symbols->files.count; i++)
-		if (symbols->files.items[i].inode == file.inode && symbols->files.items[i].device == file.device)
-			return &symbols->files.items[i];
-	if (symbols->files.count >= MAX_IMAGES)
+	if (known) {
+		known->used_ns = file.used_ns;
+		return known;
+	}
+	if (symbols->files.count >= MAX_IMAGES && !close_unused(symbols, file.used_ns))
 		return NULL;
 	file.name = xstrdup(path_base(mapping->path));
 	if (!mapping_open_file(pid, mapping, &opened))
@@ -172,10 +206,8 @@ void symbols_free(struct symbols *symbols)
 {
 	if (!symbols)
 		return;
-	for (size_t i = 0; i < symbols->files.count; i++) {
-		image_close(symbols->files.items[i].image);
-		free(symbols->files.items[i].name);
-	}
+	while (symbols->files.count)
+		close_file(symbols, &symbols->files.items[symbols->files.count - 1]);
 	array_free(&symbols->files);
 	mappings_free(&symbols->mappings);
 	free(symbols->reported);
