@@ -17,7 +17,7 @@ PROGRAM = machine.PROGRAMS / "triggers.py"
 RANKS = machine.WORKLOADS / "nccl_ranks.py"
 WAYS = pytest.mark.parametrize("way", ["bpf", "agent"])
 KEPT = " s are kept: kill -USR1 "
-GAP_S, HANG_S = 0.3, 6  # triggers.py
+GAP_S, HANG_S = 1, 6  # triggers.py
 
 
 class Program(tracing.Running):
@@ -50,9 +50,11 @@ def recorded(folder, *options, **more):
         running.end().must_be(0)
 
 
-def written(folder, running):
-    """The file that the recorder says it has written, and what it says of it."""
-    line = running.wait_line(": written, the last", "stderr")
+def written(folder, running, words=""):
+    """The file that the recorder says it has written, and what it says of it; words: a file of another reason is another one, as
+    the machine may keep the program waiting, too."""
+    while words not in (line := running.wait_line(": written, the last", "stderr")):
+        pass
     return folder / line.split("gputrace: ")[-1].split(": written")[0], line
 
 
@@ -72,22 +74,23 @@ def line_of(mark):
 
 @WAYS
 def test_a_gap_that_a_line_is_to_blame_for_makes_it_write_and_says_the_line(tmp_path, way):
-    with recorded(tmp_path, "--way", way, "--trigger", "gap:line>200ms,before=1s") as (program, running):
+    with recorded(tmp_path, "--way", way, "--trigger", "gap:line>700ms,before=1s") as (program, running):
         begun, ended = program.do("gap")
-        log, line = written(tmp_path, running)
-    said = re.search(r"triggers\.py:(\d+) pause left a GPU without work for ([\d.]+) s", line)
-    assert said and int(said.group(1)) == line_of("gap") and GAP_S - 0.05 <= float(said.group(2)) <= ended - begun + 0.1
+        log, line = written(tmp_path, running, "triggers.py")
+    said = re.search(r"triggers\.py:(\d+) (?:pause|main) left a GPU without work for ([\d.]+) s", line)
+    # the agent alone takes no samples: then it is the line of the launch that ended the gap
+    assert said and int(said.group(1)) == line_of("gap" if way == "bpf" else "launch") and GAP_S - 0.05 <= float(said.group(2)) <= ended - begun + 0.1, line
     start, end = span_of(log)
-    assert start < begun and ended < end and len(files(tmp_path)) == 1
+    assert start < begun and ended < end
 
 
 def test_a_gap_of_another_line_than_the_one_that_was_named_does_not(tmp_path):
     place = f"triggers.py:{line_of('other')}"
-    with Program(tmp_path) as program, recorder(tmp_path, "--trigger", f"gap:{place}>200ms", pid=program.pid) as running:
+    with Program(tmp_path) as program, recorder(tmp_path, "--trigger", f"gap:{place}>700ms", pid=program.pid) as running:
         running.wait_line(KEPT, "stderr")
         for word in ("gap", "gap", "gap", "other"):  # each of them is looked at
             program.do(word)
-        log, line = written(tmp_path, running)
+        _, line = written(tmp_path, running)
         assert f"{place} other_pause left a GPU" in line
         program.end()
         assert "gaps were not looked at" not in running.end().must_be(0).stderr
@@ -102,7 +105,7 @@ def test_a_process_that_hangs_on_its_gpu_has_a_file_and_a_dump_beside_it(tmp_pat
         log, line = written(tmp_path, running)
         dump = running.wait_line(": what gputrace dump said then", "stderr")
     said = re.search(fr"pid {program.pid} hangs for ([\d.]+) s, in cuda(DeviceSynchronize|CtxSynchronize)", line)
-    assert said and 3 <= float(said.group(1)) < ended - begun
+    assert said and 3 <= float(said.group(1)) < ended - begun, line
     start, end = span_of(log)
     assert start < begun and begun + 3 < end < ended + 1
     text = (tmp_path / dump.split("gputrace: ")[-1].split(": what")[0]).read_text()

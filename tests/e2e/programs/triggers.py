@@ -12,7 +12,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "workloads"
 
 import gpu  # noqa: E402
 
-GAP_S = 0.3
+GAP_S = 1
 HANG_US = 6_000_000
 
 
@@ -50,7 +50,7 @@ def obey(word):
 def main():
     gpu.setup()
     for number in range(10**9):
-        gpu.check(gpu.launch(gpu.at("loss_20us"), *gpu.SHAPE, None))
+        gpu.check(gpu.launch(gpu.at("loss_20us"), *gpu.SHAPE, None))  # launch
         if number == 100:
             print("ready", flush=True)
         if select.select([sys.stdin], [], [], 0.002)[0]:

@@ -18,7 +18,7 @@
 #define BEFORE_NS (3 * SECOND_NS)
 
 /* What it may take, and how many times as long no other gap is looked at. */
-#define LONGEST_NS (10 * SECOND_NS)
+#define LONGEST_NS (30 * SECOND_NS)
 #define PAUSE_TIMES 9
 
 /* Bytes of a line's name in a message. */
@@ -271,14 +271,15 @@ bool gap_blame_take(void *context, struct trigger_event *event)
 	struct recording *recording = context;
 	struct gap_blame *blame = &recording->blame;
 	uint64_t now_ns = monotonic_ns();
-	bool is_blamed;
+	bool was_looked_at, is_blamed;
 
 	if (!blame->begun_ns || blame->state == BLAME_ASKED)
 		return false;
 	if (blame->state == BLAME_LOGGED && !own_child_is_over(&blame->child, now_ns))
 		return false;
-	is_blamed = blame->state == BLAME_LOGGED && blame->child.status == 0 &&
-		    judge(blame, &recording->options->trigger, event);
+	was_looked_at = blame->state == BLAME_LOGGED && blame->child.status == 0;
+	is_blamed = was_looked_at && judge(blame, &recording->options->trigger, event);
+	blame->left_out += !was_looked_at;
 	own_child_close(&blame->child);
 	blame->next_ns = now_ns + PAUSE_TIMES * (now_ns - blame->begun_ns);
 	blame->begun_ns = 0;
