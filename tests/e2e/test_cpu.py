@@ -4,7 +4,10 @@
 import errno
 import json
 import marshal
+import os
 import re
+import time
+from pathlib import Path
 
 import chrome_invariants as chrome
 import machine
@@ -212,3 +215,35 @@ def test_a_program_in_another_pid_namespace_is_sampled_like_any(tmp_path):
     assert truth["pid"] == 1
     for name, ns in truth["cpu"].items():
         assert abs(sums.get(name, 0) - ns) <= TOLERANCE * ns, (name, sums, truth["cpu"])
+
+
+ONLINE = Path("/sys/devices/system/cpu/cpu1/online")
+
+
+@pytest.mark.kernels
+@pytest.mark.skipif("GPUTRACE_EMULATED" not in os.environ, reason="takes a CPU from the machine: on emulated ones, make check-kernels")
+@pytest.mark.skipif(not ONLINE.exists(), reason="this machine's CPUs cannot be taken away")
+def test_a_cpu_that_went_and_came_again_has_samples(tmp_path):
+    code = """if True:
+        import os, sys, time
+        def burns(until):
+            while time.thread_time() < until: pass
+        print("ready", flush=True)
+        sys.stdin.readline()
+        os.sched_setaffinity(0, {1})
+        burns(time.thread_time() + 4)
+        print("burnt", flush=True)
+        sys.stdin.readline()"""
+    with tracing.Running([machine.any_python(), "-c", code], tmp_path) as program:
+        program.wait_line("ready")
+        with tracing.Tracer(tmp_path, "-p", program.pid, "--agent", "off", "-F", FREQUENCY, names=()) as tracer:
+            for state in ("0", "1"):
+                ONLINE.write_text(state)
+                time.sleep(2)  # it is looked at once a second
+            program.process.stdin.write("burn\n")
+            program.process.stdin.flush()
+            program.wait_line("burnt")
+            done = tracer.interrupt().must_be(0)
+        program.end()
+    assert by_function(cpu_table(tmp_path))["burns"] == pytest.approx(4e9, rel=TOLERANCE)
+    assert "CPUs went or came at " in done.stdout + done.stderr

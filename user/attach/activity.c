@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "attach/activity.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <bpf/libbpf.h>
 
@@ -62,11 +64,27 @@ static int attach_switches(struct attach *attach)
 	return error;
 }
 
+#define ONLINE "/sys/devices/system/cpu/online"
+#define ONLINE_CHECK_NS 1000000000ull
+
+static void read_online(char online[static 256])
+{
+	int fd = open(ONLINE, O_RDONLY | O_CLOEXEC);
+	ssize_t bytes = fd < 0 ? 0 : read(fd, online, 255);
+
+	online[bytes > 0 ? bytes : 0] = '\0';
+	if (fd >= 0)
+		close(fd);
+}
+
 static int attach_clock(struct attach *attach)
 {
 	struct links *links = &attach->activity.clock;
-	int error = links_attach_cpu_clock(links, bpf_program__fd(attach->programs.bpf->progs.sample_cpu),
-					   shared_activity(attach)->period_ns);
+	int error;
+
+	read_online(attach->activity.online);
+	error = links_attach_cpu_clock(links, bpf_program__fd(attach->programs.bpf->progs.sample_cpu),
+				       shared_activity(attach)->period_ns);
 
 	if (error)
 		links_detach(links);
@@ -150,12 +168,37 @@ static void follow_gaps(struct attach *attach, uint64_t now_ns)
 		set_period(attach, attach->options.sample_period_ns);
 }
 
-/* ---- cost -------------------------------------------------------------------------------------------------------- */
-
 static double seconds_since_start(const struct activity *activity, uint64_t now_ns)
 {
 	return (double)(now_ns - activity->start_ns) / 1e9;
 }
+
+/* ---- CPUs ------------------------------------------------------------------------------------------------------- */
+
+/* The clock of a CPU that goes is gone for good, and a CPU that comes has none. */
+static void follow_cpus(struct attach *attach, uint64_t now_ns)
+{
+	struct activity *activity = &attach->activity;
+	char online[sizeof(activity->online)];
+
+	if (now_ns - activity->online_checked_ns < ONLINE_CHECK_NS || !activity->clock.fds.count)
+		return;
+	activity->online_checked_ns = now_ns;
+	read_online(online);
+	if (!strcmp(online, activity->online))
+		return;
+	links_detach(&activity->clock);
+	(void)attach_clock(attach);
+	if (!activity->noted_cpus)
+		emit_note(
+			attach->emit, attach->emit_context, 0,
+			"CPUs went or came at %.1f s, and perhaps later: the first second of one that has come has no "
+			"samples",
+			seconds_since_start(activity, now_ns));
+	activity->noted_cpus = true;
+}
+
+/* ---- cost -------------------------------------------------------------------------------------------------------- */
 
 static void lower_rate(struct attach *attach, uint64_t now_ns)
 {
@@ -267,6 +310,7 @@ void activity_tick(struct attach *attach, uint64_t now_ns)
 {
 	struct activity *activity = &attach->activity;
 
+	follow_cpus(attach, now_ns);
 	if (!activity->adapts)
 		return;
 	count_lowered(activity, now_ns);

@@ -35,6 +35,9 @@ struct activity {
 	uint64_t counted_ns;		     /* when that was last counted */
 	uint64_t short_gaps_ns;		     /* as last reported */
 	uint64_t gaps_checked_ns, gaps_at_check_ns; /* when the rate was last decided, and by that sum */
+	char online[256];			    /* the CPUs that have clocks, as the kernel lists them */
+	uint64_t online_checked_ns;
+	bool noted_cpus; /* the log has a note that CPUs came or went */
 };
 
 /* Called once all processes that are followed from the start are known. */
