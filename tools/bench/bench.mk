@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Benchmarks of the cost of tracing; included by the top Makefile.
 #
-#   bench            all of them but scale, counters, view, ops, foreign, merge, blame, cost-limit, default, newcomers, dump, gate, modules and ways, one after the other; fails when one misses the project's numbers
+#   bench            all of them but scale, counters, view, ops, foreign, merge, blame, cost-limit, default, newcomers, dump, gate, hours, modules and ways, one after the other; fails when one misses the project's numbers
 #   bench-probe      a launch probe with its Python stack against an empty uprobe (root)
 #   bench-calls      a Python call under --python-calls against a bare one (root)
 #   bench-rate       nothing lost at the highest rate; the collector's CPU; attach and detach (root)
@@ -19,6 +19,8 @@
 #   bench-merge      time, CPU and memory of gputrace merge of two logs of 10 million launches, and of 64 of one million (60 s, 1 GB), made here (minutes, 7 GB of disk)
 #   bench-dump       time of `gputrace dump` of 200, 1,600 and 10,002 threads, and a program's longest pause meanwhile (root)
 #   bench-gate       how often `gputrace diff --fail-above 5` fails, of equal runs and of runs with 10 % more (root, 10 minutes)
+#   bench-hours      memory and descriptors of gputrace and of a program at 10,000 launches a second, rotated and killed logs
+#                    (root, simulated GPU, 15 minutes; HOURS_FLAGS="--seconds 3600" for an hour of each part)
 #   bench-scale      time, CPU and memory from a log of 50 million launches to report and files (root, minutes, 1 GB of disk);
 #                    SCALE_FLAGS="--launches 3000000 --only report" for less
 #   bench-view       time until `gputrace view` shows the first of 10 million slices, or answers a zoom (root, to record)
@@ -43,7 +45,7 @@ $(BENCH)/hammer.so: tools/bench/hammer.c $(BUILD)/flags
 	$(say) LINK $@
 	$(Q)$(CC) $(BASE_CFLAGS) -O2 -g -shared -fPIC -o $@ $<
 
-.PHONY: bench-counters bench benches bench-probe bench-calls bench-rate bench-inject bench-model bench-log bench-export bench-scale bench-view bench-ops bench-foreign bench-merge bench-blame bench-cost-limit bench-default bench-newcomers bench-dump bench-gate bench-modules bench-ways
+.PHONY: bench-counters bench benches bench-probe bench-calls bench-rate bench-inject bench-model bench-log bench-export bench-scale bench-view bench-ops bench-foreign bench-merge bench-blame bench-cost-limit bench-default bench-newcomers bench-dump bench-gate bench-hours bench-modules bench-ways
 benches: $(BENCHES) $(BENCH)/hammer.so
 
 bench-counters: all simgpu
@@ -51,6 +53,9 @@ bench-counters: all simgpu
 
 bench-cost-limit: all simgpu
 	@tools/bench/cost_limit.py $(BUILD)
+
+bench-hours: all simgpu $(BENCH)/hammer.so
+	@tools/bench/hours.py $(BUILD) $(HOURS_FLAGS)
 
 bench-modules: all simgpu
 	@tools/bench/modules.py $(BUILD) $$(ls "$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/3.*/bin/python3)

@@ -79,7 +79,7 @@ void sim_api_enter(struct sim_api *call, const struct sim_api_info *info, const 
 	call->outer = self->depth++ == 0;
 	call->tool_slot = 0;
 	if (call->outer)
-		self->correlation = atomic_fetch_add(&last_correlation, 1) + 1;
+		self->correlation = sim_options()->correlation + atomic_fetch_add(&last_correlation, 1) + 1;
 	call->correlation = self->correlation;
 	call->enter = call->outer && sim_truth_on() ? sim_now() : 0;
 	if (tool)

@@ -53,6 +53,7 @@ static void options_read(void)
 	options.callback_gate = text_or_null("SIMGPU_CALLBACK_GATE");
 	options.callback_ns = read_number("SIMGPU_CALLBACK_US", 0) * 1000;
 	options.clocks = text_or_null("SIMGPU_CLOCKS");
+	options.correlation = (uint32_t)read_number("SIMGPU_CORRELATION", 0);
 	options.thread_buffers = (int)read_number("SIMGPU_THREAD_BUFFERS", (uint64_t)-1);
 }
 

@@ -33,6 +33,7 @@ struct sim_options {
 	const char *truth;	   /* SIMGPU_TRUTH, or NULL; %p stands for the pid */
 	const char *cupti;	   /* SIMGPU_CUPTI_VERSION, or NULL */
 	const char *open_buffers;  /* SIMGPU_OPEN_BUFFERS, or NULL */
+	uint32_t correlation;	   /* SIMGPU_CORRELATION */
 	int thread_buffers;	   /* SIMGPU_THREAD_BUFFERS; -1: the version's default */
 	uint64_t pool_records;	   /* SIMGPU_POOL; 0: no limit */
 	bool dropped_fails;	   /* SIMGPU_DROPPED_FAILS */
