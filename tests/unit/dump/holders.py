@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Holds objects that look like PyTorch's tensors in many ways, and says by which: "place<TAB>type<TAB>items<TAB>path<TAB>
 address of the data...".  Their type, TensorImpl and StorageImpl are made with ctypes, so that any CPython runs this.
-Which of PyTorch's layouts: "new", "old" (two reference counts, a flag before the pointer, strings of before C++11)."""
+Arguments: which of PyTorch's layouts, "new" or "old" (two reference counts, a flag before the pointer, strings of before
+C++11), other objects, tensors in the cache."""
 
 import collections
 import ctypes
@@ -127,9 +128,9 @@ made, at = tensors(30)
 History.shared.update(enumerate(made))
 is_held("History.shared", "dict", 30, "__main__.History.shared", at)
 
-made, at = tensors(30000)
+made, at = tensors(int(sys.argv[3]))
 cache = dict(enumerate(made))
-is_held("__main__.cache", "dict", 30000, "__main__.cache", at)
+is_held("__main__.cache", "dict", len(made), "__main__.cache", at)
 made, at = tensors(1)
 alone = made[0]
 is_held("__main__.alone", "", -1, "__main__.alone", at)

@@ -75,9 +75,9 @@ static uint32_t check_line(const struct holders *holders, char *line)
 	return count;
 }
 
-static void check_python(const struct python *python, const char *layout)
+static void check_python(const struct python *python, const char *layout, const char *in_cache)
 {
-	const char *argv[] = {python->path, PROGRAM, layout, "1000", NULL};
+	const char *argv[] = {python->path, PROGRAM, layout, "1000", in_cache, NULL};
 	struct holders_look look;
 	struct child child;
 	char *line = NULL;
@@ -108,7 +108,7 @@ static void what_a_program_says_that_it_holds_is_found(void **state)
 {
 	for (unsigned i = 0; i < python_count; i++)
 		if (pythons[i].major == 3 && pythons[i].minor >= SUPPORTED_FIRST)
-			check_python(&pythons[i], "new");
+			check_python(&pythons[i], "new", "3000");
 }
 
 static const struct python *newest_python(void)
@@ -125,12 +125,12 @@ static const struct python *newest_python(void)
 
 static void so_is_it_in_the_layout_of_older_pytorchs(void **state)
 {
-	check_python(newest_python(), "old");
+	check_python(newest_python(), "old", "30000");
 }
 
 static void start_program(struct child *child, const char *objects)
 {
-	const char *argv[] = {newest_python()->path, PROGRAM, "new", objects, NULL};
+	const char *argv[] = {newest_python()->path, PROGRAM, "new", objects, "100", NULL};
 	char *line = NULL;
 	size_t size = 0;
 
