@@ -117,6 +117,21 @@ def pytest_report_header(config):
     return None
 
 
+processor_s = collections.Counter()  # by file: what its tests and the ended processes that these started took of a processor
+
+
+def processor_time():
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_protocol(item):
+    before = processor_time()
+    yield
+    processor_s[item.nodeid.partition("::")[0]] += processor_time() - before
+
+
 def pytest_terminal_summary(terminalreporter):
     """Lists the files that took most of a long run."""
     seconds = collections.Counter()
@@ -126,9 +141,10 @@ def pytest_terminal_summary(terminalreporter):
                 seconds[report.nodeid.partition("::")[0]] += report.duration
     if sum(seconds.values()) < LONG_S:
         return
-    terminalreporter.section(f"{sum(seconds.values()):.0f} s, most of it in")
-    for file, taken in seconds.most_common(20):
-        terminalreporter.write_line(f"{taken:6.0f} s  {file}")
+    taken = sum(processor_s.values())
+    terminalreporter.section(f"{sum(seconds.values()):.0f} s, {taken:.0f} of a processor, most of it in")
+    for file, taken in processor_s.most_common(30):
+        terminalreporter.write_line(f"{seconds[file]:6.0f} s, {taken:4.0f} of a processor  {file}")
 
 
 def pytest_runtest_setup(item):
