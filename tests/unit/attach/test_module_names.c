@@ -154,9 +154,19 @@ static void note(uint64_t first, uint64_t second, uint64_t third)
 	module_names_note(names, stack);
 }
 
+static bool is_any_unnamed(void)
+{
+	for (unsigned i = 0; i < described_count; i++)
+		if (last_of(described[i].module)->unnamed && strstr(described[i].why, "not all read"))
+			return true;
+	return false;
+}
+
+/* To the end: beside other work the time of one call may be over before all is read. */
 static void work(void)
 {
-	assert_true(module_names_work(names, &reader, &class, true));
+	for (unsigned i = 0; i < 100 && (!i || is_any_unnamed()); i++)
+		assert_true(module_names_work(names, &reader, &class, true));
 }
 
 /* A check that has no more time goes on in the next one. */
