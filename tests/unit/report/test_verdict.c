@@ -162,6 +162,28 @@ static void of_a_slice_without_gpu_work_nothing_is_said_where_launches_lack_thei
 	end_words(&gap);
 }
 
+static void a_copy_whose_call_was_lost_is_a_loss_of_that_call(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	begin(&log);
+	kernel(&log, 1, FROM - 20 * US, FROM - 10 * US, FROM);
+	log_agent_memcpy(&log, (struct gpt_agent_memcpy){.start_wall_ns = FROM,
+							 .end_wall_ns = FROM + 60 * MS,
+							 .corr = 77,
+							 .bytes = 4096,
+							 .kind = 1,
+							 .from = 1,
+							 .to = 3});
+	kernel(&log, 2, FROM + 50 * MS, FROM + 60 * MS, TO);
+	log_end(&log, 10000 * MS);
+	model = model_of(&log);
+	VERDICT_HAS(model, "\n1. 60.0 ms, 66.7 %, copies: (call not seen)\n");
+	assert_says(model, (const char *const[]){"   where    (call not seen)\n"}, 1, report_write_why);
+	model_free(model);
+}
+
 static void a_wait_in_the_middle_of_a_kernel_is_in_a_slice_in_which_no_operation_begins(void **state)
 {
 	struct log_builder log;
@@ -681,6 +703,7 @@ int main(void)
 		cmocka_unit_test(so_they_are_where_no_sample_is_in_the_gap),
 		cmocka_unit_test(the_sum_of_further_causes_is_named_too),
 		cmocka_unit_test(of_a_slice_without_gpu_work_nothing_is_said_where_launches_lack_their_times),
+		cmocka_unit_test(a_copy_whose_call_was_lost_is_a_loss_of_that_call),
 		cmocka_unit_test(a_wait_in_the_middle_of_a_kernel_is_in_a_slice_in_which_no_operation_begins),
 		cmocka_unit_test(of_steps_without_gpu_work_it_is_said_that_it_is_elsewhere),
 		cmocka_unit_test(a_busy_gpu_has_nothing_to_mend),

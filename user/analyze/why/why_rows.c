@@ -62,7 +62,8 @@ static struct culprit culprit_of(struct making *making, const struct tally_key *
 	struct tally_key plain = why_key_of_charge(*key);
 	bool in_loader = plain.part[1] == WHY_DATA && why_seen_by(plain.part[3]) == WHY_SEEN_BY_FRAMES;
 
-	if (key->part[0] == NONE)
+	/* what has no line at all is no loss; of a loss the call was not seen (CALLER_UNSEEN is the same number) */
+	if (key->part[0] == NONE && plain.part[1] >= WHY_LOSSES)
 		return (struct culprit){NONE, NONE, NONE};
 	return culprit_at(making->lines, key->part[0],
 			  in_loader ? why_loader(&making->why->idle->threads, making->why->model, key->part[0]).caller
