@@ -489,7 +489,9 @@ static void end_own_time(struct gap *gap)
 	uint64_t held;
 
 	end_gap(gap);
-	SAYS(gap, report_write_why, "which would have run meanwhile (train.py:32 train for 4.0 ms of it).");
+	SAYS(gap, report_write_why,
+	     "1 call of cudaStreamSynchronize there took 8.0 ms. The GPU had nothing to do for 4.0 ms "
+	     "after it, which would have run meanwhile (train.py:32 train for 4.0 ms of it).");
 	held = ns_of(gap, LINE_HOLDS, WHY_LOCK, WHY_RAN);
 	assert_true(held >= LAUNCHED - FROM - 5 * MS); /* the other thread would have been as late */
 	assert_int_equal(own(gap, LINE_WAITS, WHY_SYNC), 4 * MS);

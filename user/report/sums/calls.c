@@ -128,8 +128,9 @@ void report_failed(struct report *report)
 		return;
 	}
 	fprintf(report->out, "\n%s", report->color ? "\033[31m" : "");
-	report_line(report, "Failed: %s launches, %s other CUDA calls", number_count(failures->more).text,
-		    number_count(failures->events - failures->more).text);
+	report_line(report, "Failed: %s launch%s, %s other CUDA call%s", number_count(failures->more).text,
+		    failures->more == 1 ? "" : "es", number_count(failures->events - failures->more).text,
+		    failures->events - failures->more == 1 ? "" : "s");
 	fputs(report->color ? "\033[0m" : "", report->out);
 	for (size_t i = 0; i < shown; i++) {
 		const GROUP_ROW *row = &failures->rows[i];

@@ -42,18 +42,31 @@ static char *ran_after(const struct analyses *all, const struct why_line *line)
 	return xasprintf(" (%s for %s of it)", label, number_time(line->ran_ns).text);
 }
 
+/* "The GPU had nothing to do for 3.1 ms in it, and for 1.2 ms after it, which would have run meanwhile." */
+static char *idle_at_calls(const struct analyses *all, const struct why_line *line)
+{
+	const char *them = line->calls == 1 ? "it" : "them";
+	uint64_t in_ns = line->ns - line->after_ns;
+	AUTO_FREE char *in = in_ns ? xasprintf(" for %s in %s", number_time(in_ns).text, them) : xstrdup("");
+	AUTO_FREE char *ran = ran_after(all, line);
+	AUTO_FREE char *after = line->after_ns
+					? xasprintf("%s for %s after %s, which would have run meanwhile%s",
+						    in_ns ? ", and" : "", number_time(line->after_ns).text, them, ran)
+					: xstrdup("");
+
+	return all->why.devices.count > 1 ? xasprintf("GPUs, added up, had nothing to do%s%s.", in, after)
+					  : xasprintf("The GPU had nothing to do%s%s.", in, after);
+}
+
 static char *sync_evidence(const struct analyses *all, const struct why_loss *loss, const char *others)
 {
 	const struct why_line *line = &loss->lines[0];
-	char *ran = ran_after(all, line), *text;
+	char *text;
 
-	text = xasprintf("%s call%s of %s there took %s. The GPU had nothing to do for %s in %s, and for %s after %s, "
-			 "which would have run meanwhile%s.",
-			 number_count(line->calls).text, cause_plural(line->calls), api_name((uint16_t)line->detail),
-			 number_time(line->calls_ns).text, number_time(line->ns - line->after_ns).text,
-			 line->calls == 1 ? "it" : "them", number_time(line->after_ns).text,
-			 line->calls == 1 ? "it" : "them", ran);
-	free(ran);
+	text = xjoin(xasprintf("%s call%s of %s there took %s.", number_count(line->calls).text,
+			       cause_plural(line->calls), api_name((uint16_t)line->detail),
+			       number_time(line->calls_ns).text),
+		     " ", idle_at_calls(all, line));
 	if (!line->reads)
 		return text;
 	return xjoin(text, " ",
