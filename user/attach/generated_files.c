@@ -8,21 +8,24 @@
 #include <unistd.h>
 
 #include "base/generated_path.h"
+#include "base/monotonic.h"
 #include "base/tally.h"
 #include "target/generated.h"
 #include "target/process.h"
 #include "target/python/python_source.h"
 
 #define FILE_BYTES_MAX (16u << 20)
-#define ALL_BYTES_MAX (256u << 20) /* of all files; reading delays the thread that attaches probes */
-#define FILES_MAX 65536u	   /* including files that were not read */
+#define ALL_BYTES_MAX (256u << 20) /* of all files in an hour; reading delays the thread that attaches probes */
+#define HOUR_NS 3600000000000ull
+#define FILES_MAX 65536u /* including files that were not read */
 
 struct generated_files {
 	attach_emit emit;
 	void *context;
 	struct tally seen; /* by process and hash of the path */
-	uint64_t bytes;
-	bool full; /* a limit was reached and reported */
+	uint64_t bytes;	   /* in the hour */
+	uint64_t hour_ns;  /* when that began */
+	bool full;	   /* a limit was reached and reported */
 };
 
 /* The file that is being read. */
@@ -147,8 +150,13 @@ void generated_files_add(struct generated_files *files, const struct gpt_code *c
 {
 	char path[GPT_CODE_FILE_MAX];
 	struct reading reading = {.files = files, .pid = code->pid, .path = path};
+	uint64_t now_ns = monotonic_ns();
 	int fd;
 
+	if (now_ns - files->hour_ns > HOUR_NS) {
+		files->hour_ns = now_ns;
+		files->bytes = 0;
+	}
 	if (!path_of(code, path, sizeof(path)) || tally_at(&files->seen, key_of(code->pid, path))->count++)
 		return;
 	if (files->seen.count > FILES_MAX) {

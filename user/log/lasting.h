@@ -8,14 +8,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The most bytes.  A compiled PyTorch model has some thousand lines of 200 bytes. */
+/*
+ * The most bytes.  A compiled PyTorch model has some thousand lines of 200 bytes.  Of more the oldest are dropped,
+ * first of all those of code.
+ */
 #define LASTING_MAX (16u << 20)
 
 /* Zeroed: none. */
 struct lasting {
 	uint8_t *bytes;
 	size_t count, capacity;
-	uint64_t left_out; /* records that had no room */
+	uint64_t left_out; /* records that were dropped */
 };
 
 /* Copies those that are among whole records. */

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/monotonic.h"
+#include "log/lasting.h"
 #include "log/reader.h"
 #include "log/recent_log.h"
 #include "log/writer.h"
@@ -391,9 +392,36 @@ static void a_recording_without_a_record_is_a_log(void **state)
 	log_writer_close(writer);
 }
 
+/* Of what outlives segments. */
+static void of_too_many_lasting_records_the_latest_stay_and_code_goes_first(void **state)
+{
+	const char *const texts[5] = {"", "", "", "", ""};
+	struct lasting lasting = {0};
+	struct log_builder note = {0}, code = {0};
+	const struct gpt_record *first;
+	uint64_t all = 1;
+
+	log_text(&note, GPT_NOTE, 0, "the first of all");
+	lasting_add(&lasting, note.data, note.size);
+	for (; !lasting.left_out; all++) {
+		code.size = 0;
+		log_generated(&code, (uint32_t)all, 0, texts);
+		lasting_add(&lasting, code.data, code.size);
+	}
+	first = (const struct gpt_record *)lasting.bytes;
+	assert_int_equal(first->type, GPT_NOTE);
+	assert_memory_equal(lasting.bytes + lasting.count - code.size, code.data, code.size);
+	assert_true(lasting.count <= LASTING_MAX && lasting.count > LASTING_MAX / 2);
+	assert_int_equal(lasting.left_out + (lasting.count - note.size) / code.size + 1, all);
+	lasting_free(&lasting);
+	log_free(&note);
+	log_free(&code);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(of_too_many_lasting_records_the_latest_stay_and_code_goes_first),
 		cmocka_unit_test(a_short_recording_is_written_whole),
 		cmocka_unit_test(only_the_last_seconds_are_kept_with_all_that_they_refer_to),
 		cmocka_unit_test(many_calls_take_no_more_memory_than_is_allowed),
