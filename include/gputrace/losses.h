@@ -42,6 +42,9 @@ enum gpt_loss_kind {
 	X(SAMPLES_LOST, samples_lost, EXTRA, "samples of threads lost: the ring buffer was full")                      \
 	X(WAITS_LOST, waits_lost, EXTRA,                                                                               \
 	  "waits of threads lost: the ring buffer or a table was full, or their end is not known")                     \
+	X(MEMORY_CALLS, memory_calls_dropped, CALL, "calls dropped: --memory-limit was reached")                       \
+	X(MEMORY_BATCHES, memory_batches_dropped, GPU, "batches of GPU records dropped: --memory-limit was reached")   \
+	X(MEMORY_OTHERS, memory_others_dropped, EXTRA, "other records dropped: --memory-limit was reached")            \
 	X(MALFORMED, malformed, EXTRA, "records of processes that were none, or only in part")
 
 /* Of struct gpt_agent_stats, which come with an agent's batches: X(member, name in the Chrome trace, kind, words) */

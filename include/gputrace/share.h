@@ -25,7 +25,7 @@
 #define GPUTRACE_SHARE "GPUTRACE_SHARE" /* environment: the socket's name, without the NUL that it begins with */
 
 /* Raised by each change of this header. */
-#define GPT_SHARE_ABI 7
+#define GPT_SHARE_ABI 8
 
 /* ---- connecting: messages of a SOCK_SEQPACKET socket ------------------------------------------------------------ */
 

@@ -268,6 +268,10 @@ enum gpt_counter {
 	/* processes that have CUDA and no agent, where only agents record (counted by the collector) */
 	GPT_COUNTER_PROCESSES_UNENTERED,
 	GPT_COUNTER_CODE_UNREAD, /* code objects of which something could not be read, however often it was tried */
+	/* records dropped as --memory-limit was reached (counted by the collector) */
+	GPT_COUNTER_MEMORY_CALLS,
+	GPT_COUNTER_MEMORY_BATCHES,
+	GPT_COUNTER_MEMORY_OTHERS,
 	GPT_COUNTER_COUNT,
 };
 

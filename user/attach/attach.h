@@ -61,6 +61,7 @@ struct attach_options {
 	bool memory_lines;	      /* and the Python stack of each of these events */
 	struct gpt_schedule schedule; /* which steps are recorded; active 0: everything is */
 	size_t ring_bytes;	      /* power of two */
+	uint64_t memory_limit;	      /* bytes of gputrace; 0: none */
 	uint64_t cost_limit_ns;	      /* of a thread's second; 0: none. Not for ATTACH_WAY_AGENT */
 };
 

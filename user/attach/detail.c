@@ -7,6 +7,7 @@
 #include "attach/probes/probes.h"
 #include "base/monotonic.h"
 #include "base/msg.h"
+#include "base/resident.h"
 
 /* Since a change nothing must have spoken against a rise for that long; each rise that was too early doubles it. */
 #define WAIT_NS 1000000000ull
@@ -23,6 +24,15 @@
 
 /* It does not rise above that part of --cost-limit. */
 #define COST_RISE_PART 2u
+
+/*
+ * Of --memory-limit: from there on the level falls by a step each MEMORY_NS, as memory is given back later than detail
+ * goes; from there on all detail goes at once; and up to there it may come back.
+ */
+#define MEMORY_FALL(limit) ((limit) / 100 * 75)
+#define MEMORY_LEAST(limit) ((limit) / 100 * 85)
+#define MEMORY_RISE(limit) ((limit) / 100 * 70)
+#define MEMORY_NS 100000000ull
 
 /* What a cause of lower detail says now, in the order of their weight. */
 enum pressure_kind {
@@ -232,6 +242,23 @@ static struct pressure cost_pressure(struct attach *attach, uint64_t now_ns)
 	return cost;
 }
 
+static struct pressure memory_pressure(struct attach *attach, uint64_t now_ns)
+{
+	uint64_t limit = attach->options.memory_limit;
+	struct pressure memory = {.why = GPT_DETAIL_MEMORY, .limit = limit, .kind = PRESSURE_NONE};
+
+	if (!limit)
+		return memory;
+	memory.measured = resident_bytes();
+	if (memory.measured > MEMORY_RISE(limit))
+		memory.kind = PRESSURE_STAY;
+	if (memory.measured > MEMORY_FALL(limit) && now_ns - attach->detail.changed_ns > MEMORY_NS)
+		memory.kind = PRESSURE_LOWER;
+	if (memory.measured > MEMORY_LEAST(limit))
+		memory.kind = PRESSURE_LEAST;
+	return memory;
+}
+
 /* A rise has the cause of the last fall, with what that measures now. */
 static void rise(struct attach *attach, uint64_t now_ns, const struct pressure *causes, size_t count)
 {
@@ -245,7 +272,8 @@ static void rise(struct attach *attach, uint64_t now_ns, const struct pressure *
 
 void detail_tick(struct attach *attach, uint64_t now_ns)
 {
-	const struct pressure causes[] = {ring_pressure(attach), cost_pressure(attach, now_ns)};
+	const struct pressure causes[] = {ring_pressure(attach), cost_pressure(attach, now_ns),
+					  memory_pressure(attach, now_ns)};
 	const size_t count = sizeof(causes) / sizeof(causes[0]);
 	struct detail *detail = &attach->detail;
 	struct pressure worst = causes[0];

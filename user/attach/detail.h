@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How much detail is recorded (gputrace/details.h).  The level falls while the ring buffer fills up, and while a thread
- * pays more than --cost-limit.  It rises again by itself, one step at a time, once nothing of that is so; after a rise
- * that was too early the next one comes later.  Launches and GPU records are always recorded.  Each change is a record
- * of the log (GPT_DETAIL_CHANGE).
+ * How much detail is recorded (gputrace/details.h).  The level falls while the ring buffer stays full, while a thread
+ * pays more than --cost-limit, and while gputrace's memory is near --memory-limit.  It rises again by itself, one step
+ * at a time, once nothing of that is so; after a rise that was too early the next one comes later.  Launches and GPU
+ * records are always recorded.  Each change is a record of the log (GPT_DETAIL_CHANGE).
  */
 #pragma once
 

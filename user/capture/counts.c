@@ -23,6 +23,7 @@ struct gpt_end *run_make_end(const struct run *run, enum gpt_end_reason reason)
 	uint64_t counters[GPT_COUNTER_COUNT] = {0};
 
 	attach_counters(run->attach, counters);
+	drain_count_dropped(run->drain, counters);
 	end->hdr = (struct gpt_record){.size = (uint32_t)(sizeof(*end) + sizeof(counters)), .type = GPT_END};
 	end->reason = reason;
 	end->counters_count = GPT_COUNTER_COUNT;
@@ -42,6 +43,7 @@ void run_note_counts(struct run *run, uint64_t now_ns)
 	counts.wall_offset_ns = clock.wall_offset_ns;
 	counts.cpu_ns = run_own_cpu_ns() - run->cpu_start_ns;
 	attach_counters(run->attach, counts.counters);
+	drain_count_dropped(run->drain, counts.counters);
 	if (run->options->history)
 		history_note(run->options->history, &counts);
 	if (run->flight)

@@ -18,6 +18,7 @@
 #include "base/thread.h"
 #include "capture/cut.h"
 #include "capture/gaps.h"
+#include "capture/memory_bound.h"
 #include "capture/ring.h"
 #include "capture/trigger.h"
 
@@ -41,6 +42,9 @@
 /* Records appended under one lock of the log: a lock for each would be a fifth of the cost. */
 #define RECORDS_AT_ONCE 64
 
+/* Of --memory-limit, what the queue may have. */
+#define NOTICES_PART 16u
+
 /* Room for the cut copy of a record; as large as the largest record of the ring. */
 struct cut_room {
 	_Alignas(8) uint8_t bytes[GPT_RECORD_MAX];
@@ -58,6 +62,7 @@ struct drain {
 	_Atomic(_Atomic uint32_t *) passes; /* drain_count_passes */
 	struct trigger *trigger;	    /* drain_show; under the log's lock */
 	struct notices *notices;
+	struct memory_bound memory;
 	int epoll, wake; /* wake: an eventfd */
 	pthread_t thread;
 	bool started;
@@ -177,6 +182,8 @@ static void take_record(void *context, const struct gpt_record *record)
 		gaps_add(&drain->gaps, record);
 		pass_on(drain, record);
 		record = cut_record(drain, record);
+		if (record && memory_bound_drops(&drain->memory, record))
+			record = NULL;
 		if (record)
 			error = append_record(drain, record);
 		if (is_call && record)
@@ -198,6 +205,7 @@ static int64_t empty_ring(struct drain *drain)
 
 	if (passes)
 		atomic_fetch_add_explicit(passes, 1, memory_order_relaxed);
+	memory_bound_check(&drain->memory, monotonic_ns());
 	bytes = ring_consume(drain->ring);
 	if (ring_fill(drain->ring) >= atomic_load_explicit(&drain->fill, memory_order_relaxed))
 		atomic_store_explicit(&drain->fill, ring_fill(drain->ring) + 1, memory_order_relaxed);
@@ -389,6 +397,17 @@ void drain_show(struct drain *drain, struct trigger *trigger)
 	log_writer_lock(drain->log);
 	drain->trigger = trigger;
 	log_writer_unlock(drain->log);
+}
+
+void drain_bound_memory(struct drain *drain, uint64_t limit)
+{
+	drain->memory.limit = limit;
+	notices_bound(drain->notices, limit / NOTICES_PART);
+}
+
+void drain_count_dropped(const struct drain *drain, uint64_t counters[GPT_COUNTER_COUNT])
+{
+	memory_bound_count(&drain->memory, counters);
 }
 
 void drain_be_patient(struct drain *drain, bool is_patient)

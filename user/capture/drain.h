@@ -68,6 +68,14 @@ void drain_finish(struct drain *drain, void (*meanwhile)(void *context), void *c
 /* Negative errno, 0: none. *of_log: it is the log's; the ring is emptied all the same. */
 int drain_error(const struct drain *drain, bool *of_log);
 
+/*
+ * --memory-limit: the queue takes a part of it, and records are dropped where all of gputrace has reached it.  Before
+ * the first record comes.
+ */
+void drain_bound_memory(struct drain *drain, uint64_t limit);
+/* Adds what was dropped for it. */
+void drain_count_dropped(const struct drain *drain, uint64_t counters[GPT_COUNTER_COUNT]);
+
 /* Whether it may take records somewhat later: it wakes less often, where the ring has room for more meanwhile. */
 void drain_be_patient(struct drain *drain, bool is_patient);
 

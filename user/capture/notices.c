@@ -28,7 +28,7 @@ struct notices {
 	pthread_mutex_t lock; /* guards all that follows */
 	struct notice *first, *last;
 	size_t count;
-	size_t bytes[ROOM_BATCHES + 1];
+	size_t bytes[ROOM_BATCHES + 1], most[ROOM_BATCHES + 1];
 	ARRAY(struct user_bytes) users; /* of batches */
 	uint64_t refused, batches_refused;
 	int fd;
@@ -46,7 +46,18 @@ struct notices *notices_new(void)
 		return NULL;
 	}
 	pthread_mutex_init(&notices->lock, NULL);
+	notices->most[ROOM_PLAIN] = NOTICES_PLAIN_MAX;
+	notices->most[ROOM_BULK] = NOTICES_BULK_MAX;
+	notices->most[ROOM_BATCHES] = NOTICES_BATCHES_MAX;
 	return notices;
+}
+
+void notices_bound(struct notices *notices, size_t bytes)
+{
+	const size_t all = NOTICES_PLAIN_MAX + NOTICES_BULK_MAX + NOTICES_BATCHES_MAX;
+
+	for (unsigned room = 0; bytes < all && room <= ROOM_BATCHES; room++)
+		notices->most[room] = (size_t)((double)notices->most[room] / (double)all * (double)bytes);
 }
 
 void notices_free(struct notices *notices)
@@ -113,13 +124,7 @@ static struct user_bytes *find_user(struct notices *notices, uint32_t uid)
 
 static bool has_room(struct notices *notices, enum room room, size_t bytes)
 {
-	static const size_t most[] = {
-		[ROOM_PLAIN] = NOTICES_PLAIN_MAX,
-		[ROOM_BULK] = NOTICES_BULK_MAX,
-		[ROOM_BATCHES] = NOTICES_BATCHES_MAX,
-	};
-
-	return notices->bytes[room] + bytes <= most[room];
+	return notices->bytes[room] + bytes <= notices->most[room];
 }
 
 /* No user's batches take more room than is left for those of the others. */
@@ -127,7 +132,7 @@ static bool user_has_room(struct notices *notices, const struct gpt_record *reco
 {
 	const struct user_bytes *user = find_user(notices, user_of(record));
 
-	return (user ? user->bytes : 0) + bytes <= NOTICES_BATCHES_MAX - notices->bytes[ROOM_BATCHES];
+	return (user ? user->bytes : 0) + bytes <= notices->most[ROOM_BATCHES] - notices->bytes[ROOM_BATCHES];
 }
 
 static void count_bytes(struct notices *notices, enum room room, const struct gpt_record *record, size_t bytes)

@@ -25,6 +25,8 @@ struct notices;
 
 /* NULL: no memory, no descriptor (errno). */
 struct notices *notices_new(void);
+/* All three together take no more than so many bytes.  Before the first record. */
+void notices_bound(struct notices *notices, size_t bytes);
 void notices_free(struct notices *notices);
 
 /* Readable while there is something to take. */

@@ -199,6 +199,7 @@ static void every_second(struct run *run, uint64_t now_ns)
 		return;
 	run_note_counts(run, now_ns);
 	attach_counters(run->attach, counters);
+	drain_count_dropped(run->drain, counters);
 	run->result->lost = run_count_lost(counters);
 	msg_progress("%.0f s, %.0f events/s, %llu events, %llu lost. Ctrl-C ends the trace.",
 		     (double)(now_ns - run->start_ns) / 1e9, rate, (unsigned long long)calls,

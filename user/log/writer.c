@@ -22,7 +22,7 @@
 #include "log/segment.h"
 #include "log/segment_file.h"
 
-_Static_assert(WRITER_CHUNK_BYTES > GPT_RECORD_MAX, "every record fits a chunk");
+_Static_assert(WRITER_CHUNK_LEAST > GPT_RECORD_MAX, "every record fits a chunk");
 _Static_assert(WRITER_CHUNK_BYTES + DESCRIPTIONS_REPEATED_MAX <= GPT_LOG_RECORD_BYTES_MAX, "a segment fits its bounds");
 
 /* As DRAIN_NICE: while the drain waits for this thread, records can be lost. setpriority(2) */
@@ -39,6 +39,11 @@ _Static_assert(WRITER_CHUNK_BYTES + DESCRIPTIONS_REPEATED_MAX <= GPT_LOG_RECORD_
 /* Room for repeated records that a chunk keeps between two segments. */
 #define FRONT_KEPT (1u << 20)
 
+/* Of what --memory-limit permits: for one chunk, for descriptions, for those that one segment repeats. */
+#define CHUNK_PART 64u
+#define DESCRIPTIONS_PART 8u
+#define REPEATED_PART 32u
+
 /* Records, with room in front of them for those that their segment repeats. */
 struct chunk {
 	struct chunk *next; /* in the queue, or among the free ones */
@@ -54,6 +59,7 @@ struct log_writer {
 	int error;	      /* sticky, negative errno */
 	size_t repeated;      /* bytes that the last segment repeated */
 	unsigned chunks;      /* made so far */
+	size_t chunk_bytes;   /* of records in one */
 	struct chunk *open;   /* the one being filled; NULL: none */
 	struct chunk *free;
 	struct chunk *queue, **queue_end;
@@ -86,7 +92,22 @@ struct log_writer *log_writer_open(int fd)
 	writer->schema = schema_own();
 	writer->encoder = segment_encoder_new(writer->schema);
 	writer->descriptions = descriptions_new(DESCRIPTIONS_BYTES_MAX, DESCRIPTIONS_REPEATED_MAX);
+	writer->chunk_bytes = WRITER_CHUNK_BYTES;
 	return writer;
+}
+
+static size_t part_of(uint64_t bytes, unsigned part, size_t least, size_t most)
+{
+	bytes /= part;
+	return bytes < least ? least : bytes > most ? most : (size_t)bytes;
+}
+
+void log_writer_bound_memory(struct log_writer *writer, uint64_t bytes)
+{
+	writer->chunk_bytes = part_of(bytes, CHUNK_PART, WRITER_CHUNK_LEAST, WRITER_CHUNK_BYTES);
+	descriptions_free(writer->descriptions);
+	writer->descriptions = descriptions_new(part_of(bytes, DESCRIPTIONS_PART, 0, DESCRIPTIONS_BYTES_MAX),
+						part_of(bytes, REPEATED_PART, 0, DESCRIPTIONS_REPEATED_MAX));
 }
 
 void log_writer_keep_recent(struct log_writer *writer, uint64_t keep_ns, uint64_t bytes)
@@ -307,7 +328,7 @@ int log_writer_append_locked(struct log_writer *writer, const struct gpt_record 
 		return err;
 	if (size < sizeof(*record) || size > GPT_RECORD_MAX || size % 8)
 		return -EINVAL;
-	while (!writer->open || size > WRITER_CHUNK_BYTES - writer->open->bytes) {
+	while (!writer->open || size > writer->chunk_bytes - writer->open->bytes) {
 		hand_over_chunk(writer);
 		err = open_chunk(writer);
 		if (err)

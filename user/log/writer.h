@@ -13,6 +13,7 @@
 
 /* Memory: these, the descriptions (descriptions.h), and some 30 MB to pack and compress one. */
 #define WRITER_CHUNK_BYTES (8u << 20)
+#define WRITER_CHUNK_LEAST (2u << 20) /* with a limit of memory */
 #define WRITER_CHUNKS 4u
 
 struct log_writer;
@@ -29,6 +30,9 @@ struct log_writer *log_writer_open(int fd);
  * the first record.
  */
 void log_writer_keep_recent(struct log_writer *writer, uint64_t keep_ns, uint64_t bytes);
+
+/* From here on it has no more than a third of so many bytes. To be called before the first record. */
+void log_writer_bound_memory(struct log_writer *writer, uint64_t bytes);
 
 struct rotation_options;
 

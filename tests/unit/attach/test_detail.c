@@ -9,6 +9,7 @@
 
 #include "attach/attach_state.h"
 #include "attach/probes/probes.h"
+#include "base/resident.h"
 
 #define MS 1000000ull
 #define RING 1000u
@@ -24,12 +25,18 @@ static struct {
 	uint64_t now_ns;
 	struct thread_cost cost; /* of the last second */
 	uint64_t second_ns;	 /* when that began */
+	uint64_t resident;
 } made;
 
 int files_set_detail(struct files *files, uint32_t level)
 {
 	made.files_level = level;
 	return 0;
+}
+
+uint64_t resident_bytes(void)
+{
+	return made.resident;
 }
 
 void thread_costs_begin(struct thread_costs *costs, struct attach *attach, uint64_t now_ns)
@@ -309,6 +316,48 @@ static void without_a_limit_cost_lowers_nothing(void **state)
 	assert_int_equal(made.count, 0);
 }
 
+#define MEMORY 1000u
+
+static void start_bounded(uint64_t resident)
+{
+	struct attach_options options = all_of_it;
+
+	options.memory_limit = MEMORY;
+	start(options);
+	made.resident = resident;
+}
+
+static void detail_goes_in_its_order_near_the_limit_of_memory_and_comes_back(void **state)
+{
+	start_bounded(750);
+	rounds_with(0, 10000);
+	assert_int_equal(level(), 0);
+	made.resident = 751;
+	for (uint32_t n = 1; n <= GPT_DETAIL_COUNT; n++) {
+		rounds_with(0, 120); /* memory is given back later */
+		assert_int_equal(level(), n);
+		assert_int_equal(made.changes[n - 1].why, GPT_DETAIL_MEMORY);
+		assert_int_equal(made.changes[n - 1].measured, 751);
+		assert_int_equal(made.changes[n - 1].limit, MEMORY);
+	}
+	made.resident = 701;
+	rounds_with(0, 100000);
+	assert_int_equal(level(), GPT_DETAIL_COUNT);
+	made.resident = 700;
+	rounds_with(0, 1000 * (GPT_DETAIL_COUNT + 1));
+	assert_int_equal(level(), 0);
+	assert_int_equal(made.changes[made.count - 1].why, GPT_DETAIL_MEMORY);
+}
+
+static void nearer_to_it_all_detail_goes_at_once(void **state)
+{
+	start_bounded(851);
+	round_with(0);
+	assert_int_equal(level(), GPT_DETAIL_COUNT);
+	assert_int_equal(made.count, 1);
+	assert_int_equal(made.changes[0].why, GPT_DETAIL_MEMORY);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -326,6 +375,8 @@ int main(void)
 		cmocka_unit_test(a_cost_below_the_limit_stays_as_it_is_and_below_half_of_it_detail_comes_back),
 		cmocka_unit_test(the_last_measurement_is_kept_with_what_is_left_out_then),
 		cmocka_unit_test(without_a_limit_cost_lowers_nothing),
+		cmocka_unit_test(detail_goes_in_its_order_near_the_limit_of_memory_and_comes_back),
+		cmocka_unit_test(nearer_to_it_all_detail_goes_at_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -139,6 +139,20 @@ static void what_does_not_fit_is_counted_once(void **state)
 	assert_int_equal(count_refused(), 0);
 }
 
+static void all_of_it_can_be_bounded(void **state)
+{
+	const unsigned put = 1 << 20, record = sizeof(struct gpt_process_event);
+	unsigned taken = 0;
+
+	notices_bound(notices, put);
+	for (unsigned i = 0; i < put / record; i++)
+		put_fork(i + 1);
+	while (next_pid() == taken + 1)
+		taken++;
+	assert_true(taken && taken < put / record / 4); /* most is for copies of buffers */
+	assert_int_equal(count_refused(), put / record - taken);
+}
+
 static void a_process_that_is_held_is_always_heard_of(void **state)
 {
 	uint32_t last = 0, pid;
@@ -250,6 +264,7 @@ int main(void)
 		behaviour(it_is_readable_while_something_is_there),
 		behaviour(a_mapping_that_waits_already_is_not_said_twice),
 		behaviour(what_does_not_fit_is_counted_once),
+		behaviour(all_of_it_can_be_bounded),
 		behaviour(a_process_that_is_held_is_always_heard_of),
 		behaviour(beyond_the_bound_a_buffer_goes_without_its_copy),
 		behaviour(each_user_s_batches_have_a_part_that_the_others_cannot_fill),

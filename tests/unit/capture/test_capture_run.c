@@ -25,6 +25,7 @@
 #include <cmocka.h>
 
 #include "base/monotonic.h"
+#include "base/resident.h"
 #include "base/msg.h"
 #include "capture/clock.h"
 #include "capture/drain.h"
@@ -59,6 +60,7 @@ static struct fake {
 	unsigned ticks;
 	uint64_t due_in_ns; /* when attach_tick wants to be called again, 0: no matter */
 	bool is_calm;
+	atomic_uint_fast64_t resident;		/* bytes; MEMORY is the limit */
 	uint64_t last_tick_ns, shortest_gap_ns; /* 0: no gap yet */
 	unsigned soon;				/* ticks within 10 ms of the one before */
 	unsigned noticed, noticed_calls;
@@ -180,6 +182,13 @@ void attach_notice(struct attach *attach, const struct gpt_record *record)
 
 void attach_report_gaps(struct attach *attach, uint64_t short_ns)
 {
+}
+
+#define MEMORY 1600u
+
+uint64_t resident_bytes(void)
+{
+	return fake.resident;
 }
 
 bool attach_is_calm(const struct attach *attach, uint64_t now_ns)
@@ -337,6 +346,8 @@ static struct outcome run_capture(struct run_options options)
 	options.signals_fd = stop_signals_open(false, &old);
 	assert_true(options.signals_fd >= 0);
 	outcome.err = drain_start(NULL, -1, fake.log, wants_process_events, &drain);
+	if (!outcome.err && fake.resident)
+		drain_bound_memory(drain, MEMORY);
 	if (!outcome.err)
 		outcome.err = run_trace(NULL, fake.log, drain, &options, &outcome.result);
 	drain_close(drain);
@@ -643,6 +654,26 @@ static void what_begins_after_the_end_is_not_of_the_recording(void **state)
 	assert_true(outcome.end.time_ns <= late.time_ns);
 }
 
+static void at_the_limit_of_memory_records_are_dropped_and_counted(void **state)
+{
+	struct outcome outcome;
+
+	fake.resident = 1501;
+	fake.on_stop = &call.hdr;
+	outcome = run_capture((struct run_options){.duration_ns = 20 * MILLISECOND});
+	assert_int_equal(outcome.of_type[GPT_CALL], 0);
+	assert_int_equal(outcome.counters[GPT_COUNTER_MEMORY_CALLS], 1);
+	assert_int_equal(outcome.result.calls, 0);
+	fake.on_stop = &fork_event.hdr; /* processes are followed all the same */
+	outcome = run_capture((struct run_options){.duration_ns = 20 * MILLISECOND});
+	assert_int_equal(outcome.of_type[GPT_FORK], 1);
+	fake.resident = 1500;
+	fake.on_stop = &call.hdr;
+	outcome = run_capture((struct run_options){.duration_ns = 20 * MILLISECOND});
+	assert_int_equal(outcome.of_type[GPT_CALL], 1);
+	assert_int_equal(outcome.counters[GPT_COUNTER_MEMORY_CALLS], 0);
+}
+
 static void what_arrives_while_probes_are_taken_away_is_recorded(void **state)
 {
 	struct outcome outcome;
@@ -875,6 +906,7 @@ int main(void)
 		behaviour(probes_hear_of_process_events_after_the_log),
 		behaviour(what_begins_after_the_end_is_not_of_the_recording),
 		behaviour(what_arrives_while_probes_are_taken_away_is_recorded),
+		behaviour(at_the_limit_of_memory_records_are_dropped_and_counted),
 		behaviour(attach_is_ticked_at_least_every_50_ms),
 		behaviour(while_it_is_calm_attach_is_ticked_less_often),
 		behaviour(attach_is_ticked_when_it_asked_for_it),

@@ -423,6 +423,31 @@ static void the_limit_of_the_cost_is_a_percentage(void **state)
 		       "excludes --cost-limit");
 }
 
+static void the_limit_of_memory_bounds_what_was_not_given(void **state)
+{
+	static const char *const bad[] = {"0", "99M", "-1", "", "M", "lots", "1e9"};
+
+	assert_int_equal(PARSE("--memory-limit", "100M", "--flight-recorder", "30s", "-p", "1"), 0);
+	assert_int_equal(options.memory_limit, 100000000);
+	assert_int_equal(options.buffer_bytes, 4u << 20);
+	assert_int_equal(options.recorder_bytes, 25000000);
+	assert_int_equal(PARSE("--memory-limit", "8G", "--flight-recorder", "30s", "-p", "1"), 0);
+	assert_int_equal(options.buffer_bytes, 64u << 20);
+	assert_int_equal(options.recorder_bytes, 500000000);
+	assert_int_equal(PARSE("--memory-limit", "200M", "--buffer", "8M", "--flight-recorder", "1s,99M", "-p", "1"),
+			 0);
+	assert_int_equal(options.buffer_bytes, 8u << 20);
+	assert_int_equal(options.recorder_bytes, 99000000);
+	assert_int_equal(PARSE("--flight-recorder", "30s", "-p", "1"), 0);
+	assert_int_equal(options.memory_limit, 0);
+	assert_int_equal(options.recorder_bytes, 500000000);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_refused(PARSE("--memory-limit", bad[i], "-p", "1"), "--memory-limit", "from 100M on");
+	assert_refused(PARSE("--memory-limit", "100M", "--buffer", "16M", "-p", "1"), "--buffer", "an eighth");
+	assert_refused(PARSE("--memory-limit", "100M", "--flight-recorder", "1s,51M", "-p", "1"), "--flight-recorder",
+		       "half of --memory-limit");
+}
+
 static void python_calls_are_recorded_when_asked_for(void **state)
 {
 	assert_int_equal(PARSE("-p", "1"), 0);
@@ -1350,6 +1375,7 @@ int main(void)
 		cmocka_unit_test(percentages_are_at_most_100_and_exact_to_three_decimals),
 		cmocka_unit_test(the_ring_buffer_is_a_power_of_two),
 		cmocka_unit_test(the_limit_of_the_cost_is_a_percentage),
+		cmocka_unit_test(the_limit_of_memory_bounds_what_was_not_given),
 		cmocka_unit_test(python_calls_are_recorded_when_asked_for),
 		cmocka_unit_test(the_cpu_is_sampled_when_asked_for),
 		cmocka_unit_test(what_runs_and_what_waits_is_recorded_by_default_of_named_programs),

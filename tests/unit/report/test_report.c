@@ -515,6 +515,7 @@ static void one_loss_is_said_in_the_singular(void **state)
 		 "\n  1 stack not read: the program has set a filter of system calls, which may kill the reader\n"},
 		{GPT_COUNTER_CODE_UNREAD,
 		 "\n  1 function without lines or name: memory that could not be read, however often it was tried\n"},
+		{GPT_COUNTER_MEMORY_CALLS, "\n  1 call dropped: --memory-limit was reached\n"},
 		{GPT_COUNTER_SAMPLES_LOST, "\n  1 sample of threads lost: the ring buffer was full\n"},
 	};
 	char *text;

@@ -13,7 +13,6 @@
 #include "cmd/options/option_parser.h"
 #include "cmd/options/subcommands.h"
 
-#define DEFAULT_BUFFER (64u << 20)
 /* Without `sync`, CUPTI's records of waits: their calls are seen anyway, and HTA counts such rows as GPU work. */
 #define SETS_DEFAULT (1u << GPT_AGENT_SET_CUDA | 1u << GPT_AGENT_SET_MEMORY)
 
@@ -204,7 +203,6 @@ int options_parse(int argc, char **argv, struct options *out, char *why, size_t 
 	int err;
 
 	*out = (struct options){.subcommand = named ? named->subcommand : SUBCOMMAND_RECORD,
-				.buffer_bytes = DEFAULT_BUFFER,
 				.activity_sets = SETS_DEFAULT,
 				.tree = {.min_percent = TREE_MIN_PERCENT},
 				.keeps_log = true,

@@ -41,6 +41,7 @@ int parse_interval(struct parse *parse, const char *value);
 int parse_cupti(struct parse *parse, const char *value);
 int parse_buffer(struct parse *parse, const char *value);
 int parse_cost_limit(struct parse *parse, const char *value);
+int parse_memory_limit(struct parse *parse, const char *value);
 int parse_cpu(struct parse *parse, const char *value);
 int parse_frequency(struct parse *parse, const char *value);
 int parse_off_cpu(struct parse *parse, const char *value);

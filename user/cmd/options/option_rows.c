@@ -351,6 +351,10 @@ const struct option_row option_rows[] = {
 	 "leave out detail (samples, waits, inputs of ops, ops, stacks), launches never, while\n"
 	 "recording costs some thread more than this part of a second (root)",
 	 RECORD | WHY | TOP | SERVE, .parse = parse_cost_limit},
+	{"memory-limit", 0, "a size such as 200M", "SIZE",
+	 "what gputrace holds while it records, at least 100M: near it detail is left out\n"
+	 "as for --cost-limit, at it records are dropped and counted",
+	 RECORD | WHY | TOP | SERVE, .parse = parse_memory_limit},
 	{"from", 0, "a time", "TIME",
 	 "only what begins at that time or later: 90, 500ms, 2m or 1:30 after the start,\n"
 	 "14:03:20 or 2026-11-22T14:03:20 by the wall clock here (Z or +01:00: not here)",

@@ -150,6 +150,7 @@ static const char *recording_option(const struct options *options)
 		{"capture-range", options->captures},
 		{"prove-cost", options->proof_ms},
 		{"cost-limit", options->cost_limit},
+		{"memory-limit", options->memory_limit},
 		{"schedule", options->schedule.active},
 		{"flight-recorder", options->recorder_ns},
 		{"trigger", trigger_is_wanted(&options->trigger)},

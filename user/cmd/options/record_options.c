@@ -44,7 +44,6 @@ int parse_start_at(struct parse *parse, const char *value)
 
 #define RECORDER_NS_MIN 1000000000ull /* a segment of the log may be as long */
 #define RECORDER_NS_MAX (3600 * 1000000000ull)
-#define RECORDER_BYTES 500000000u
 #define RECORDER_BYTES_MIN 1000000u
 
 int parse_flight_recorder(struct parse *parse, const char *value)
@@ -56,7 +55,7 @@ int parse_flight_recorder(struct parse *parse, const char *value)
 		       options->recorder_ns >= RECORDER_NS_MIN && options->recorder_ns <= RECORDER_NS_MAX;
 
 	free(time);
-	options->recorder_bytes = RECORDER_BYTES;
+	options->recorder_bytes = 0;
 	if (is_time && (!comma || (value_size(comma + 1, &options->recorder_bytes) == 0 &&
 				   options->recorder_bytes >= RECORDER_BYTES_MIN)))
 		return 0;
@@ -272,6 +271,15 @@ int parse_cost_limit(struct parse *parse, const char *value)
 				   "in 0.5%%",
 				   value);
 	return 0;
+}
+
+#define MEMORY_LIMIT_MIN 100000000u
+
+int parse_memory_limit(struct parse *parse, const char *value)
+{
+	if (!value_size(value, &parse->options->memory_limit) && parse->options->memory_limit >= MEMORY_LIMIT_MIN)
+		return 0;
+	return option_fail(parse, "--memory-limit %s: a size from 100M on is accepted, as in 200M", value);
 }
 
 #define FREQUENCY_MAX 10000u

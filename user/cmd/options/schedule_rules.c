@@ -183,6 +183,36 @@ static int check_recorder(struct parse *parse)
 }
 
 /* Makes a schedule of --prove-cost: windows in place of cycles. */
+#define BUFFER_BYTES (64u << 20)
+#define RECORDER_BYTES 500000000u
+
+/* Of --memory-limit, what the ring buffer has by itself and at most: it counts twice, as it is mapped twice. */
+#define BUFFER_PART 16u
+#define BUFFER_PART_MOST 8u
+/* The same of the flight recorder, which also keeps what it writes. */
+#define RECORDER_PART 4u
+#define RECORDER_PART_MOST 2u
+
+/* The sizes that were not given, and how those that were fit into the limit. */
+static int check_memory(struct parse *parse)
+{
+	struct options *options = parse->options;
+	uint64_t limit = options->memory_limit;
+
+	if (limit && options->buffer_bytes > limit / BUFFER_PART_MOST)
+		return option_fail(parse, "--buffer: at most an eighth of --memory-limit is accepted: name another");
+	if (limit && options->recorder_bytes > limit / RECORDER_PART_MOST)
+		return option_fail(parse,
+				   "--flight-recorder: in at most half of --memory-limit is accepted: name another");
+	if (!options->buffer_bytes)
+		for (options->buffer_bytes = BUFFER_BYTES; limit && options->buffer_bytes > limit / BUFFER_PART;)
+			options->buffer_bytes /= 2;
+	if (!options->recorder_bytes)
+		options->recorder_bytes =
+			limit && limit / RECORDER_PART < RECORDER_BYTES ? limit / RECORDER_PART : RECORDER_BYTES;
+	return 0;
+}
+
 static int check_proof(struct parse *parse)
 {
 	struct options *options = parse->options;
@@ -242,7 +272,7 @@ static int check_schedule(struct parse *parse)
 int schedule_rules_check(struct parse *parse)
 {
 	if (check_capture(parse) || check_proof(parse) || check_schedule(parse) || check_recorder(parse) ||
-	    check_rotate(parse))
+	    check_memory(parse) || check_rotate(parse))
 		return -EINVAL;
 	return 0;
 }

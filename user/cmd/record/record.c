@@ -47,6 +47,8 @@ static int open_log(struct recording *recording)
 		msg_warn("the log is in memory (" TEMPORARY_MEMORY "), as no folder on a disk can be written: "
 			 "name one with TMPDIR=FOLDER");
 	recording->log = log_writer_open(recording->file.fd);
+	if (recording->options->memory_limit)
+		log_writer_bound_memory(recording->log, recording->options->memory_limit);
 	if (recording->options->recorder_ns)
 		log_writer_keep_recent(recording->log,
 				       recording->options->recorder_ns + FLIGHT_SPARE_NS +

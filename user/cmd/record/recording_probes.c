@@ -122,6 +122,7 @@ int recording_attach(struct recording *recording)
 		.memory_lines = options->memory_lines,
 		.activity_sets = options->activity_sets,
 		.ring_bytes = options->buffer_bytes,
+		.memory_limit = options->memory_limit,
 		.cost_limit_ns = options->cost_limit * (uint64_t)10000, /* thousandths of a percent of 1 s */
 	};
 	const struct agent_request asked = {
@@ -146,6 +147,8 @@ int recording_attach(struct recording *recording)
 	if (!err) {
 		drain_count_passes(recording->drain, attach_ring_passes(recording->attach));
 		drain_accept(recording->drain, &asked);
+		if (options->memory_limit)
+			drain_bound_memory(recording->drain, options->memory_limit);
 		show_trigger(recording);
 	}
 	if (!err)
