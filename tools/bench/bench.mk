@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Benchmarks of the cost of tracing; included by the top Makefile.
 #
-#   bench            all of them but scale, counters, view, ops, foreign, merge, blame, cost-limit, default, newcomers, dump, gate, hours, modules and ways, one after the other; fails when one misses the project's numbers
+#   bench            all of them but scale, counters, view, ops, foreign, merge, blame, cost-limit, serve, default, newcomers, dump, gate, hours, modules and ways, one after the other; fails when one misses the project's numbers
 #   bench-probe      a launch probe with its Python stack against an empty uprobe (root)
 #   bench-calls      a Python call under --python-calls against a bare one (root)
 #   bench-rate       nothing lost at the highest rate; the collector's CPU; attach and detach (root)
@@ -14,6 +14,7 @@
 #   bench-blame      the cost of --cpu and --off-cpu for a program, and for a context switch (root)
 #   bench-counters   the processor's time for clocks, power and memory of 1 and of 8 GPUs, on the simulated NVML (40 seconds)
 #   bench-cost-limit what --cost-limit does to a program that launches below 120 frames, on the simulated GPU (root, a minute)
+#   bench-serve      what gputrace serve takes of a processor at 10,000 launches a second, by process (root, two minutes)
 #   bench-default    the cost of recording what runs and what waits by default, of training and of switching (root, PyTorch)
 #   bench-newcomers  what a trace costs that waits for a container beside 5,000 processes and 50 execs a second (root, a minute)
 #   bench-merge      time, CPU and memory of gputrace merge of two logs of 10 million launches, and of 64 of one million (60 s, 1 GB), made here (minutes, 7 GB of disk)
@@ -45,7 +46,7 @@ $(BENCH)/hammer.so: tools/bench/hammer.c $(BUILD)/flags
 	$(say) LINK $@
 	$(Q)$(CC) $(BASE_CFLAGS) -O2 -g -shared -fPIC -o $@ $<
 
-.PHONY: bench-counters bench benches bench-probe bench-calls bench-rate bench-inject bench-model bench-log bench-export bench-scale bench-view bench-ops bench-foreign bench-merge bench-blame bench-cost-limit bench-default bench-newcomers bench-dump bench-gate bench-hours bench-modules bench-ways
+.PHONY: bench-counters bench benches bench-probe bench-calls bench-rate bench-inject bench-model bench-log bench-export bench-scale bench-view bench-ops bench-foreign bench-merge bench-blame bench-cost-limit bench-serve bench-default bench-newcomers bench-dump bench-gate bench-hours bench-modules bench-ways
 benches: $(BENCHES) $(BENCH)/hammer.so
 
 bench-counters: all simgpu
@@ -56,6 +57,10 @@ bench-cost-limit: all simgpu
 
 bench-hours: all simgpu $(BENCH)/hammer.so
 	@tools/bench/hours.py $(BUILD) $(HOURS_FLAGS)
+
+bench-serve: all simgpu
+	@tools/bench/serve.py $(BUILD)
+	@tools/bench/serve.py $(BUILD) --way agent
 
 bench-modules: all simgpu
 	@tools/bench/modules.py $(BUILD) $$(ls "$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/3.*/bin/python3)
