@@ -29,7 +29,9 @@ def record(folder, *options):
 def receipt(folder, log):
     """Launches that are joined, and all of them."""
     text = " ".join(tracing.gputrace(folder, "report", log).must_be(0).stdout.split())
-    joined, launches = re.search(r"Complete: ([\d,]+) of ([\d,]+) launches joined, 0 lost", text).groups()
+    if "launches joined" not in text:  # a file of the time before the first one
+        return 0, 0
+    joined, launches = re.search(r"omplete: ([\d,]+) of ([\d,]+) launches joined, 0 lost", text).groups()
     return int(joined.replace(",", "")), int(launches.replace(",", ""))
 
 
@@ -37,13 +39,12 @@ def receipt(folder, log):
 def test_ids_that_begin_again_are_joined(tmp_path, way):
     fills = record(tmp_path, "--way", way)
     joined, launches = receipt(tmp_path, "trace.gpt")
-    # a fill and a kernel each; the one call that would have the id 0, which stands for none, may be left out
-    assert joined == launches >= 2 * fills - 1
-    assert launches <= 2 * fills
+    # of the call that would have the id 0, which stands for none, the launch is not known
+    assert joined == launches and fills - 1 <= launches <= fills
 
 
 def test_ids_that_begin_again_are_divided_among_files(tmp_path):
     fills = record(tmp_path, "--rotate", "10s")
     found = [receipt(tmp_path, log) for log in sorted(tmp_path.glob("trace*.gpt"))]
     assert all(joined == launches for joined, launches in found)
-    assert 2 * fills - 1 <= sum(launches for _, launches in found) <= 2 * fills
+    assert fills - 1 <= sum(launches for _, launches in found) <= fills
