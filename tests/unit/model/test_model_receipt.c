@@ -200,6 +200,24 @@ static void what_an_agent_lost_for_another_trace_before_this_one_came_is_no_loss
 	model_free(model);
 }
 
+/* Of a user's process that says what it likes, in a trace of the machine. */
+static void a_count_that_no_process_can_have_hides_nothing_that_others_lost(void **state)
+{
+	struct log_builder log;
+	struct model *model;
+
+	log_begin(&log, 0, 0);
+	log_batch(&log, 1, 1, 10);
+	log_agent_stats(&log, (struct gpt_agent_stats){.malformed = UINT64_MAX / 2});
+	log_agent_stats(&log, (struct gpt_agent_stats){.functions_before = 1ull << 40});
+	log_batch(&log, 2, 2, 20);
+	log_agent_stats(&log, (struct gpt_agent_stats){.cupti_dropped = 7});
+	model = model_of(&log);
+	assert_int_equal(model_source(model)->receipt.lost, 7);
+	assert_int_equal(model_source(model)->receipt.bad_records, 2);
+	model_free(model);
+}
+
 static void a_session_that_begins_after_the_end_of_another_traces_counts_from_zero(void **state)
 {
 	struct log_builder log;
@@ -581,6 +599,7 @@ int main(void)
 		cmocka_unit_test(every_cause_of_loss_is_summed),
 		cmocka_unit_test(a_count_of_dropped_records_that_was_not_to_be_had_is_not_zero),
 		cmocka_unit_test(what_an_agent_lost_for_another_trace_before_this_one_came_is_no_loss),
+		cmocka_unit_test(a_count_that_no_process_can_have_hides_nothing_that_others_lost),
 		cmocka_unit_test(a_session_that_begins_after_the_end_of_another_traces_counts_from_zero),
 		cmocka_unit_test(what_an_agent_that_never_stopped_kept_is_counted_where_the_trace_ended_as_it_should),
 		cmocka_unit_test(kernels_of_code_loaded_before_are_no_loss),

@@ -28,6 +28,9 @@ bool gpt_add_agent_hello(struct builder *builder, const struct sender *sender, c
 	return true;
 }
 
+/* No process can lose more: a count beyond it would hide what the others lose. */
+#define LOST_MOST UINT32_MAX
+
 bool gpt_add_agent_stats(struct builder *builder, const struct sender *sender, const struct gpt_record *record)
 {
 	struct gpt_agent_stats stats = {};
@@ -36,9 +39,14 @@ bool gpt_add_agent_stats(struct builder *builder, const struct sender *sender, c
 	/* An older agent's record is shorter. */
 	memcpy(&stats, record, record->size < sizeof(stats) ? record->size : sizeof(stats));
 #define TAKE(member, ...) losses.member = stats.member;
-	GPT_AGENT_LOSSES(TAKE)
-	GPT_AGENT_NOTES(TAKE)
+#define TAKE_COUNT(member, ...)                                                                                        \
+	if (stats.member > LOST_MOST)                                                                                  \
+		return false;                                                                                          \
+	TAKE(member)
+	GPT_AGENT_LOSSES(TAKE_COUNT)
+	GPT_AGENT_NOTES(TAKE_COUNT)
 	GPT_AGENT_COSTS(TAKE)
+#undef TAKE_COUNT
 #undef TAKE
 	/* The collector's counts are per buffer, so they are added up. */
 	if (sender->foreign)
