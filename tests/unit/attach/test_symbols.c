@@ -42,9 +42,9 @@ static void on_emit(void *context, const struct gpt_record *record)
 /* Maps a file with code of that number, and asks for an address in it; it stays mapped. */
 static const char *name_of_new_file(struct symbols *symbols, unsigned number)
 {
-	struct {
+	union {
 		struct gpt_native_stack stack;
-		uint64_t ip;
+		uint8_t bytes[sizeof(struct gpt_native_stack) + sizeof(uint64_t)];
 	} one = {.stack = {.hdr = {.size = sizeof(one), .type = GPT_NATIVE_STACK},
 			   .pid = (uint32_t)getpid(),
 			   .depth = 1}};

@@ -42,9 +42,9 @@ static void show_call(struct trigger *trigger, uint32_t pid, uint32_t tid, uint3
 
 static void show_in_batch(struct trigger *trigger, uint32_t pid, const struct gpt_record *record, uint64_t now_ns)
 {
-	struct {
+	union {
 		struct gpt_agent_batch batch;
-		uint8_t bytes[256];
+		uint8_t bytes[sizeof(struct gpt_agent_batch) + 256];
 	} of = {.batch = {.hdr = {.size = (uint32_t)(sizeof(of.batch) + record->size),
 				  .type = GPT_AGENT_BATCH,
 				  .flags = GPT_BATCH_FOREIGN | GPT_BATCH_MONOTONIC},
