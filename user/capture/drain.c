@@ -401,7 +401,7 @@ void drain_show(struct drain *drain, struct trigger *trigger)
 
 void drain_bound_memory(struct drain *drain, uint64_t limit)
 {
-	drain->memory.limit = limit;
+	atomic_store_explicit(&drain->memory.limit, limit, memory_order_relaxed);
 	notices_bound(drain->notices, limit / NOTICES_PART);
 }
 

@@ -118,7 +118,7 @@ DEFINE_ORDER(by_start, uint64_t, least_first(*a, *b))
 /* The time of the median rank: of an even number, that of the earlier half's last. */
 static uint64_t median_start(const struct live_collective *met)
 {
-	uint64_t starts[LIVE_RANKS];
+	uint64_t starts[LIVE_RANKS] = {0};
 	unsigned count = 0;
 
 	for (unsigned rank = 0; rank < LIVE_RANKS; rank++)

@@ -14,17 +14,17 @@
 
 void memory_bound_check(struct memory_bound *bound, uint64_t now_ns)
 {
-	uint64_t bytes;
+	uint64_t limit = atomic_load_explicit(&bound->limit, memory_order_relaxed), bytes;
 
-	if (!bound->limit)
+	if (!limit)
 		return;
 	bytes = resident_bytes();
-	if (bytes > ROOM(bound->limit) && now_ns - bound->trimmed_ns > TRIM_NS) {
+	if (bytes > ROOM(limit) && now_ns - bound->trimmed_ns > TRIM_NS) {
 		malloc_trim(0);
 		bound->trimmed_ns = now_ns;
 		bytes = resident_bytes();
 	}
-	bound->is_reached = bytes > (bound->is_reached ? ROOM(bound->limit) : REACHED(bound->limit));
+	bound->is_reached = bytes > (bound->is_reached ? ROOM(limit) : REACHED(limit));
 }
 
 bool memory_bound_drops(struct memory_bound *bound, const struct gpt_record *record)

@@ -56,8 +56,10 @@ void notices_bound(struct notices *notices, size_t bytes)
 {
 	const size_t all = NOTICES_PLAIN_MAX + NOTICES_BULK_MAX + NOTICES_BATCHES_MAX;
 
+	pthread_mutex_lock(&notices->lock);
 	for (unsigned room = 0; bytes < all && room <= ROOM_BATCHES; room++)
 		notices->most[room] = (size_t)((double)notices->most[room] / (double)all * (double)bytes);
+	pthread_mutex_unlock(&notices->lock);
 }
 
 void notices_free(struct notices *notices)

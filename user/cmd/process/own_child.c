@@ -51,7 +51,7 @@ static int start(struct own_child *child, const char *const *words, int input, b
 	posix_spawnattr_t attributes;
 	int err;
 
-	for (size_t i = 0; words[i] && i < WORDS_MOST; i++)
+	for (size_t i = 0; i < WORDS_MOST && words[i]; i++)
 		argv[i + 1] = words[i];
 	err = -posix_spawnattr_init(&attributes);
 	if (err)
