@@ -45,6 +45,7 @@ def recorded(folder, *options, **more):
     """A program, and the flight recorder that has it."""
     with Program(folder) as program, recorder(folder, *options, pid=program.pid, **more) as running:
         running.wait_line(KEPT, "stderr")
+        program.do("work")
         yield program, running
         program.end()
         running.end().must_be(0)
@@ -88,6 +89,7 @@ def test_a_gap_of_another_line_than_the_one_that_was_named_does_not(tmp_path):
     place = f"triggers.py:{line_of('other')}"
     with Program(tmp_path) as program, recorder(tmp_path, "--trigger", f"gap:{place}>700ms", pid=program.pid) as running:
         running.wait_line(KEPT, "stderr")
+        program.do("work")
         for word in ("gap", "gap", "gap", "other"):  # each of them is looked at
             program.do(word)
         _, line = written(tmp_path, running)

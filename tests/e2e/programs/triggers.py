@@ -32,12 +32,20 @@ def hang():
     gpu.check(gpu.device_sync())  # hang
 
 
+def work():
+    """What a recording that has just begun has of the time before a gap."""
+    until = time.monotonic() + 0.5
+    while time.monotonic() < until:
+        gpu.check(gpu.launch(gpu.at("loss_20us"), *gpu.SHAPE, None))
+        gpu.check(gpu.device_sync())
+
+
 def rest():
     """Nothing is to be done, as in a server without requests: no call of CUDA's waits."""
     time.sleep(HANG_US / 1e6)
 
 
-WORDS = {"gap": pause, "other": other_pause, "hang": hang, "rest": rest}
+WORDS = {"work": work, "gap": pause, "other": other_pause, "hang": hang, "rest": rest}
 
 
 def obey(word):

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "cmd/record/gap_blame.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,6 +96,9 @@ void gap_blame_log(void *context, const struct recent_log *recent, const struct 
 	struct gap_blame *blame = &recording->blame;
 	int fd = memfd_create("gputrace-gap", MFD_CLOEXEC), err = fd < 0 ? -1 : 0;
 
+	/* The operation before such a gap is not in the log, so nothing is known of whom it waited for. */
+	if (!err && blame->waiting[0].from_ns < writing->start_ns)
+		err = -ENODATA;
 	if (!err)
 		err = recent_log_write(recent, fd, writing, end);
 	if (!err)
