@@ -3,6 +3,8 @@
  */
 #include "analyzed.h"
 #include "module_log.h"
+#include "analyze/steps/differences.h"
+#include "report/sums/differences.h"
 #include "report/sums/layers.h"
 
 #include "model/steps/steps.h"
@@ -377,6 +379,110 @@ static void without_steps_the_table_says_how_they_are_found(void **state)
 	model_free(model);
 }
 
+/* ---- two traces -------------------------------------------------------------------------------------------------- */
+
+static void make_tables(struct per_step_tables *tables, struct model *model)
+{
+	struct analyses all;
+
+	assert_int_equal(analyze(&all, WHOLE_TRACE(model), ANALYZE_PER_STEP_TABLES, NULL), 0);
+	per_step_tables_make(tables, &all);
+	analyses_free(&all);
+	model_free(model);
+}
+
+static double sum_of(const struct per_step_rows *rows)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < rows->list.count; i++)
+		sum += rows->list.items[i].cost.mean;
+	return sum;
+}
+
+static char *difference_of_layers(const struct differences *all, const struct per_step_tables *tables,
+				  const char *format)
+{
+	const struct differences_options options = {
+		.before = {.names = (const char *const[]){"a.gpt"}, .tables = &tables[0], .count = 1},
+		.after = {.names = (const char *const[]){"b.gpt"}, .tables = &tables[1], .count = 1},
+		.only_layers = true,
+		.table = format ? "diff_layer_kernels" : NULL,
+		.format = format ? table_format_by_name(format) : NULL};
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_int_equal(report_write_differences(out, all, &options), 0);
+	fclose(out);
+	return text;
+}
+
+static void assert_has(char *text, const char *line)
+{
+	if (!strstr(text, line))
+		fail_msg("no line '%s' in:\n%s", line, text);
+}
+
+static void what_changed_in_a_layer_is_said_with_its_kernels(void **state)
+{
+	struct per_step_tables tables[2];
+	struct differences all;
+	struct forward_log made;
+	char *text;
+
+	(void)state;
+	set_up(&made);
+	launch_kernel(&made, 100, 60, 2, IN(LEAF, BLOCK, NET));
+	launch_kernel(&made, 200, 30, 3, IN(LEAF, BLOCK, NET)); /* of the same family */
+	launch_kernel(&made, 300, 5, 1, IN(NET));
+	launch_kernel(&made, 400, 4, 1, IN(0));
+	make_tables(&tables[0], of_kernels());
+	make_tables(&tables[1], forward_log_end(&made));
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(sum_of(&tables[i].layers), tables[i].gpu_ns.mean);
+		assert_int_equal(sum_of(&tables[i].layer_kernels), tables[i].gpu_ns.mean);
+	}
+	differences_make(&all, &tables[0], &tables[1]);
+	text = difference_of_layers(&all, tables, "csv");
+	assert_has(text, "Net.blocks.0.up,ampere_sgemm_#x#_tn\n");
+	assert_has(text, "60000,90000,30000,");
+	assert_has(text, "25000,0,-25000,");
+	free(text);
+	text = difference_of_layers(&all, tables, NULL);
+	assert_has(text, "GPU time by layer of the model");
+	assert_has(text, "GPU time by layer and kernel");
+	assert_has(text, "Net.blocks.0.up  ampere_sgemm_#x#_tn\n");
+	assert_null(strstr(text, "GPU time by line"));
+	free(text);
+	differences_free(&all);
+	per_step_tables_free(&tables[0]);
+	per_step_tables_free(&tables[1]);
+}
+
+static void without_modules_there_are_no_layers_to_compare(void **state)
+{
+	struct per_step_tables tables[2];
+	struct differences all;
+	char *text;
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct forward_log made;
+
+		set_up(&made);
+		launch_kernel(&made, 400, 4, 1, i ? IN(NET) : IN(0));
+		make_tables(&tables[i], forward_log_end(&made));
+	}
+	differences_make(&all, &tables[0], &tables[1]);
+	text = difference_of_layers(&all, tables, NULL);
+	assert_has(text, "  no call of a torch.nn.Module is on a stack with GPU work in the one before\n");
+	free(text);
+	differences_free(&all);
+	per_step_tables_free(&tables[0]);
+	per_step_tables_free(&tables[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -388,6 +494,8 @@ int main(void)
 		cmocka_unit_test(steps_are_columns_of_a_page_and_rows_for_programs),
 		cmocka_unit_test(many_steps_share_columns),
 		cmocka_unit_test(without_steps_the_table_says_how_they_are_found),
+		cmocka_unit_test(what_changed_in_a_layer_is_said_with_its_kernels),
+		cmocka_unit_test(without_modules_there_are_no_layers_to_compare),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -153,6 +153,8 @@ static void the_layers_of_the_model_are_instead_of_the_report_and_take_what_is_f
 	assert_int_equal(options.tree.min_percent, 5000);
 	assert_int_equal(PARSE("report", "x.gpt", "--layers", "--table", "layer_steps"), 0);
 	assert_refused(PARSE("report", "x.gpt", "--layers", "--all"), "--all: is of the whole report", "--table");
+	assert_int_equal(PARSE("diff", "a.gpt", "b.gpt", "--layers"), 0);
+	assert_true(options.wants_layers);
 	assert_int_equal(PARSE("--layers", "-p", "7"), 0);
 	assert_true(options.wants_layers);
 	assert_refused(PARSE("report", "x.gpt", "--layers", "--by", "cpu"), "--by: is for the tree of calls", "--tree");

@@ -114,6 +114,8 @@ void differences_make(struct differences *all, const struct per_step_tables *bef
 	make_rows(&all->lines, &before->lines, &after->lines, by_launches);
 	if (before->has_layers && after->has_layers)
 		make_rows(&all->layers, &before->layers, &after->layers, by_launches);
+	if (before->has_layers && after->has_layers)
+		make_rows(&all->layer_kernels, &before->layer_kernels, &after->layer_kernels, by_launches);
 	make_rows(&all->computation, &before->computation, &after->computation, false);
 	make_rows(&all->kernels, &before->kernels, &after->kernels, by_launches);
 	make_rows(&all->ops, &before->ops, &after->ops, by_launches);
@@ -138,6 +140,7 @@ void differences_free(struct differences *all)
 {
 	array_free(&all->lines.list);
 	array_free(&all->layers.list);
+	array_free(&all->layer_kernels.list);
 	array_free(&all->computation.list);
 	array_free(&all->kernels.list);
 	array_free(&all->ops.list);

@@ -42,7 +42,8 @@ struct differences {
 	bool of_other_tools; /* gputrace recorded neither */
 	struct difference wall_ns, gpu_ns, launches, other_calls, idle_ns, wait_ns, growth, peak;
 	struct difference median_wall_ns, median_gpu_ns; /* of the median step */
-	struct difference_rows lines, layers, computation, kernels, ops, stacks, losses, waits, memory, peaks;
+	struct difference_rows lines, layers, layer_kernels, computation, kernels, ops, stacks, losses, waits, memory,
+		peaks;
 };
 
 /* A change of less than this share of the larger value is none. */

@@ -20,8 +20,8 @@ void per_step_free(struct per_step *all)
 	op_tree_free(&all->tree);
 	comm_names_free(&all->comm_names);
 	gpu_tally_free(&all->gpu);
-	gpu_tally_free(&all->computation_of_layers);
-	gpu_tally_free(&all->other_work_of_layers);
+	tally_free(&all->layer_sources);
+	gpu_tally_free(&all->layers);
 	tally_free(&all->calls);
 	tally_free(&all->waits);
 	tally_free(&all->ops);
@@ -52,13 +52,14 @@ static enum per_step_work work_of(struct per_step *all, const struct gpu_event *
 
 static void add_to_layer(struct per_step *all, const struct gpu_event *event, uint32_t block, enum per_step_work work)
 {
-	struct gpu_tally *sums =
-		work == PER_STEP_COMPUTATION ? &all->computation_of_layers : &all->other_work_of_layers;
 	uint32_t place = place_of(all, event->stack, event->caller);
-	struct tally_key key = {{place, place < CALLER_NO_FRAME ? event->replay : NONE, block,
-				 call_pass(all->model, event->attributed)}};
+	struct tally_key source = {
+		{place, place < CALLER_NO_FRAME ? event->replay : NONE, call_pass(all->model, event->attributed)}};
+	struct tally_key key = {{tally_number(&all->layer_sources, source), operation_pack(event->op), block, work}};
+	struct tally_entry *sum = gpu_tally_at(&all->layers, event->op, key);
 
-	gpu_tally_at(sums, event->op, key)->ns += gpu_ns(event->op);
+	sum->ns += gpu_ns(event->op);
+	sum->count++;
 }
 
 void per_step_add_gpu(struct per_step *all, const struct gpu_event *event)
@@ -124,7 +125,6 @@ void per_step_finish(struct per_step *all, const struct window *window)
 {
 	op_tree_finish(&all->tree);
 	gpu_tally_all(&all->gpu);
-	gpu_tally_all(&all->computation_of_layers);
-	gpu_tally_all(&all->other_work_of_layers);
+	gpu_tally_all(&all->layers);
 	all->wall_ns = step_blocks_has_steps(all->blocks) ? all->blocks->wall_ns : window->end_ns - window->start_ns;
 }

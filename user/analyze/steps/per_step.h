@@ -20,8 +20,8 @@ struct per_step {
 	struct step_blocks *blocks;
 	struct comm_names comm_names;
 	struct gpu_tally gpu; /* stack, or the caller of a call without one; operation_pack.h; block; per_step_work */
-	/* stack or caller, stack of the graph's launch, block, call_pass */
-	struct gpu_tally computation_of_layers, other_work_of_layers;
+	struct tally layer_sources; /* stack or caller, stack of the graph's launch, call_pass; numbered for: */
+	struct gpu_tally layers;    /* layer_sources, operation_pack.h, block, per_step_work */
 	/*
 	 * stack or caller, call_pass, block: calls that put work on a GPU; count: all, more: kernels and
 	 * graphs

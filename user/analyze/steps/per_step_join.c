@@ -111,7 +111,7 @@ void per_step_tables_join(struct per_step_tables *joined, struct per_step_tables
 		offsetof(struct per_step_tables, ops),	  offsetof(struct per_step_tables, stacks),
 		offsetof(struct per_step_tables, losses), offsetof(struct per_step_tables, waits),
 		offsetof(struct per_step_tables, memory), offsetof(struct per_step_tables, peaks),
-		offsetof(struct per_step_tables, layers),
+		offsetof(struct per_step_tables, layers), offsetof(struct per_step_tables, layer_kernels),
 	};
 
 	*joined = (struct per_step_tables){.has_steps = true,

@@ -221,42 +221,73 @@ static char *layer_text(const struct model *model, const struct layer_owner *own
 			 module ? module->class : "");
 }
 
-static struct draft *layer_draft(struct drafts *drafts, uint32_t place, uint32_t replay, uint32_t pass)
+static struct layer_owner owner_at(const struct drafts *drafts, uint32_t place, uint32_t replay, uint32_t pass)
 {
-	const struct model *model = drafts->all->model;
 	struct layer_work work = layer_work_of(place, pass);
-	struct layer_owner owner = layer_owner_of(model, work.place, replay, work.rest);
+
+	return layer_owner_of(drafts->all->model, work.place, replay, work.rest);
+}
+
+/* Of the GPU time of a sum of per_step.layers. */
+static struct layer_owner owner_of(const struct drafts *drafts, const struct tally_entry *sum)
+{
+	const uint32_t *source = drafts->all->per_step.layer_sources.entries[sum->key.part[0]].key.part;
+
+	return owner_at(drafts, source[0], source[1], source[2]);
+}
+
+static struct draft *layer_draft(struct drafts *drafts, struct layer_owner owner)
+{
 	bool is_new;
 	struct draft *draft = draft_at(drafts, (struct tally_key){{owner.kind, owner.module}}, &is_new);
 
 	if (is_new)
-		name_draft(draft, layer_text(model, &owner));
+		name_draft(draft, layer_text(drafts->all->model, &owner));
 	return draft;
-}
-
-static void add_gpu_of_layers(struct drafts *drafts, const struct tally *sums)
-{
-	for (size_t i = 0; i < sums->count; i++) {
-		const uint32_t *part = sums->entries[i].key.part;
-
-		if (step_blocks_has(drafts->blocks, part[2]))
-			layer_draft(drafts, part[0], part[1], part[3])->cost[part[2]] += (double)sums->entries[i].ns;
-	}
 }
 
 static void make_layers(struct per_step_rows *rows, struct analyses *all, const struct step_blocks *blocks,
 			bool only_computation)
 {
-	const struct tally *calls = &all->per_step.calls;
+	const struct tally *calls = &all->per_step.calls, *layers = &all->per_step.layers.timed;
 	struct drafts drafts = {.all = all, .blocks = blocks};
 
-	add_gpu_of_layers(&drafts, &all->per_step.computation_of_layers.timed);
-	if (!only_computation)
-		add_gpu_of_layers(&drafts, &all->per_step.other_work_of_layers.timed);
+	for (size_t i = 0; i < layers->count; i++) {
+		const struct tally_entry *sum = &layers->entries[i];
+		const uint32_t *part = sum->key.part;
+
+		if (step_blocks_has(blocks, part[2]) && (!only_computation || part[3] == PER_STEP_COMPUTATION))
+			layer_draft(&drafts, owner_of(&drafts, sum))->cost[part[2]] += (double)sum->ns;
+	}
 	for (size_t i = 0; i < calls->count && !only_computation; i++) {
 		const uint32_t *part = calls->entries[i].key.part;
+		struct layer_owner owner = owner_at(&drafts, part[0], NONE, part[1]);
 
-		layer_draft(&drafts, part[0], NONE, part[1])->count[part[2]] += (double)calls->entries[i].count;
+		layer_draft(&drafts, owner)->count[part[2]] += (double)calls->entries[i].count;
+	}
+	take_rows(rows, &drafts, false);
+}
+
+/* Kernels of layers, by family. */
+static void make_layer_kernels(struct per_step_rows *rows, struct analyses *all, const struct step_blocks *blocks)
+{
+	const struct tally *layers = &all->per_step.layers.timed;
+	struct drafts drafts = {.all = all, .blocks = blocks};
+
+	for (size_t i = 0; i < layers->count; i++) {
+		const struct tally_entry *sum = &layers->entries[i];
+		struct layer_owner owner = owner_of(&drafts, sum);
+		bool is_new;
+		struct draft *draft =
+			draft_at(&drafts, (struct tally_key){{owner.kind, owner.module, sum->key.part[1]}}, &is_new);
+
+		if (is_new) {
+			draft->place = layer_text(all->model, &owner);
+			draft->name = operation_family(all->model, sum->key.part[1]);
+			draft->key = xasprintf("%s\n%s", draft->place, draft->name);
+		}
+		draft->cost[sum->key.part[2]] += (double)sum->ns;
+		draft->count[sum->key.part[2]] += (double)sum->count;
 	}
 	take_rows(rows, &drafts, false);
 }
@@ -422,8 +453,10 @@ void per_step_rows_make_of(struct per_step_tables *tables, struct analyses *all,
 void per_step_rows_make(struct per_step_tables *tables, struct analyses *all, const struct step_blocks *blocks)
 {
 	make_lines(&tables->lines, all, blocks);
-	if (tables->has_layers)
+	if (tables->has_layers) {
 		make_layers(&tables->layers, all, blocks, false);
+		make_layer_kernels(&tables->layer_kernels, all, blocks);
+	}
 	make_rows(&tables->kernels, all, blocks, &all->per_step.gpu.timed, 2, kernel_draft);
 	make_rows(&tables->ops, all, blocks, &all->per_step.ops, 2, op_draft);
 	make_stacks(&tables->stacks, all, blocks);

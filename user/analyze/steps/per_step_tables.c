@@ -141,6 +141,7 @@ void per_step_tables_free(struct per_step_tables *tables)
 {
 	free_rows(&tables->lines);
 	free_rows(&tables->layers);
+	free_rows(&tables->layer_kernels);
 	free_rows(&tables->computation);
 	free_rows(&tables->layer_computation);
 	free_rows(&tables->kernels);

@@ -37,6 +37,7 @@ struct per_step_tables {
 	struct estimate peak;			    /* the largest peak of any device, which is not per step */
 	struct per_step_rows lines;		    /* the innermost line of the user's own code, where there is one */
 	struct per_step_rows layers;		    /* modules of PyTorch and what is in none; none: !has_layers */
+	struct per_step_rows layer_kernels;	    /* the same by kernel; place: the module; count: kernels that ran */
 	struct per_step_rows computation;	    /* lines of one process: kernels that do not communicate */
 	struct per_step_rows layer_computation;	    /* the same by module; none: !has_layers */
 	struct per_step_rows kernels;		    /* count: kernels that ran */

@@ -305,6 +305,8 @@ const struct option_row option_rows[] = {
 	 "instead of the report the layers of the model (modules of PyTorch): GPU time and\n"
 	 "idle time of each, as a tree and by class; --table layer_kernels, layer_steps",
 	 RECORD | REPORT, .flag = OFFSET(wants_layers)},
+	{"layers", 0, NULL, NULL, "all that changed in the layers of the model (modules of PyTorch), and their kernels",
+	 DIFF, .flag = OFFSET(wants_layers)},
 	{"min-percent", 0, "a percentage", "PERCENT",
 	 "hide nodes of a tree (--tree, --layers) below PERCENT of its time (default 1)", RECORD | REPORT,
 	 .parse = parse_min_percent, .only_with = OFFSET(depth_option)},

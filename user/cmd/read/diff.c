@@ -110,6 +110,7 @@ static int print_diff(FILE *out, const struct screen *screen, void *context)
 					      .width = screen->width,
 					      .truncates = screen->is_terminal,
 					      .color = screen->has_color,
+					      .only_layers = given->wants_layers,
 					      .format = given->report_format,
 					      .table = given->report_table,
 					      .tables = request->tables};

@@ -123,7 +123,8 @@ static void put_table(struct report *report, struct table *table, const struct d
 void difference_put_rows(struct report *report, const struct differences *all, const char *id, const char *title,
 			 const struct difference_rows *rows, const char *name)
 {
-	bool has_places = rows == &all->lines, by_launches = all->by_launches;
+	bool is_of_lines = rows == &all->lines, by_launches = all->by_launches;
+	const char *place = is_of_lines ? "line" : rows == &all->layer_kernels ? "layer" : NULL;
 	enum measure measure = by_launches ? MEASURE_COUNT : MEASURE_TIME;
 	size_t shown = rows_shown(report, rows, measure);
 	struct time_unit unit = unit_of_rows(rows, shown, measure);
@@ -138,8 +139,8 @@ void difference_put_rows(struct report *report, const struct differences *all, c
 		COLUMN_DATA("launches_noise", UNIT_COUNT_AVG),
 		COLUMN_DATA("change_percent", UNIT_PERCENT),
 		COLUMN_DATA("changed", UNIT_TEXT),
-		COLUMN_NAME(has_places ? "line" : COLUMN_NOT_SHOWN, has_places ? "line" : NULL, TEXT_TRUNCATE_PLACE),
-		COLUMN_DATA(has_places ? "line_before" : NULL, UNIT_TEXT),
+		COLUMN_NAME(place ? place : COLUMN_NOT_SHOWN, place, TEXT_TRUNCATE_PLACE),
+		COLUMN_DATA(is_of_lines ? "line_before" : NULL, UNIT_TEXT),
 		COLUMN_NAME(name, name, TEXT_TRUNCATE_MIDDLE),
 		COLUMN_END,
 	};

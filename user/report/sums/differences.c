@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "report/sums/differences.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -183,6 +184,36 @@ static void put_traces(struct report *report, const struct differences *all, con
 		fputc('\n', report->out);
 }
 
+static void put_layers(struct report *report, const struct differences *all)
+{
+	difference_put_rows(report, all, "diff_layers",
+			    all->by_launches ? "CUDA calls by layer of the model" : "GPU time by layer of the model",
+			    &all->layers, "layer");
+}
+
+static void put_layer_kernels(struct report *report, const struct differences *all)
+{
+	difference_put_rows(report, all, "diff_layer_kernels",
+			    all->by_launches ? "Kernels by layer of the model" : "GPU time by layer and kernel",
+			    &all->layer_kernels, "kernel");
+}
+
+/* All that changed in layers. */
+static void put_only_layers(struct report *report, const struct differences *all,
+			    const struct differences_options *options)
+{
+	report->rows = report->writer ? report->rows : INT_MAX;
+	put_traces(report, all, options);
+	put_step(report, all);
+	put_layers(report, all);
+	put_layer_kernels(report, all);
+	if (!all->before->has_layers || !all->after->has_layers)
+		report_line(report, "  no call of a torch.nn.Module is on a stack with GPU work in %s",
+			    !all->before->has_layers && !all->after->has_layers ? "either"
+			    : all->before->has_layers				? "the one after"
+										: "the one before");
+}
+
 static void put_all(struct report *report, const struct differences *all, const struct differences_options *options)
 {
 	bool by_launches = all->by_launches;
@@ -191,9 +222,9 @@ static void put_all(struct report *report, const struct differences *all, const 
 	put_step(report, all);
 	difference_put_rows(report, all, "diff_lines", by_launches ? "CUDA calls by line" : "GPU time by line",
 			    &all->lines, "function");
-	difference_put_rows(report, all, "diff_layers",
-			    by_launches ? "CUDA calls by layer of the model" : "GPU time by layer of the model",
-			    &all->layers, "layer");
+	put_layers(report, all);
+	if (report->writer)
+		put_layer_kernels(report, all);
 	if (!by_launches)
 		difference_put_rows(report, all, "diff_kernels", "GPU time by kernel", &all->kernels, "kernel");
 	if (all->before->has_ops && all->after->has_ops)
@@ -213,6 +244,9 @@ int report_write_differences(FILE *out, const struct differences *all, const str
 				.color = options->color};
 
 	report_begin(&report);
-	put_all(&report, all, options);
+	if (options->only_layers)
+		put_only_layers(&report, all, options);
+	else
+		put_all(&report, all, options);
 	return report_end(&report);
 }

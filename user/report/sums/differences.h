@@ -23,6 +23,7 @@ struct differences_options {
 	unsigned width, rows; /* 0: the defaults; rows: per table */
 	bool truncates;	      /* truncates names that are wider than the page: for a terminal */
 	bool color;
+	bool only_layers;		   /* and their kernels */
 	const struct table_format *format; /* csv, json, md; NULL: a page of text */
 	const char *table;		   /* the id of the one table that is requested, NULL: all */
 	char **tables;			   /* gets the names of all tables on -ENOENT, for the caller to free; NULL */
