@@ -22,7 +22,7 @@ struct gap_blame {
 	struct own_child child;
 	/* ASKED to LOGGED, or to FREE, by the thread that takes the log; all else by the first thread. */
 	_Atomic enum { BLAME_FREE, BLAME_ASKED, BLAME_LOGGED } state;
-	uint64_t left_out; /* gaps for which there was no time */
+	uint64_t left_out; /* gaps for which there was no time, or that began before the recording */
 };
 
 /* run_options.gap_seen, gap_looks, gap_blamed; context: struct recording. */

@@ -18,7 +18,8 @@ static void say_what_triggers_lack(const struct recording *recording)
 	if (lacks)
 		msg_warn("--trigger %s", lacks);
 	if (recording->blame.left_out)
-		msg_info("--trigger gap: %llu gaps were not looked at, as there was no time for it",
+		msg_info("--trigger gap: %llu gaps were not looked at, as there was no time for it, or they began "
+			 "before the recording",
 			 (unsigned long long)recording->blame.left_out);
 	if (recording->result.lacks_nvml)
 		msg_warn("--trigger xid: NVML did not answer, or stopped: gputrace doctor says why");
