@@ -59,6 +59,17 @@ static uint64_t stack_in(struct forward_log *made, const uint64_t modules[4])
 	return id;
 }
 
+/* The stack of an op inside these modules, as the next one that was taken. */
+LOG_FN void log_stack_of_op_in(struct forward_log *made, uint64_t time_ns, const uint64_t modules[4])
+{
+	log_stack_at(&made->log, (struct gpt_stack_at){.time_ns = time_ns,
+						       .stack_id = stack_in(made, modules),
+						       .number = ++made->taken,
+						       .pid = PID,
+						       .tid = TID,
+						       .what = GPT_STACK_OF_OP});
+}
+
 static void launch_in(struct forward_log *made, uint64_t time_us, uint64_t gpu_us, const uint64_t modules[4])
 {
 	forward_log_call(made, TID, time_us, gpu_us, stack_in(made, modules), GPT_STACK_OK);

@@ -161,12 +161,7 @@ static void flops_and_memory_of_a_backward_pass_are_of_the_layer_of_its_forward_
 
 	(void)state;
 	set_up(&made);
-	log_stack_at(&made.log, (struct gpt_stack_at){.time_ns = 99999,
-						      .stack_id = stack_in(&made, IN(LEAF, NET)),
-						      .number = ++made.taken,
-						      .pid = PID,
-						      .tid = TID,
-						      .what = GPT_STACK_OF_OP});
+	log_stack_of_op_in(&made, 99999, IN(LEAF, NET));
 	forward_log_op(&made, "aten::mm",
 		       (struct gpt_agent_op){.start_ns = 100,
 					     .end_ns = 110,

@@ -222,12 +222,7 @@ static void a_backward_pass_is_no_layer_s_unless_its_forward_op_is_known(void **
 /* A forward op, of which the stack was taken, inside these modules. */
 static void forward_op_in(struct forward_log *made, uint64_t start_us, int64_t sequence, const uint64_t modules[4])
 {
-	log_stack_at(&made->log, (struct gpt_stack_at){.time_ns = start_us * 1000 - 1,
-						       .stack_id = stack_in(made, modules),
-						       .number = ++made->taken,
-						       .pid = PID,
-						       .tid = TID,
-						       .what = GPT_STACK_OF_OP});
+	log_stack_of_op_in(made, start_us * 1000 - 1, modules);
 	forward_log_op(made, "aten::mm",
 		       (struct gpt_agent_op){.start_ns = start_us,
 					     .end_ns = start_us + 10,

@@ -123,12 +123,7 @@ static void backward_work_names_the_module_of_the_forward_op(void **state)
 
 	(void)state;
 	describe_net(&made);
-	log_stack_at(&made.log, (struct gpt_stack_at){.time_ns = 99999,
-						      .stack_id = stack_in(&made, IN(LEAF, NET)),
-						      .number = ++made.taken,
-						      .pid = PID,
-						      .tid = TID,
-						      .what = GPT_STACK_OF_OP});
+	log_stack_of_op_in(&made, 99999, IN(LEAF, NET));
 	forward_log_op(
 		&made, "aten::mm",
 		(struct gpt_agent_op){
