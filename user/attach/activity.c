@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <bpf/libbpf.h>
 
@@ -12,6 +11,7 @@
 #include "attach/emit.h"
 #include "base/monotonic.h"
 #include "base/msg.h"
+#include "base/read_at.h"
 
 #define COST_MOST_NS (GPT_COST_WINDOW_NS / 100)
 
@@ -69,12 +69,7 @@ static int attach_switches(struct attach *attach)
 
 static void read_online(char online[static 256])
 {
-	int fd = open(ONLINE, O_RDONLY | O_CLOEXEC);
-	ssize_t bytes = fd < 0 ? 0 : read(fd, online, 255);
-
-	online[bytes > 0 ? bytes : 0] = '\0';
-	if (fd >= 0)
-		close(fd);
+	(void)read_small_file(AT_FDCWD, ONLINE, online, 256);
 }
 
 static int attach_clock(struct attach *attach)

@@ -2,6 +2,7 @@
 #include "base/read_at.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 int64_t read_at(int fd, void *to, size_t bytes, uint64_t at)
@@ -20,4 +21,15 @@ int64_t read_at(int fd, void *to, size_t bytes, uint64_t at)
 		done += (size_t)got;
 	}
 	return (int64_t)done;
+}
+
+bool read_small_file(int folder, const char *path, char *text, size_t size)
+{
+	int fd = openat(folder, path, O_RDONLY | O_CLOEXEC);
+	ssize_t got = fd < 0 ? -1 : read(fd, text, size - 1);
+
+	if (fd >= 0)
+		close(fd);
+	text[got > 0 ? got : 0] = '\0';
+	return got >= 0;
 }

@@ -18,6 +18,7 @@
 #include <unistd.h>
 #include <sys/wait.h>
 
+#include "base/read_at.h"
 #include "dump/process/kernel.h"
 #include "target/process.h"
 
@@ -52,7 +53,7 @@ static int add_relative(pid_t pid, void *context)
 	const char *open, *close;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	if (!kernel_read(path, text, sizeof(text)))
+	if (!read_small_file(AT_FDCWD, path, text, sizeof(text)))
 		return 0;
 	open = strchr(text, '(');
 	close = strrchr(text, ')');
@@ -108,7 +109,7 @@ static pid_t number_inside(pid_t pid)
 	const char *at, *last;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	at = kernel_read(path, text, sizeof(text)) ? strstr(text, "\nNSpid:") : NULL;
+	at = read_small_file(AT_FDCWD, path, text, sizeof(text)) ? strstr(text, "\nNSpid:") : NULL;
 	for (last = at; at && *++at && *at != '\n';)
 		last = *at == '\t' ? at : last;
 	return last ? (pid_t)strtol(last + (*last == '\n' ? 7 : 0), NULL, 10) : pid;

@@ -5,29 +5,18 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/read_at.h"
 #include "target/process.h"
 
 #define CGROUPS_MAX 4096 /* bytes of /proc/PID/cgroup, and of a path in it */
-
-static bool read_small(const char *path, char *text, size_t size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t got = fd < 0 ? -1 : read(fd, text, size - 1);
-
-	if (fd >= 0)
-		close(fd);
-	text[got > 0 ? got : 0] = '\0';
-	return got >= 0;
-}
 
 static bool file_has_word(const char *hierarchy, const char *folder, const char *file, const char *word)
 {
 	char path[CGROUPS_MAX + 64], text[256];
 
 	snprintf(path, sizeof(path), "/sys/fs/cgroup%s%s/%s", hierarchy, folder, file);
-	return read_small(path, text, sizeof(text)) && strstr(text, word);
+	return read_small_file(AT_FDCWD, path, text, sizeof(text)) && strstr(text, word);
 }
 
 bool process_is_frozen(pid_t pid)
@@ -36,7 +25,7 @@ bool process_is_frozen(pid_t pid)
 	bool frozen = false;
 
 	snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
-	read_small(path, text, sizeof(text));
+	read_small_file(AT_FDCWD, path, text, sizeof(text));
 	for (char *line = strtok_r(text, "\n", &save); line && !frozen; line = strtok_r(NULL, "\n", &save)) {
 		const char *controllers = strchr(line, ':');
 		const char *folder = controllers ? strchr(controllers + 1, ':') : NULL;

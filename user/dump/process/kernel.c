@@ -9,24 +9,9 @@
 #include <unistd.h>
 
 #include "base/monotonic.h"
+#include "base/read_at.h"
 
 #define STATUS_MAX 4096
-
-static bool read_small(int folder, const char *name, char *text, size_t size)
-{
-	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
-	ssize_t got = fd < 0 ? -1 : read(fd, text, size - 1);
-
-	if (fd >= 0)
-		close(fd);
-	text[got > 0 ? got : 0] = '\0';
-	return got >= 0;
-}
-
-bool kernel_read(const char *path, char *text, size_t size)
-{
-	return read_small(AT_FDCWD, path, text, size);
-}
 
 /* "TID (NAME) STATE ..."; a name may hold anything but NUL. */
 static bool take_stat(struct dump_thread *thread, const char *text)
@@ -82,15 +67,15 @@ static bool read_thread(int folder, struct dump_thread *thread)
 {
 	char text[STATUS_MAX];
 
-	if (!read_small(folder, "stat", text, sizeof(text)) || !take_stat(thread, text))
+	if (!read_small_file(folder, "stat", text, sizeof(text)) || !take_stat(thread, text))
 		return false;
-	if (read_small(folder, "syscall", text, sizeof(text)))
+	if (read_small_file(folder, "syscall", text, sizeof(text)))
 		take_syscall(thread, text);
-	if (read_small(folder, "wchan", thread->wchan, sizeof(thread->wchan)) && !strcmp(thread->wchan, "0"))
+	if (read_small_file(folder, "wchan", thread->wchan, sizeof(thread->wchan)) && !strcmp(thread->wchan, "0"))
 		thread->wchan[0] = '\0';
-	if (read_small(folder, "status", text, sizeof(text)))
+	if (read_small_file(folder, "status", text, sizeof(text)))
 		take_status(thread, text);
-	if (read_small(folder, "schedstat", text, sizeof(text)))
+	if (read_small_file(folder, "schedstat", text, sizeof(text)))
 		thread->run_ns = strtoull(text, NULL, 10);
 	return true;
 }

@@ -24,6 +24,3 @@ bool has_not_run_since(const struct thread_runs *earlier, const struct dump_thre
 
 /* Reads again what changes of one thread. */
 void kernel_thread_again(pid_t pid, struct dump_thread *thread);
-
-/* Reads a small file of /proc as text; false: it cannot be read. */
-bool kernel_read(const char *path, char *text, size_t size);

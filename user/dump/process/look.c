@@ -2,6 +2,7 @@
 #include "dump/process/look.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 
 #include "base/monotonic.h"
 #include "base/msg.h"
+#include "base/read_at.h"
 #include "dump/process/kernel.h"
 #include "dump/process/waits.h"
 #include "target/halt.h"
@@ -133,7 +135,7 @@ bool look_is_stuck(struct look *look)
 	uint64_t run_ns, now_ns = monotonic_ns();
 
 	snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)look->child);
-	(void)kernel_read(path, text, sizeof(text));
+	(void)read_small_file(AT_FDCWD, path, text, sizeof(text));
 	run_ns = strtoull(text, NULL, 10);
 	if (run_ns != look->run_ns || !look->waits_since_ns || process_state(look->child) == 'R') {
 		look->run_ns = run_ns;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/monotonic.h"
+#include "base/read_at.h"
 #include "base/standard_streams.h"
 #include "dump/process/flight_recorder.h"
 #include "dump/process/kernel.h"
@@ -320,7 +321,7 @@ static void limit_memory(void)
 	char text[128];
 	uint64_t pages;
 
-	if (!kernel_read("/proc/self/statm", text, sizeof(text)) ||
+	if (!read_small_file(AT_FDCWD, "/proc/self/statm", text, sizeof(text)) ||
 	    sscanf(text, "%*u %*u %*u %*u %*u %" SCNu64, &pages) != 1 || getrlimit(RLIMIT_DATA, &limit))
 		return;
 	limit.rlim_cur = pages * (uint64_t)sysconf(_SC_PAGESIZE) + LOOK_MEMORY_MAX;

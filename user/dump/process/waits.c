@@ -2,6 +2,7 @@
 #include "dump/process/waits.h"
 
 #include <linux/futex.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/monotonic.h"
+#include "base/read_at.h"
 #include "dump/process/kernel.h"
 #include "dump/process/memory.h"
 
@@ -128,7 +130,7 @@ static pid_t group_of(pid_t tid)
 	const char *at;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
-	at = kernel_read(path, text, sizeof(text)) ? strstr(text, "\nTgid:") : NULL;
+	at = read_small_file(AT_FDCWD, path, text, sizeof(text)) ? strstr(text, "\nTgid:") : NULL;
 	return at ? (pid_t)strtol(at + 6, NULL, 10) : 0;
 }
 

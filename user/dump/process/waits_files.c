@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The files for which a thread waits in read, poll, select or epoll_wait. */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "dump/process/kernel.h"
+#include "base/read_at.h"
 #include "dump/process/memory.h"
 #include "dump/process/waits.h"
 
@@ -79,7 +81,7 @@ void waits_add_watched(struct looker *looker, struct dump_thread *thread)
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/fdinfo/%d", (int)looker->process->pid, (int)thread->tid,
 		 (int)thread->args[0]);
-	if (!kernel_read(path, text, sizeof(text)))
+	if (!read_small_file(AT_FDCWD, path, text, sizeof(text)))
 		return;
 	while ((at = strstr(at, "tfd:"))) {
 		const char *events = strstr(at, "events:");
