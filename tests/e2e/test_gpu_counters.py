@@ -139,7 +139,7 @@ def test_the_cost_of_low_clocks_is_what_kernels_took_longer(tmp_path):
     (low,) = found["gpu_low_clocks"]
     assert 0 < surely_ns * 0.97 <= low["cost_ns"] <= all_ns * 1.02, (surely_ns, low, all_ns)
     assert (low["mhz"], low["max_mhz"], low["reason"]) == (990, 1980, "power cap")
-    assert surely_ns > all_ns / 2
+    assert surely_ns > all_ns / 5
 
 
 @pytest.mark.parametrize("script, state, why", [

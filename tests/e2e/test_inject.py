@@ -380,8 +380,7 @@ def test_asyncio_with_one_thread_is_entered(tmp_path):
     with tracing.Running(tracing.on_simgpu(tmp_path / "gpu.json", machine.any_python(), program), tmp_path) as running:
         running.wait_line("ready")
         with tracing.Tracer(tmp_path, "-p", running.pid) as tracer:
-            truth = tmp_path / "gpu.json"
-            tracing.until(lambda: truth.exists() and len(sent(truth)) > 20)
+            tracer.wait_logged(lambda log: logfile.gpu_operations_since(log, 0) > 20)
             tracer.interrupt().must_be(0)
         running.end().must_be(0)
     receipt = reading.receipt(reading.trace_of(tmp_path / "trace.json"))
@@ -529,16 +528,23 @@ def test_small_stacks_of_a_program_are_not_used(tmp_path, version, own):
 TIMES = int(os.environ.get("GPUTRACE_TEST_TIMES", 2))
 
 
+CAME_IN = "the agent came in"
+
+
 def let_in_once(folder, pid):
-    """Traces the program until the agent is there, however long that takes."""
+    """Traces the program until the agent has come in, however long that takes."""
     tracing.wait_threads_gone(pid)
     with tracing.Tracer(folder, "-p", pid) as tracer:
-        tracing.wait_agent(pid)
-        return tracer.interrupt().must_be(0)
+        if not any(CAME_IN in line for line in tracer.said):
+            tracer.wait_line(CAME_IN, "stderr")
+        tracer.interrupt().must_be(0)
+    return True
 
 
 def trace_shortly(folder, pid):
-    return tracing.gputrace(folder, "-v", "-p", pid, "-d", "300ms", "-o", folder / "trace.json").must_be(0)
+    """Returns whether the agent came in."""
+    done = tracing.gputrace(folder, "-v", "-p", pid, "-d", "300ms", "-o", folder / "trace.json").must_be(0)
+    return CAME_IN in done.stderr
 
 
 def assert_goes_on(folder, running, traces, traced):
@@ -549,8 +555,7 @@ def assert_goes_on(folder, running, traces, traced):
     for number in range(10 * traces):
         if number >= traces and came:
             break
-        done = traced(folder, pid)
-        came += "the agent came in" in done.stderr
+        came += traced(folder, pid)
         running.process.stdin.write("\n")
         running.process.stdin.flush()
         running.wait_line("goes on")
