@@ -34,9 +34,9 @@ static inline __u64 gpt_padded(__u64 bytes)
 /* clang-format off */
 /*
  * A record is one table, from which everything that concerns each member is made: its struct, how a log packs it
- * (log/schema_text.c), what it refers to (log/references.c).  Rows are in the order of the struct, without gaps:
+ * (log/packing/schema_text.c), what it refers to (log/references.c).  Rows are in the order of the struct, without gaps:
  *
- *	F(type, name, "packing")		a member; packing: a code of log/schema.h ("NAME=code": logs call it NAME)
+ *	F(type, name, "packing")		a member; packing: a code of log/packing/schema.h ("NAME=code": logs call it NAME)
  *	R(type, name, "packing", THING)		a member that refers to a THING (log/references.c)
  *	A(type, name, count, bytes, "packing")	an array, packed as fields of `bytes` bytes
  *

@@ -12,10 +12,10 @@
 #include <gputrace/record.h>
 #include <gputrace/walk.h>
 
-#include "log/pack.h"
-#include "log/reshape.h"
-#include "log/unpack.h"
-#include "log/varint.h"
+#include "log/packing/pack.h"
+#include "log/packing/reshape.h"
+#include "log/packing/unpack.h"
+#include "log/packing/varint.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);

@@ -17,8 +17,8 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "log/pack.h"
-#include "log/schema.h"
+#include "log/packing/pack.h"
+#include "log/packing/schema.h"
 #include "log_builder.h"
 
 #define LOG_FILE_SEGMENTS_MAX 4096

@@ -22,8 +22,8 @@
 #include <gputrace/log.h>
 #include <gputrace/record.h>
 
-#include "log/schema.h"
-#include "log/unpack.h"
+#include "log/packing/schema.h"
+#include "log/packing/unpack.h"
 
 #define SEGMENTS_MAX 4096u
 

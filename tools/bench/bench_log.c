@@ -22,10 +22,10 @@
 #include <gputrace/walk.h>
 
 #include "base/array.h"
-#include "log/pack.h"
-#include "log/packed.h"
-#include "log/unpack.h"
-#include "log/varint.h"
+#include "log/packing/pack.h"
+#include "log/packing/packed.h"
+#include "log/packing/unpack.h"
+#include "log/packing/varint.h"
 #include "log/reader.h"
 
 #define SEGMENT_BYTES (8u << 20)

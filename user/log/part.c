@@ -9,7 +9,7 @@
 
 #include "base/array.h"
 #include "log/later_work.h"
-#include "log/schema.h"
+#include "log/packing/schema.h"
 #include "log/segment_decode.h"
 #include "log/segment_file.h"
 

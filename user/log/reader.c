@@ -8,7 +8,7 @@
 #include <zlib.h>
 
 #include "base/array.h"
-#include "log/schema.h"
+#include "log/packing/schema.h"
 
 /* A frame is read in steps that double, so that memory depends on what is there and not on what a header says. */
 #define FIRST_STEP (1u << 20)

@@ -12,7 +12,7 @@
 #include <gputrace/record.h>
 
 #include "base/array.h"
-#include "log/pack.h"
+#include "log/packing/pack.h"
 
 /* The lowest: packed records are small already, a higher level takes twice the time for a tenth of the bytes. */
 #define ZSTD_LEVEL 1

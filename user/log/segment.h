@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "log/schema.h"
+#include "log/packing/schema.h"
 
 struct segment_encoder;
 

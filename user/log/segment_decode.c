@@ -10,9 +10,9 @@
 #include <zstd.h>
 
 #include "base/array.h"
-#include "log/reshape.h"
-#include "log/schema.h"
-#include "log/unpack.h"
+#include "log/packing/reshape.h"
+#include "log/packing/schema.h"
+#include "log/packing/unpack.h"
 
 /* Segments that gputrace writes need less. */
 #define KEPT_BYTES (16u << 20)

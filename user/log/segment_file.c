@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "log/schema.h"
+#include "log/packing/schema.h"
 
 void segment_file_init(struct segment_file *file, int fd)
 {

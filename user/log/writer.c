@@ -16,9 +16,9 @@
 #include "base/monotonic.h"
 #include "base/thread.h"
 #include "log/descriptions.h"
+#include "log/packing/schema.h"
 #include "log/recent_log.h"
 #include "log/rotation.h"
-#include "log/schema.h"
 #include "log/segment.h"
 #include "log/segment_file.h"
 

@@ -33,7 +33,7 @@
 #include "capture/run.h"
 #include "capture/signals.h"
 #include "log/reader.h"
-#include "log/schema.h"
+#include "log/packing/schema.h"
 
 #define MILLISECOND 1000000ull
 

@@ -13,8 +13,8 @@
 #include <gputrace/agent.h>
 #include <gputrace/record.h>
 
-#include "log/pack.h"
-#include "log/unpack.h"
+#include "log/packing/pack.h"
+#include "log/packing/unpack.h"
 
 /* Records one after the other. */
 struct records {

@@ -12,8 +12,8 @@
 
 #include <gputrace/record.h>
 
+#include "log/packing/reshape.h"
 #include "log/reader.h"
-#include "log/reshape.h"
 #include "log_file.h"
 
 #define OWN                                                                                                            \

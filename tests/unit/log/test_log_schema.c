@@ -14,7 +14,7 @@
 #include <gputrace/log.h>
 #include <gputrace/record.h>
 
-#include "log/schema.h"
+#include "log/packing/schema.h"
 
 static int parse_text(const char *text, struct schema **schema)
 {

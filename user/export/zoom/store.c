@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/temporary.h"
-#include "log/varint.h"
+#include "log/packing/varint.h"
 #include "base/order.h"
 
 #define TAIL_BYTES (1u << 20)

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "log/schema.h"
+#include "log/packing/schema.h"
 
 struct reshaper;
 

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "log/schema.h"
+#include "log/packing/schema.h"
 
 struct unpacker;
 

@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "log/pack.h"
-#include "log/pack_column.h"
-#include "log/schema.h"
+#include "log/packing/pack.h"
+#include "log/packing/pack_column.h"
+#include "log/packing/schema.h"
 
 struct pack_range {
 	uint64_t first, last; /* 0 0: nothing */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "log/unpack_column.h"
+#include "log/packing/unpack_column.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
-#include "log/varint.h"
+#include "log/packing/varint.h"
 
 #define INLINE static inline __attribute__((always_inline))
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "log/reshape.h"
+#include "log/packing/reshape.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -11,7 +11,7 @@
 #include <gputrace/walk.h>
 
 #include "base/array.h"
-#include "log/varint.h"
+#include "log/packing/varint.h"
 
 /* Offsets and widths of a field, in the source and in the target. */
 struct move {

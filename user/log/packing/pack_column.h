@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "log/schema.h"
+#include "log/packing/schema.h"
 
 struct dictionary_slot {
 	uint64_t value;

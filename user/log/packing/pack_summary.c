@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "log/pack_summary.h"
+#include "log/packing/pack_summary.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/order.h"
-#include "log/varint.h"
+#include "log/packing/varint.h"
 
 #define SLOTS (2 * PACK_PROCESSES_MAX)
 

@@ -11,7 +11,7 @@
 
 #include <gputrace/log.h>
 
-#include "log/schema.h"
+#include "log/packing/schema.h"
 
 #define PACK_PROCESSES_MAX 1024u /* a segment with more does not list them */
 

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "log/schema.h"
-#include "log/varint.h"
+#include "log/packing/schema.h"
+#include "log/packing/varint.h"
 
 struct unpack_column {
 	const uint8_t *at, *end; /* the bytes not read yet */

@@ -3,7 +3,7 @@
  * Goes through the records in windows of some thousand: sorts a window's records by type, then appends each field of
  * each type to its column.  So the records that were read for one column are still in the cache for the next one.
  */
-#include "log/pack.h"
+#include "log/packing/pack.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -15,10 +15,10 @@
 #include <gputrace/walk.h>
 
 #include "base/array.h"
-#include "log/pack_column.h"
-#include "log/pack_summary.h"
-#include "log/packed.h"
-#include "log/varint.h"
+#include "log/packing/pack_column.h"
+#include "log/packing/pack_summary.h"
+#include "log/packing/packed.h"
+#include "log/packing/varint.h"
 
 #define WINDOW 4096u /* records */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The text of this gputrace's schema, from the rows of record.h and agent.h. */
-#include "log/schema.h"
+#include "log/packing/schema.h"
 
 #include <stddef.h>
 #include <stdio.h>

@@ -37,7 +37,7 @@
 
 #include <stdint.h>
 
-#include "log/schema.h"
+#include "log/packing/schema.h"
 
 /* The columns of a type in their order; raw records have only column 0. */
 enum packed_column {

@@ -3,7 +3,7 @@
  * Works in windows of some thousand records, as pack.c: finds where each will be and writes its header, then writes
  * each field of each type into all of them.
  */
-#include "log/unpack.h"
+#include "log/packing/unpack.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -14,9 +14,9 @@
 #include <gputrace/record.h>
 
 #include "base/array.h"
-#include "log/packed.h"
-#include "log/unpack_column.h"
-#include "log/varint.h"
+#include "log/packing/packed.h"
+#include "log/packing/unpack_column.h"
+#include "log/packing/varint.h"
 
 #define WINDOW 1024u	      /* records */
 #define ZEROED_AT_ONCE 65536u /* bytes */
