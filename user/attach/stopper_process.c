@@ -32,7 +32,7 @@
 #include "base/array.h"
 #include "base/monotonic.h"
 #include "base/standard_streams.h"
-#include "base/thread.h"
+#include "base/threads/thread.h"
 
 #define STACK_BYTES (256u << 10)
 #define LOOK_MIN_NS 20000ull

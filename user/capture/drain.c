@@ -15,7 +15,7 @@
 
 #include "base/array.h"
 #include "base/monotonic.h"
-#include "base/thread.h"
+#include "base/threads/thread.h"
 #include "capture/cut.h"
 #include "capture/gaps.h"
 #include "capture/memory_bound.h"

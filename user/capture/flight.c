@@ -12,7 +12,7 @@
 
 #include "base/array.h"
 #include "base/msg.h"
-#include "base/thread.h"
+#include "base/threads/thread.h"
 #include "capture/asked.h"
 #include "capture/cut.h"
 

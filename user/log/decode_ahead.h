@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Decodes segments on other threads (base/workers.h), and returns them in the order in which they were put in.  One
- * thread puts in and takes out; it decodes, too, instead of waiting.  The number and the bytes of the segments under
+ * Decodes segments on other threads (base/threads/workers.h), and returns them in the order in which they were put in.
+ *One thread puts in and takes out; it decodes, too, instead of waiting.  The number and the bytes of the segments under
  *way are bounded.
  *
  *	while ((segment = decode_ahead_room(ahead)) && read_into(segment))
@@ -13,7 +13,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "base/workers.h"
+#include "base/threads/workers.h"
 #include "log/segment_decode.h"
 
 #define DECODE_THREADS_MAX (WORKERS_MAX + 1)

@@ -14,7 +14,7 @@
 
 #include "base/array.h"
 #include "base/monotonic.h"
-#include "base/thread.h"
+#include "base/threads/thread.h"
 #include "log/descriptions.h"
 #include "log/packing/schema.h"
 #include "log/recent_log.h"

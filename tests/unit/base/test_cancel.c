@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/cancel.h"
+#include "base/threads/cancel.h"
 
 #define MUCH (3u << 20) /* far more than a pipe holds */
 

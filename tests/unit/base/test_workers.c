@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "base/workers.h"
+#include "base/threads/workers.h"
 
 #define PIECES 64
 

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "base/thread.h"
+#include "base/threads/thread.h"
 #include "own_folder.h"
 #include "serve/control.h"
 

@@ -17,7 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/thread.h"
+#include "base/threads/thread.h"
 #include "view/server.h"
 
 /* ---- requests --------------------------------------------------------------------------------------------------- */

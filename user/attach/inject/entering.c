@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "base/thread.h"
+#include "base/threads/thread.h"
 
 #define STACK_BYTES (512u << 10) /* for paths, /proc texts and the borrowed thread's state: 60 KB are used */
 

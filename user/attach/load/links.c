@@ -19,7 +19,7 @@
 #include <bpf/libbpf.h>
 
 #include "attach/load/guard.h"
-#include "base/thread.h"
+#include "base/threads/thread.h"
 
 /*
  * BPF_LINK_CREATE for uprobe.multi as in the kernel (include/uapi/linux/bpf.h, Linux 6.6): headers and libbpf of Debian

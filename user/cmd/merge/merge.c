@@ -13,8 +13,8 @@
 #include "analyze/ranks/collective_split.h"
 #include "analyze/ranks/rank_lines.h"
 #include "analyze/ranks/rank_steps.h"
-#include "base/thread.h"
-#include "base/workers.h"
+#include "base/threads/thread.h"
+#include "base/threads/workers.h"
 #include "cmd/process/interrupt.h"
 #include "cmd/merge/merge_dumps.h"
 #include "cmd/merge/merge_logs.h"
@@ -124,8 +124,8 @@ static bool is_there_twice(const struct options *options, const struct identity 
 
 /*
  * Logs that are read, two at once if there are two processors: each is read by one thread, with help of the worker
- * threads (base/workers.h), which leaves a processor idle most of the time if a log is short.  What was found is kept,
- * and what was said is printed, in the order of the logs.
+ * threads (base/threads/workers.h), which leaves a processor idle most of the time if a log is short.  What was found
+ * is kept, and what was said is printed, in the order of the logs.
  */
 struct log_queue {
 	const struct options *options;

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "base/cancel.h"
+#include "base/threads/cancel.h"
 
 /*
  * From here on SIGINT, SIGTERM and SIGHUP cancel once; the next one ends the program.  SIGPIPE and SIGXFSZ

@@ -11,7 +11,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "base/thread.h"
+#include "base/threads/thread.h"
 #include "capture/signals.h"
 #include "cmd/output/last_trace.h"
 #include "cmd/process/destination.h"

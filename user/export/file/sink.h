@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/cancel.h"
+#include "base/threads/cancel.h"
 
 struct deflater;
 

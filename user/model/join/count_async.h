@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "base/workers.h"
+#include "base/threads/workers.h"
 #include "model/join/receipt.h"
 
 /* Starts zeroed. */

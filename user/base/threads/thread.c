@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Sets attributes, and the signal mask, which a thread inherits from the thread that starts it. */
-#include "base/thread.h"
+#include "base/threads/thread.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A queue under a lock: pieces are some milliseconds long. */
-#include "base/workers.h"
+#include "base/threads/workers.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <stddef.h>
 
-#include "base/thread.h"
+#include "base/threads/thread.h"
 
 static struct {
 	pthread_mutex_t lock; /* guards all of this, and `ended` and `next` of each piece */

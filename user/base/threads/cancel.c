@@ -4,7 +4,7 @@
  * apply to every process that shares the descriptor.  So a thread writes, and the caller waits for it or for the
  * cancellation, whichever comes first.
  */
-#include "base/cancel.h"
+#include "base/threads/cancel.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "base/thread.h"
+#include "base/threads/thread.h"
 
 /* Written to a regular file between two checks of the flag: a disk takes it within milliseconds. */
 #define PIECE_BYTES (1u << 20)
