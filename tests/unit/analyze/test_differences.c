@@ -9,7 +9,7 @@
 #include "analyze/steps/differences.h"
 #include "analyze/sums/kernel_family.h"
 #include "model/steps/steps.h"
-#include "report/sums/differences.h"
+#include "report/differences/differences.h"
 
 #define STEP_US 100u
 #define REPORTED_NS 900000000u /* the time at which the agent reports everything */

@@ -4,7 +4,7 @@
 #include "analyzed.h"
 #include "module_log.h"
 #include "analyze/steps/differences.h"
-#include "report/sums/differences.h"
+#include "report/differences/differences.h"
 #include "report/sums/layers.h"
 
 #include "model/steps/steps.h"

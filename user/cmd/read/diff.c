@@ -17,7 +17,7 @@
 #include "cmd/process/print.h"
 #include "cmd/output/reading.h"
 #include "export/folded/folded.h"
-#include "report/sums/differences.h"
+#include "report/differences/differences.h"
 #include "report/table/text.h"
 
 /* Reads a log and keeps its rows. */

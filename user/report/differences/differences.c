@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "report/sums/differences.h"
+#include "report/differences/differences.h"
 
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/differences/difference_cells.h"
+#include "report/differences/difference_rows.h"
 #include "report/page/page.h"
-#include "report/sums/difference_cells.h"
-#include "report/sums/difference_rows.h"
 
 #define WIDTH_DEFAULT 100u
 #define ROWS_DEFAULT 10u

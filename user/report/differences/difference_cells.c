@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "report/sums/difference_cells.h"
+#include "report/differences/difference_cells.h"
 
 #include <math.h>
 

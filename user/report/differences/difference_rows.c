@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "report/sums/difference_rows.h"
+#include "report/differences/difference_rows.h"
 
 #include <limits.h>
 #include <math.h>
 #include <string.h>
 
-#include "report/sums/difference_cells.h"
+#include "report/differences/difference_cells.h"
 #include "report/why/why_words.h"
 
 /* Whether a mean is an integer; it is a sum of fractions. */
