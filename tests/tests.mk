@@ -207,7 +207,7 @@ FUZZ_AGENT := $(FUZZ)/user/agent/send/batch_send.o
 FUZZ_CUBIN := $(patsubst %,$(FUZZ)/user/agent/kernels/%.o,cubin_bytes cubin_elf cubin_lines)
 FUZZ_HTTP := $(FUZZ)/user/view/http_request.o
 FUZZ_DUMP := $(patsubst %.c,$(FUZZ)/%.o,$(wildcard user/dump/*.c user/dump/*/*.c) user/base/library_file.c)
-FUZZ_FOREIGN := $(patsubst %,$(FUZZ)/user/attach/%.o,clients/foreign_records clients/tsc emit)
+FUZZ_FOREIGN := $(patsubst %,$(FUZZ)/user/attach/%.o,clients/foreign_records clients/tsc emit/emit)
 FUZZ_TRACE_CUT := $(FUZZ)/unit/trace_cut.o $(FUZZ)/unit/trace_cut_part.o
 FUZZ_SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=undefined
 OBJECTS += $(FUZZ_LIB) $(FUZZ_AGENT) $(FUZZ_CUBIN) $(FUZZ_HTTP) $(FUZZ_DUMP) $(FUZZ_FOREIGN) $(FUZZ_TRACE_CUT) $(FUZZ_BIN:%=%.o)

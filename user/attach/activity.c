@@ -8,7 +8,7 @@
 #include <bpf/libbpf.h>
 
 #include "attach/attach_state.h"
-#include "attach/emit.h"
+#include "attach/emit/emit.h"
 #include "base/monotonic.h"
 #include "base/msg.h"
 #include "base/read_at.h"

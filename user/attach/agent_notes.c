@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "attach/emit.h"
+#include "attach/emit/emit.h"
 #include "base/msg.h"
 
 bool agent_has_ops(const struct agents *agents, const struct followed *process)

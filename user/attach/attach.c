@@ -14,7 +14,7 @@
 #include "attach/activity.h"
 #include "attach/attach_state.h"
 #include "attach/costs.h"
-#include "attach/emit.h"
+#include "attach/emit/emit.h"
 #include "attach/probes/probes.h"
 #include "attach/load/features.h"
 #include "attach/load/guard.h"

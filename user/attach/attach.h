@@ -15,7 +15,7 @@
 #include <gputrace/record.h>
 #include <gputrace/schedule.h>
 
-#include "attach/emit.h"
+#include "attach/emit/emit.h"
 
 struct attach;
 struct selection;

@@ -9,12 +9,12 @@
 #include "attach/awaits.h"
 #include "attach/detail.h"
 #include "attach/load/calibrate.h"
-#include "attach/generated_files.h"
+#include "attach/emit/generated_files.h"
 #include "attach/stopper.h"
 #include "attach/probes/files.h"
 #include "attach/processes.h"
 #include "attach/share/shares.h"
-#include "attach/symbols.h"
+#include "attach/emit/symbols.h"
 
 #define LOOKS_SHARE 20 /* looking at all processes takes at most one part in this many of the time */
 

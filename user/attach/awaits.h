@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "attach/emit.h"
+#include "attach/emit/emit.h"
 #include "attach/followed.h"
 
 struct awaits;

@@ -14,7 +14,7 @@
 #include <gputrace/agent.h>
 
 #include "attach/attach_state.h"
-#include "attach/emit.h"
+#include "attach/emit/emit.h"
 #include "attach/halts.h"
 #include "attach/inject/read_only.h"
 #include "base/array.h"

@@ -6,7 +6,7 @@
 
 #include <gputrace/agent.h>
 
-#include "attach/emit.h"
+#include "attach/emit/emit.h"
 #include "attach/forks.h"
 #include "attach/probes/probes.h"
 #include "attach/process_python.h"

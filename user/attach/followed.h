@@ -5,7 +5,7 @@
 #include "attach/clients/cupti_client.h"
 #include "attach/clients/foreign_buffers.h"
 #include "attach/clients/kineto_session.h"
-#include "attach/emit.h"
+#include "attach/emit/emit.h"
 #include "attach/modules.h"
 #include "attach/stopper.h"
 #include "attach/inject/entering.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "attach/halts.h"
 
-#include "attach/emit.h"
+#include "attach/emit/emit.h"
 #include "base/msg.h"
 #include "target/halt.h"
 

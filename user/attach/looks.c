@@ -7,7 +7,7 @@
 
 #include <gputrace/record.h>
 
-#include "attach/emit.h"
+#include "attach/emit/emit.h"
 #include "attach/processes.h"
 #include "base/monotonic.h"
 #include "base/order.h"

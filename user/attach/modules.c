@@ -8,7 +8,7 @@
 #include <bpf/libbpf.h>
 #include <gputrace/maps.h>
 
-#include "attach/module_names.h"
+#include "attach/emit/module_names.h"
 #include "attach/probes/probes.h"
 #include "attach/processes.h"
 #include "attach/share/shares.h"

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "attach/attach_state.h"
-#include "attach/emit.h"
+#include "attach/emit/emit.h"
 #include "target/library.h"
 #include "target/selection.h"
 

@@ -11,7 +11,7 @@
 #include <bpf/bpf.h>
 #include <gputrace/maps.h>
 
-#include "attach/emit.h"
+#include "attach/emit/emit.h"
 #include "attach/share/shares.h"
 #include "base/monotonic.h"
 

@@ -12,7 +12,7 @@
 #include "attach/activity.h"
 #include "attach/attach.h"
 #include "attach/attach_state.h"
-#include "attach/emit.h"
+#include "attach/emit/emit.h"
 #include "attach/halts.h"
 #include "attach/modules.h"
 #include "attach/probes/probes.h"

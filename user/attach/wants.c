@@ -5,7 +5,7 @@
 #include <gputrace/agent.h>
 #include <gputrace/walk.h>
 
-#include "attach/generated_files.h"
+#include "attach/emit/generated_files.h"
 
 /*
  * Of the agents' batches, only those with records about the agent itself or steps are wanted: there may be thousands a

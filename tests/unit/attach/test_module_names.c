@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#include "attach/module_names.h"
+#include "attach/emit/module_names.h"
 #include "base/monotonic.h"
 #include "built_library.h"
 #include "every_python.h"

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "attach/symbols.h"
+#include "attach/emit/symbols.h"
 
 #define FILES 512u /* symbols.c */
 

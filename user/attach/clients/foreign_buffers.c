@@ -13,7 +13,7 @@
 
 #include "base/monotonic.h"
 #include "cupti/apis.h"
-#include "attach/emit.h"
+#include "attach/emit/emit.h"
 #include "target/process.h"
 
 /* Kineto's buffers are 4 MB (CuptiActivityApi.h), NVIDIA recommends up to 10 MB. */

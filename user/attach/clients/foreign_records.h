@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 #include "cupti/records.h"
-#include "attach/emit.h"
+#include "attach/emit/emit.h"
 #include "attach/clients/tsc.h"
 
 /* State of a process whose buffers are read. */

@@ -11,7 +11,7 @@
 #include <gputrace/cuda_api.h>
 #include <gputrace/maps.h>
 
-#include "attach/emit.h"
+#include "attach/emit/emit.h"
 #include "attach/load/site_cookies.h"
 #include "base/monotonic.h"
 #include "base/msg.h"

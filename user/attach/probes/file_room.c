@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "attach/emit.h"
+#include "attach/emit/emit.h"
 
 #define OPEN_MAX 4096u /* files kept open; at most half of RLIMIT_NOFILE */
 #define NAMED_MAX 4u   /* unprobed files of one user that the log names */

@@ -14,7 +14,7 @@
 
 #include <bpf/bpf.h>
 
-#include "attach/emit.h"
+#include "attach/emit/emit.h"
 #include "attach/load/site_cookies.h"
 #include "base/monotonic.h"
 #include "base/path.h"

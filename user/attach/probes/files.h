@@ -11,7 +11,7 @@
 #include <gputrace/maps.h>
 #include <gputrace/schedule.h>
 
-#include "attach/emit.h"
+#include "attach/emit/emit.h"
 #include "attach/load/links.h"
 #include "attach/load/programs.h"
 #include "base/lookup.h"

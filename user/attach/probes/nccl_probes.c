@@ -9,7 +9,7 @@
 #include <gputrace/maps.h>
 #include <gputrace/nccl.h>
 
-#include "attach/emit.h"
+#include "attach/emit/emit.h"
 #include "attach/load/site_cookies.h"
 #include "base/path.h"
 #include "target/function.h"

@@ -11,7 +11,7 @@
 
 #include <bpf/bpf.h>
 
-#include "attach/emit.h"
+#include "attach/emit/emit.h"
 #include "base/msg.h"
 #include "base/path.h"
 #include "target/image.h"

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "attach/attach.h"
-#include "attach/emit.h"
+#include "attach/emit/emit.h"
 #include "base/array.h"
 #include "base/error_text.h"
 #include "base/temporary.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "attach/attach.h"
-#include "attach/emit.h"
+#include "attach/emit/emit.h"
 #include "base/monotonic.h"
 #include "cmd/record/recording.h"
 #include "dump/holders.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "attach/emit.h"
+#include "attach/emit/emit.h"
 #include "base/msg.h"
 #include "capture/clock.h"
 #include "cmd/record/recording.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Remembers which files were read, and reports what they contain; see generated_files.h. */
-#include "attach/generated_files.h"
+#include "attach/emit/generated_files.h"
 
 #include <stdlib.h>
 #include <string.h>

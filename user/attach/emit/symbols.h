@@ -2,7 +2,7 @@
 /* Symbolises the addresses of native stacks while their process is alive, each address once. */
 #pragma once
 
-#include "attach/emit.h"
+#include "attach/emit/emit.h"
 
 struct symbols;
 

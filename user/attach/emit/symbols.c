@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Maps addresses to symbols: remembers reported addresses, and keeps the images of their files. */
-#include "attach/symbols.h"
+#include "attach/emit/symbols.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#include "attach/emit.h"
+#include "attach/emit/emit.h"
 #include "base/monotonic.h"
 #include "base/path.h"
 #include "target/image.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "attach/module_names.h"
+#include "attach/emit/module_names.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Builds attach/'s own records. */
-#include "attach/emit.h"
+#include "attach/emit/emit.h"
 
 #include <stdarg.h>
 #include <stdio.h>

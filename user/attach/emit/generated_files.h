@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "attach/emit.h"
+#include "attach/emit/emit.h"
 
 struct generated_files;
 

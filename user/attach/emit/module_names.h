@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "attach/emit.h"
+#include "attach/emit/emit.h"
 #include "target/python/python_modules.h"
 
 struct module_names;
