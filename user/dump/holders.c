@@ -10,12 +10,12 @@
 #include <unistd.h>
 
 #include "base/monotonic.h"
+#include "dump/objects/object_lists.h"
+#include "dump/objects/object_names.h"
+#include "dump/objects/object_search.h"
+#include "dump/objects/tensors.h"
 #include "dump/process/kernel.h"
 #include "dump/process/memory.h"
-#include "dump/process/object_lists.h"
-#include "dump/process/object_names.h"
-#include "dump/process/object_search.h"
-#include "dump/process/tensors.h"
 
 #define ARENA_BYTES (256u << 20) /* address space; memory is allocated at first use */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "dump/process/object_names.h"
+#include "dump/objects/object_names.h"
 
 #include <string.h>
 

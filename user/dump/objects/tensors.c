@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "dump/process/tensors.h"
+#include "dump/objects/tensors.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 /* Finds the objects of a Python process (object_graph.h) that it can reach. */
 #pragma once
 
-#include "dump/process/object_graph.h"
+#include "dump/objects/object_graph.h"
 
 /* Reads all that can be reached from running frames (of look->stacks) and from modules, nearest first. */
 void object_search(struct object_graph *graph, unsigned threads);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/safe_text.h"
-#include "dump/process/object_graph.h"
+#include "dump/objects/object_graph.h"
 
 struct object_name {
 	uint32_t slot;	   /* the node that the name is of */

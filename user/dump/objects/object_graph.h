@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "dump/process/object_types.h"
+#include "dump/objects/object_types.h"
 #include "dump/process/python.h"
 
 #define NODE_NONE UINT32_MAX

@@ -4,11 +4,11 @@
  * list: where the interpreter keeps the lists need not be known.  Both links must agree at each step; a list that the
  * program changes at that moment ends there.
  */
-#include "dump/process/object_lists.h"
+#include "dump/objects/object_lists.h"
 
 #include <stdlib.h>
 
-#include "dump/process/object_search.h"
+#include "dump/objects/object_search.h"
 
 /* PyGC_Head (pycore_gc.h): next, prev; flags in the low bits.  3.7 and older, and free-threaded ones, have another. */
 #define HEAD_BYTES 16u

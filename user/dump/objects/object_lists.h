@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "dump/process/object_graph.h"
+#include "dump/objects/object_graph.h"
 
 /* Adds them to a graph that has all that variables reach, and what they refer to. */
 void object_lists_read(struct object_graph *graph);

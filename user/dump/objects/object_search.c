@@ -3,9 +3,9 @@
  * A breadth-first search: first from the variables of frames and of `__main__`, then from all other modules, so that an
  * object's first name is the shortest one in the program itself.
  */
-#include "dump/process/object_search.h"
+#include "dump/objects/object_search.h"
 
-#include "dump/process/object_references.h"
+#include "dump/objects/object_references.h"
 
 #define INTERPRETERS_MAX 16
 

@@ -2,7 +2,7 @@
 /* What an object of a Python process refers to, by its kind: added to the graph (object_graph.h). */
 #pragma once
 
-#include "dump/process/object_graph.h"
+#include "dump/objects/object_graph.h"
 
 /* Adds all that the node's object refers to. */
 void object_references_read(struct object_graph *graph, uint32_t index);

@@ -2,7 +2,7 @@
 /*
  * References of C types that are not known are the words in them that are addresses of objects.
  */
-#include "dump/process/object_references.h"
+#include "dump/objects/object_references.h"
 
 #include <string.h>
 
