@@ -2,7 +2,7 @@
 /* The tree of layers of the model, in place of the report. */
 #pragma once
 
-#include "analyze/sums/layers.h"
+#include "analyze/layers/layers.h"
 #include "model/trace.h"
 #include "report/page/row_table.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Finds covered time in one pass over operations by start. */
-#include "analyze/sums/utilization.h"
+#include "analyze/gpus/utilization.h"
 
 #include <stdlib.h>
 

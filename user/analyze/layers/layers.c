@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Makes rows of the modules that stacks with GPU time or idle time refer to. */
-#include "analyze/sums/layers.h"
+#include "analyze/layers/layers.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "analyze/sums/layer_parts.h"
+#include "analyze/layers/layer_parts.h"
 
 #include "analyze/events/callers.h"
 #include "analyze/events/operation_pack.h"

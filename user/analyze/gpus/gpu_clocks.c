@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "analyze/sums/gpu_clocks.h"
+#include "analyze/gpus/gpu_clocks.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include "analyze/sums/layer_tree.h"
+#include "analyze/layers/layer_tree.h"
 
 #include <stdlib.h>
 

@@ -7,9 +7,9 @@
  */
 #pragma once
 
+#include "analyze/layers/layer_parts.h"
+#include "analyze/layers/layer_tree.h"
 #include "analyze/memory/torch_memory.h"
-#include "analyze/sums/layer_parts.h"
-#include "analyze/sums/layer_tree.h"
 #include "analyze/sums/line_sums.h"
 #include "analyze/why/idle.h"
 

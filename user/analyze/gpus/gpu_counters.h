@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "analyze/sums/gpu_clocks.h"
+#include "analyze/gpus/gpu_clocks.h"
 
 enum gpu_counter {
 	GPU_COUNTER_SM_CLOCK,	  /* MHz */
