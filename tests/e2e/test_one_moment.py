@@ -329,24 +329,41 @@ def slurm(tmp_path_factory):
     if fetched.returncode:
         pytest.skip("Slurm cannot be fetched: tools/get-slurm says why")
     root, folder = Path(fetched.stdout.strip()), tmp_path_factory.mktemp("slurm")
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(2)]
-        ports = [each.getsockname()[1] for each in sockets]
-    (folder / "slurm.conf").write_text(SLURM.format(host=os.uname().nodename.split(".")[0], ports=ports, folder=folder, root=root,
-                                                    tasks=TASKS))
     added = {"SLURM_CONF": str(folder / "slurm.conf"), "LD_LIBRARY_PATH": f"{root}/lib:{root}/lib/slurm-wlm"}
     env = {**os.environ, **added}
-    with open(folder / "daemons.log", "w") as log:
-        daemons = [subprocess.Popen([root / "bin" / words[0], "-D", *words[1:]], env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-                   for words in (("slurmctld",), ("slurmd", "-d", root / "bin/slurmstepd"))]
-        try:
-            tracing.until(lambda: "idle" in subprocess.run([root / "bin/sinfo", "-h", "-o", "%T"], env=env, stdout=subprocess.PIPE,
-                                                                stderr=subprocess.DEVNULL, universal_newlines=True).stdout)
-            yield root, added
-        finally:
-            for daemon in daemons[::-1]:
-                daemon.terminate()
-                daemon.wait()
+
+    def start():
+        """Starts its daemons, at ports that were free."""
+        with contextlib.ExitStack() as stack:
+            sockets = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(2)]
+            ports = [each.getsockname()[1] for each in sockets]
+        (folder / "slurm.conf").write_text(SLURM.format(host=os.uname().nodename.split(".")[0], ports=ports, folder=folder, root=root,
+                                                        tasks=TASKS))
+        with open(folder / "daemons.log", "a") as log:
+            return [subprocess.Popen([root / "bin" / words[0], "-D", *words[1:]], env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+                    for words in (("slurmctld",), ("slurmd", "-d", root / "bin/slurmstepd"))]
+
+    def end(daemons):
+        for daemon in daemons[::-1]:
+            daemon.terminate()
+            daemon.wait()
+
+    def is_idle():
+        nonlocal daemons
+        if any(daemon.poll() is not None for daemon in daemons):  # a port was taken meanwhile
+            end(daemons)
+            daemons = start()
+        return "idle" in subprocess.run([root / "bin/sinfo", "-h", "-o", "%T"], env=env, stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL, universal_newlines=True).stdout
+
+    daemons = start()
+    try:
+        tracing.until(is_idle)
+        yield root, added
+    except AssertionError as error:
+        raise AssertionError((folder / "daemons.log").read_text()[-4000:]) from error
+    finally:
+        end(daemons)
 
 
 def test_tasks_of_srun_are_recorded_from_one_moment(tmp_path, slurm):
