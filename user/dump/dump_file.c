@@ -22,38 +22,111 @@ struct reader {
 	bool no_room;
 };
 
-typedef bool (*read_value)(struct reader *reader, void *into, const struct json_text *key);
+/* ---- what is read ------------------------------------------------------------------------------------------------ */
 
-/* ---- values ------------------------------------------------------------------------------------------------------ */
+enum member_kind {
+	TEXT,	 /* const char *, NULL: null, or not a string */
+	BOOL,	 /* bool */
+	NUMBER,	 /* not negative, of any size; 0: no such number, or it does not fit */
+	TIME,	 /* int64_t */
+	WORD,	 /* an enum, by its words */
+	OBJECT,	 /* a struct in the struct */
+	LIST,	 /* a pointer to an array of structs */
+	NUMBERS, /* a pointer to an array of numbers */
+};
 
-static bool read_members(struct reader *reader, read_value read, void *into)
+struct member {
+	const char *name;
+	enum member_kind kind;
+	size_t at, bytes;	 /* in the struct; bytes of NUMBERS: of each */
+	size_t count_at;	 /* of the unsigned number of items */
+	const struct object *of; /* OBJECT, LIST */
+	const char *missing;	 /* TEXT where there is none */
+	const char *(*word)(unsigned value);
+	unsigned words, unknown; /* the number of words; the value of another word */
+};
+
+struct object {
+	size_t bytes; /* of the struct */
+	const struct member *members;
+	unsigned count;
+};
+
+static const char *word_of_wait(unsigned kind)
 {
-	struct json_text key;
-	bool first = true;
-
-	if (json_peek(&reader->json) != '{')
-		return json_skip(&reader->json);
-	while (json_member(&reader->json, &first, &key))
-		if (!read(reader, into, &key))
-			return false;
-	return !reader->json.stopped;
+	return wait_kind_name((enum wait_kind)kind);
 }
 
-/* Reads an array of objects into `list`; `read` reads one member of an object. */
-#define READ_LIST(reader, list, read)                                                                                  \
-	({                                                                                                             \
-		bool first_ = true;                                                                                    \
-		bool is_list_ = json_peek(&(reader)->json) == '[';                                                     \
-                                                                                                                       \
-		while (is_list_ && json_element(&(reader)->json, &first_)) {                                           \
-			typeof(*(list)->items) item_ = {0};                                                            \
-                                                                                                                       \
-			if (!read_members(reader, read, &item_))                                                       \
-				break;                                                                                 \
-			array_push(list, item_);                                                                       \
-		}                                                                                                      \
-		is_list_ ? !(reader)->json.stopped : json_skip(&(reader)->json);                                       \
-	})
+static const char *word_of_state(unsigned state)
+{
+	return work_state_name((enum work_state)state);
+}
+
+/* clang-format off */
+#define MEMBER(record, kind, member, name, ...) \
+	{name, kind, .at = offsetof(struct dump_##record, member), .bytes = sizeof(((struct dump_##record *)0)->member), ##__VA_ARGS__},
+#define ITEMS(record, count) .count_at = offsetof(struct dump_##record, count)
+#define OBJECT_OF(record) \
+	static const struct object record##_object = { \
+		sizeof(struct dump_##record), record##_members, sizeof(record##_members) / sizeof(record##_members[0])};
+
+static const struct member frame_members[] = {
+	MEMBER(frame, TEXT, function, "function")
+	MEMBER(frame, TEXT, file, "file")
+	MEMBER(frame, NUMBER, line, "line")
+	MEMBER(frame, NUMBER, line, "left_out")
+};
+OBJECT_OF(frame)
+
+static const struct member wait_members[] = {
+	MEMBER(wait, TEXT, text, "text")
+	MEMBER(wait, WORD, kind, "kind", .word = word_of_wait, .words = WAIT_KINDS, .unknown = WAIT_UNKNOWN)
+};
+OBJECT_OF(wait)
+
+static const struct member thread_members[] = {
+	MEMBER(thread, NUMBER, tid, "tid")
+	MEMBER(thread, OBJECT, wait, "wait", .of = &wait_object)
+	MEMBER(thread, LIST, frames, "frames", .of = &frame_object, ITEMS(thread, frame_count))
+};
+OBJECT_OF(thread)
+
+static const struct member work_members[] = {
+	MEMBER(work, TEXT, name, "operation", .missing = "?")
+	MEMBER(work, NUMBER, number, "number")
+	MEMBER(work, BOOL, is_p2p, "point_to_point")
+	MEMBER(work, WORD, state, "state", .word = word_of_state, .words = WORK_UNKNOWN, .unknown = WORK_UNKNOWN)
+	MEMBER(work, TIME, since_ns, "since_ns")
+	MEMBER(work, TEXT, sizes, "sizes")
+	MEMBER(work, LIST, frames, "frames", .of = &frame_object, ITEMS(work, frame_count))
+};
+OBJECT_OF(work)
+
+static const struct member group_members[] = {
+	MEMBER(group, TEXT, name, "name", .missing = "?")
+	MEMBER(group, TEXT, description, "description", .missing = "")
+	MEMBER(group, NUMBERS, ranks, "members", ITEMS(group, rank_count))
+	MEMBER(group, LIST, works, "works", .of = &work_object, ITEMS(group, work_count))
+};
+OBJECT_OF(group)
+
+static const struct member process_members[] = {
+	MEMBER(process, NUMBER, pid, "pid")
+	MEMBER(process, NUMBER, parent, "parent")
+	MEMBER(process, TEXT, refused, "refused")
+	MEMBER(process, TEXT, rank, "rank")
+	MEMBER(process, TEXT, world_size, "world_size")
+	MEMBER(process, TEXT, job, "job")
+	MEMBER(process, BOOL, forked, "forked")
+	MEMBER(process, BOOL, moves, "moves")
+	MEMBER(process, BOOL, has_torch, "torch")
+	MEMBER(process, TIME, groups_at_ns, "groups_at_ns")
+	MEMBER(process, LIST, threads, "threads", .of = &thread_object, ITEMS(process, thread_count))
+	MEMBER(process, LIST, groups, "groups", .of = &group_object, ITEMS(process, group_count))
+};
+OBJECT_OF(process)
+/* clang-format on */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 static void *take_room(struct reader *reader, size_t bytes)
 {
@@ -62,19 +135,6 @@ static void *take_room(struct reader *reader, size_t bytes)
 	reader->no_room |= !taken;
 	return taken;
 }
-
-/* Moves a list's items into the process's arena; returns their number. */
-#define KEEP_LIST(reader, list, into)                                                                                  \
-	({                                                                                                             \
-		size_t kept_ = (list)->count;                                                                          \
-		typeof((list)->items) items_ = take_room(reader, kept_ * sizeof(*(list)->items));                      \
-                                                                                                                       \
-		if (items_ && kept_)                                                                                   \
-			memcpy(items_, (list)->items, kept_ * sizeof(*(list)->items));                                 \
-		*(into) = items_;                                                                                      \
-		array_free(list);                                                                                      \
-		items_ ? (unsigned)kept_ : 0;                                                                          \
-	})
 
 /* *into NULL: null, or not a string. */
 static bool read_text(struct reader *reader, const char **into)
@@ -94,243 +154,113 @@ static bool read_text(struct reader *reader, const char **into)
 	return true;
 }
 
-static bool read_bool(struct reader *reader, bool *into)
+/* 0: no number, a negative one, or one that does not fit: pids are positive. */
+static bool read_number(struct reader *reader, void *into, size_t bytes)
+{
+	int64_t most = bytes < sizeof(int64_t) ? INT32_MAX : INT64_MAX, value;
+
+	if (!json_number(&reader->json, 0, 0, &value))
+		return false;
+	value = value > 0 && value <= most ? value : 0;
+	memcpy(into, &value, bytes);
+	return true;
+}
+
+static bool read_bool(struct reader *reader, void *into)
 {
 	struct json_text raw;
 
 	if (!json_raw(&reader->json, &raw))
 		return false;
-	*into = JSON_IS(&raw, "true");
+	*(bool *)into = JSON_IS(&raw, "true");
 	return true;
 }
 
-/* *into 0: no number, a negative one, or one that does not fit. */
-static bool read_number(struct reader *reader, uint64_t *into)
+static bool read_word(struct reader *reader, const struct member *member, void *into)
 {
-	int64_t value;
+	const char *word;
+	unsigned value = 0;
 
-	if (!json_number(&reader->json, 0, 0, &value))
+	if (!read_text(reader, &word))
 		return false;
-	*into = value > 0 ? (uint64_t)value : 0;
+	while (value < member->words && (!word || strcmp(word, member->word(value)) != 0))
+		value++;
+	value = value < member->words ? value : member->unknown;
+	memcpy(into, &value, member->bytes);
 	return true;
 }
 
-static bool read_count(struct reader *reader, uint32_t *into)
+static bool read_object(struct reader *reader, const struct object *object, void *into);
+
+/* Reads an array of objects or of numbers into the process's arena. */
+static bool read_list(struct reader *reader, const struct member *member, void *items, unsigned *count)
 {
-	uint64_t value;
-
-	if (!read_number(reader, &value))
-		return false;
-	*into = value <= UINT32_MAX ? (uint32_t)value : 0;
-	return true;
-}
-
-static bool read_pid(struct reader *reader, pid_t *into)
-{
-	uint32_t value;
-
-	if (!read_count(reader, &value))
-		return false;
-	*into = value <= INT32_MAX ? (pid_t)value : 0;
-	return true;
-}
-
-static bool read_time(struct reader *reader, int64_t *into)
-{
-	return json_number(&reader->json, 0, 0, into);
-}
-
-/* ---- threads ----------------------------------------------------------------------------------------------------- */
-
-static bool read_frame(struct reader *reader, void *into, const struct json_text *key)
-{
-	struct dump_frame *frame = into;
-
-	if (JSON_IS(key, "function"))
-		return read_text(reader, &frame->function);
-	if (JSON_IS(key, "file"))
-		return read_text(reader, &frame->file);
-	if (JSON_IS(key, "line") || JSON_IS(key, "left_out"))
-		return read_count(reader, &frame->line);
-	return json_skip(&reader->json);
-}
-
-static bool read_frames(struct reader *reader, struct dump_frame **frames, unsigned *count)
-{
-	ARRAY(struct dump_frame) list = {0};
-	bool read = READ_LIST(reader, &list, read_frame);
-
-	*count = KEEP_LIST(reader, &list, frames);
-	return read;
-}
-
-static bool read_wait(struct reader *reader, void *into, const struct json_text *key)
-{
-	struct dump_wait *wait = into;
-	const char *kind;
-
-	if (JSON_IS(key, "text"))
-		return read_text(reader, &wait->text);
-	if (!JSON_IS(key, "kind"))
-		return json_skip(&reader->json);
-	if (!read_text(reader, &kind))
-		return false;
-	wait->kind = WAIT_UNKNOWN;
-	for (int i = 0; kind && i < WAIT_KINDS; i++)
-		if (!strcmp(kind, wait_kind_name((enum wait_kind)i)))
-			wait->kind = (enum wait_kind)i;
-	return true;
-}
-
-static bool read_thread(struct reader *reader, void *into, const struct json_text *key)
-{
-	struct dump_thread *thread = into;
-
-	if (JSON_IS(key, "tid"))
-		return read_pid(reader, &thread->tid);
-	if (JSON_IS(key, "wait"))
-		return read_members(reader, read_wait, &thread->wait);
-	if (JSON_IS(key, "frames"))
-		return read_frames(reader, &thread->frames, &thread->frame_count);
-	return json_skip(&reader->json);
-}
-
-/* ---- groups ------------------------------------------------------------------------------------------------------ */
-
-static bool read_state(struct reader *reader, enum work_state *state)
-{
-	const char *name;
-
-	if (!read_text(reader, &name))
-		return false;
-	*state = WORK_UNKNOWN;
-	for (int i = 0; name && i <= WORK_UNKNOWN; i++)
-		if (!strcmp(name, work_state_name((enum work_state)i)))
-			*state = (enum work_state)i;
-	return true;
-}
-
-static bool read_work(struct reader *reader, void *into, const struct json_text *key)
-{
-	struct dump_work *work = into;
-
-	if (JSON_IS(key, "operation"))
-		return read_text(reader, &work->name);
-	if (JSON_IS(key, "number"))
-		return read_number(reader, &work->number);
-	if (JSON_IS(key, "point_to_point"))
-		return read_bool(reader, &work->is_p2p);
-	if (JSON_IS(key, "state"))
-		return read_state(reader, &work->state);
-	if (JSON_IS(key, "since_ns"))
-		return read_time(reader, &work->since_ns);
-	if (JSON_IS(key, "sizes"))
-		return read_text(reader, &work->sizes);
-	if (JSON_IS(key, "frames"))
-		return read_frames(reader, &work->frames, &work->frame_count);
-	return json_skip(&reader->json);
-}
-
-static bool read_ranks(struct reader *reader, struct dump_group *group)
-{
-	ARRAY(uint64_t) list = {0};
-	uint64_t *ranks;
+	size_t bytes = member->of ? member->of->bytes : sizeof(uint64_t), number = 0, capacity = 0;
+	AUTO_FREE char *list = NULL;
 	bool first = true;
+	void *kept;
 
 	if (json_peek(&reader->json) != '[')
 		return json_skip(&reader->json);
 	while (json_element(&reader->json, &first)) {
-		uint64_t rank;
-
-		if (!read_number(reader, &rank))
+		list = array_reserve(list, bytes, number, 1, &capacity);
+		memset(list + number * bytes, 0, bytes);
+		if (member->of ? !read_object(reader, member->of, list + number * bytes)
+			       : !read_number(reader, list + number * bytes, bytes))
 			break;
-		array_push(&list, rank);
+		number++;
 	}
-	group->rank_count = KEEP_LIST(reader, &list, &ranks);
-	group->ranks = ranks;
+	kept = take_room(reader, number * bytes);
+	if (kept && number)
+		memcpy(kept, list, number * bytes);
+	memcpy(items, &kept, sizeof(kept));
+	*count = kept ? (unsigned)number : 0;
 	return !reader->json.stopped;
 }
 
-static bool read_works(struct reader *reader, struct dump_group *group)
+static bool read_member(struct reader *reader, const struct member *member, void *of)
 {
-	ARRAY(struct dump_work) list = {0};
-	bool read = READ_LIST(reader, &list, read_work);
+	void *into = (char *)of + member->at;
 
-	for (size_t i = 0; i < list.count; i++)
-		if (!list.items[i].name)
-			list.items[i].name = "?";
-	group->work_count = KEEP_LIST(reader, &list, &group->works);
-	return read;
-}
-
-static bool read_group(struct reader *reader, void *into, const struct json_text *key)
-{
-	struct dump_group *group = into;
-
-	if (JSON_IS(key, "name"))
-		return read_text(reader, &group->name);
-	if (JSON_IS(key, "description"))
-		return read_text(reader, &group->description);
-	if (JSON_IS(key, "members"))
-		return read_ranks(reader, group);
-	if (JSON_IS(key, "works"))
-		return read_works(reader, group);
-	return json_skip(&reader->json);
-}
-
-/* ---- processes --------------------------------------------------------------------------------------------------- */
-
-static bool read_threads(struct reader *reader, struct dump_process *process)
-{
-	ARRAY(struct dump_thread) list = {0};
-	bool read = READ_LIST(reader, &list, read_thread);
-
-	process->thread_count = KEEP_LIST(reader, &list, &process->threads);
-	return read;
-}
-
-static bool read_groups(struct reader *reader, struct dump_process *process)
-{
-	ARRAY(struct dump_group) list = {0};
-	bool read = READ_LIST(reader, &list, read_group);
-
-	for (size_t i = 0; i < list.count; i++) {
-		list.items[i].name = list.items[i].name ? list.items[i].name : "?";
-		list.items[i].description = list.items[i].description ? list.items[i].description : "";
+	switch (member->kind) {
+	case TEXT:
+		return read_text(reader, into);
+	case BOOL:
+		return read_bool(reader, into);
+	case NUMBER:
+		return read_number(reader, into, member->bytes);
+	case TIME:
+		return json_number(&reader->json, 0, 0, into);
+	case WORD:
+		return read_word(reader, member, into);
+	case OBJECT:
+		return read_object(reader, member->of, into);
+	case LIST:
+	case NUMBERS:
+		return read_list(reader, member, into, (unsigned *)((char *)of + member->count_at));
 	}
-	process->group_count = KEEP_LIST(reader, &list, &process->groups);
-	return read;
+	return false;
 }
 
-static bool read_process_member(struct reader *reader, void *into, const struct json_text *key)
+static bool read_object(struct reader *reader, const struct object *object, void *of)
 {
-	struct dump_process *process = into;
+	const struct member *end = object->members + object->count, *member;
+	struct json_text key;
+	bool first = true;
 
-	if (JSON_IS(key, "pid"))
-		return read_pid(reader, &process->pid);
-	if (JSON_IS(key, "parent"))
-		return read_pid(reader, &process->parent);
-	if (JSON_IS(key, "refused"))
-		return read_text(reader, &process->refused);
-	if (JSON_IS(key, "rank"))
-		return read_text(reader, &process->rank);
-	if (JSON_IS(key, "world_size"))
-		return read_text(reader, &process->world_size);
-	if (JSON_IS(key, "job"))
-		return read_text(reader, &process->job);
-	if (JSON_IS(key, "forked"))
-		return read_bool(reader, &process->forked);
-	if (JSON_IS(key, "moves"))
-		return read_bool(reader, &process->moves);
-	if (JSON_IS(key, "torch"))
-		return read_bool(reader, &process->has_torch);
-	if (JSON_IS(key, "groups_at_ns"))
-		return read_time(reader, &process->groups_at_ns);
-	if (JSON_IS(key, "threads"))
-		return read_threads(reader, process);
-	if (JSON_IS(key, "groups"))
-		return read_groups(reader, process);
-	return json_skip(&reader->json);
+	if (json_peek(&reader->json) != '{')
+		return json_skip(&reader->json);
+	while (json_member(&reader->json, &first, &key)) {
+		for (member = object->members; member < end; member++)
+			if (json_is(&key, member->name, strlen(member->name)))
+				break;
+		if (member < end ? !read_member(reader, member, of) : !json_skip(&reader->json))
+			return false;
+	}
+	for (member = object->members; member < end; member++)
+		if (member->missing && !*(const char **)((char *)of + member->at))
+			*(const char **)((char *)of + member->at) = member->missing;
+	return !reader->json.stopped;
 }
 
 static bool read_process(struct reader *reader)
@@ -345,7 +275,7 @@ static bool read_process(struct reader *reader)
 	array_push(reader->looks, look);
 	reader->arena = look.arena;
 	look.process->host = reader->host ? arena_text(look.arena, "%s", reader->host) : NULL;
-	return read_members(reader, read_process_member, look.process);
+	return read_object(reader, &process_object, look.process);
 }
 
 static bool read_host(struct reader *reader, char **host)
