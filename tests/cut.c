@@ -12,9 +12,10 @@
 #include <unistd.h>
 
 #include "export/export.h"
-#include "input/gpt/gpt.h"
+#include "log_model.h"
 #include "report/report.h"
 #include "trace_cut.h"
+#include "whole_trace.h"
 
 static int write_format(struct trace *trace, const char *name)
 {

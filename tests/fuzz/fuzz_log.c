@@ -10,12 +10,13 @@
  */
 #include <gputrace/nccl.h>
 
-#include "input/gpt/gpt.h"
+#include "log_model.h"
 #include "input/gpt/gpt_trace.h"
 #include "log_file.h"
 #include "model_check.h"
 #include "timeline_check.h"
 #include "trace_cut.h"
+#include "whole_trace.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);

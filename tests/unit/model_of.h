@@ -14,7 +14,7 @@
 #include "log_builder.h"
 #include "model_check.h"
 #include "idle_check.h"
-#include "input/gpt/gpt.h"
+#include "log_model.h"
 #include "input/gpt/gpt_trace.h"
 #include "model/slice/sliced_trace.h"
 #include "trace_print.h"

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "test_export_log.h"
-#include "input/gpt/gpt.h"
+#include "log_model.h"
 
 LOG_FN struct model *sample_model(uint32_t processes, uint32_t steps)
 {

@@ -6,6 +6,7 @@
 
 #include "model/steps/steps.h"
 #include "model/trace.h"
+#include "whole_trace.h"
 
 #define STEP_US 50u
 #define STEPS 9u

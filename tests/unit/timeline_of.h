@@ -5,6 +5,7 @@
 #include "model/trace.h"
 #include "model_of.h"
 #include "timeline/timeline.h"
+#include "whole_trace.h"
 
 /* A copy of a slice: what it points to is copied as far as tests look at it. */
 struct kept_slice {

@@ -12,7 +12,7 @@
 #include <sys/resource.h>
 
 #include "log_builder.h"
-#include "input/gpt/gpt.h"
+#include "log_model.h"
 #include "input/gpt/gpt_trace.h"
 #include "report/tree/tree.h"
 

@@ -96,11 +96,6 @@ static struct name intern_name(struct names *names, const char *text, size_t byt
 	return name;
 }
 
-struct name names_intern(struct names *names, const char *text)
-{
-	return intern_name(names, text, strnlen(text, NAMES_TEXT_MAX + 1));
-}
-
 struct name names_intern_pair(struct names *names, const char *text, const char *second)
 {
 	size_t bytes = strnlen(text, NAMES_TEXT_MAX + 1), second_bytes = second ? strlen(second) : 0;

@@ -34,7 +34,5 @@ bool names_open(struct names *names);
 void names_clear(struct names *names);
 void names_close(struct names *names);
 
-struct name names_intern(struct names *names, const char *text);
-
-/* The same for a text followed by a NUL and a second text; second may be NULL. */
+/* A text; or a text, a NUL and a second text.  second: NULL where there is none. */
 struct name names_intern_pair(struct names *names, const char *text, const char *second);

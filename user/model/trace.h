@@ -101,12 +101,3 @@ static inline void trace_read_tables(struct trace *trace)
 
 /* The last part; reads all parts up to it unless it is the current one.  NULL: error. */
 const struct model *trace_last(struct trace *trace);
-
-/* A model that is a whole trace. */
-struct trace_of_model {
-	struct trace trace;
-	const struct model *model;
-};
-
-/* The model stays the caller's; returns &of->trace. */
-struct trace *trace_of_model(struct trace_of_model *of, const struct model *model);

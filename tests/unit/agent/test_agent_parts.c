@@ -90,22 +90,22 @@ static void a_text_has_one_number_wherever_it_lies(void **state)
 	struct name a, b, c;
 
 	assert_true(names_open(&names));
-	a = names_intern(&names, "_Z4gemmPf");
-	b = names_intern(&names, copy);
-	c = names_intern(&names, other);
+	a = names_intern_pair(&names, "_Z4gemmPf", NULL);
+	b = names_intern_pair(&names, copy, NULL);
+	c = names_intern_pair(&names, other, NULL);
 	assert_true(a.fresh && !b.fresh && c.fresh);
 	assert_int_equal(a.id, b.id);
 	assert_int_not_equal(a.id, c.id);
-	assert_int_equal(names_intern(&names, empty).bytes, 0);
+	assert_int_equal(names_intern_pair(&names, empty, NULL).bytes, 0);
 	memcpy(copy, other, sizeof(copy)); /* the module was reloaded: another kernel at this address */
-	assert_int_equal(names_intern(&names, copy).id, c.id);
+	assert_int_equal(names_intern_pair(&names, copy, NULL).id, c.id);
 	a = names_intern_pair(&names, "_Z4gemmPf", "/models/gemm.py:4");
 	assert_int_not_equal(a.id, b.id);
 	assert_int_equal(a.bytes, sizeof("_Z4gemmPf\0/models/gemm.py:4") - 1);
 	assert_int_not_equal(names_intern_pair(&names, "_Z4gemmPf", "/models/gemm.py:5").id, a.id);
 	assert_int_equal(names_intern_pair(&names, "_Z4gemmPf", NULL).id, b.id);
 	names_clear(&names);
-	b = names_intern(&names, "_Z4gemmPf");
+	b = names_intern_pair(&names, "_Z4gemmPf", NULL);
 	assert_true(b.fresh);
 	assert_true(b.id > c.id); /* ids are never used twice in a process */
 }
@@ -120,20 +120,20 @@ static void names_are_bounded_in_number_and_in_length(void **state)
 
 	assert_true(names_open(&names));
 	memset(longest, 'x', sizeof(longest) - 1);
-	name = names_intern(&names, longest);
+	name = names_intern_pair(&names, longest, NULL);
 	assert_true(name.id && name.truncated);
 	assert_int_equal(name.bytes, NAMES_TEXT_MAX);
 	for (i = 1; i < NAMES_MAX + 100; i++) {
 		snprintf(text, sizeof(text), "kernel_%u", i);
-		ids += names_intern(&names, text).id != 0;
+		ids += names_intern_pair(&names, text, NULL).id != 0;
 	}
 	assert_int_equal(ids, NAMES_MAX - 1);
-	assert_int_equal(names_intern(&names, "kernel_17").fresh, false);
+	assert_int_equal(names_intern_pair(&names, "kernel_17", NULL).fresh, false);
 	names_clear(&names);
 	for (i = 0, ids = 0; i < NAMES_BYTES / NAMES_TEXT_MAX + 5; i++) {
 		snprintf(longest, 16, "%015u", i);
 		longest[15] = 'x';
-		ids += names_intern(&names, longest).id != 0;
+		ids += names_intern_pair(&names, longest, NULL).id != 0;
 	}
 	assert_int_equal(ids, NAMES_BYTES / NAMES_TEXT_MAX);
 }

@@ -6,6 +6,7 @@
 #include "random_model.h"
 #include "sanitizers.h"
 #include "trace_cut.h"
+#include "whole_trace.h"
 
 #define ALL_REDUCE 5u /* strings of a random model that kernels are named by */
 #define SEND 7u

@@ -10,6 +10,7 @@
 #include "analyze/sums/kernel_family.h"
 #include "model/steps/steps.h"
 #include "report/differences/differences.h"
+#include "whole_trace.h"
 
 #define STEP_US 100u
 #define REPORTED_NS 900000000u /* the time at which the agent reports everything */

@@ -9,6 +9,7 @@
 
 #include "model/steps/steps.h"
 #include "model/trace.h"
+#include "whole_trace.h"
 
 #define PARTS ANALYSES(ANALYZE_GPU_LINES, ANALYZE_IDLE, ANALYZE_TORCH_MEMORY, ANALYZE_KEY_AVERAGES, ANALYZE_LAYER_PARTS)
 #define MM_SHAPES "[[8, 4], [4, 2]] [\"float\", \"float\"] [[4, 1], [2, 1]] [\"\", \"\"]"

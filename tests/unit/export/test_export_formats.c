@@ -15,7 +15,7 @@
 #include "export/file/sink.h"
 #include "sample_model.h"
 #include "whole_trace.h"
-#include "input/gpt/gpt.h"
+#include "log_model.h"
 
 /* One file as a string, which the caller frees. */
 static char *export_file(const struct model *model, export_write_fn *write_format, int process, bool by_launches)

@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "export/export.h"
-#include "input/gpt/gpt.h"
+#include "log_model.h"
 #include "log/writer.h"
 #include "report/report.h"
 #include "test_export_log.h"

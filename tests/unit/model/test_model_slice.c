@@ -5,6 +5,7 @@
 
 #include "model/parts/rolling_trace.h"
 #include "model/slice/sliced_trace.h"
+#include "whole_trace.h"
 
 #define STEPS 6u
 #define STEP_AT(step) (SAMPLE_START + 1000000 + (step)*SAMPLE_STEP)

@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <stdbool.h>
 
-#include "input/gpt/gpt.h"
+#include "log_model.h"
 #include "report/report.h"
 #include "report/table/sections.h"
 #include "report/table/text.h"

@@ -8,6 +8,7 @@
 #include "python_log.h"
 #include "sample_model.h"
 #include "trace_cut.h"
+#include "whole_trace.h"
 
 static struct kept keep_cut(struct trace *cut)
 {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Reads a log and hands each record to the function for its kind; see gpt.h. */
-#include "input/gpt/gpt.h"
+/* Hands each record of a log to the function for its kind. */
+#include "input/gpt/gpt_feed.h"
 
 #include <stdio.h>
 
-#include "input/gpt/gpt_feed.h"
 #include "input/gpt/gpt_records.h"
 #include "log/reader.h"
 
@@ -53,34 +52,4 @@ void gpt_feed_end(struct builder *builder, const struct log_reader *reader)
 		feed_damaged(builder, reader->damaged);
 	if (reader->too_long)
 		builder_add_note(builder, gpt_text(too_long, sizeof(too_long)));
-}
-
-static int gpt_feed_all(struct builder *builder, struct log_reader *reader)
-{
-	const struct gpt_record *record;
-
-	gpt_feed_begin(builder, reader);
-	while ((record = log_reader_next(reader)))
-		gpt_feed_read(builder, reader, record);
-	gpt_feed_end(builder, reader);
-	return reader->error;
-}
-
-int model_build(int fd, struct model **out, const char **why)
-{
-	struct builder *builder = builder_new();
-	struct log_reader reader;
-	int err;
-
-	*out = NULL;
-	*why = NULL;
-	err = log_reader_open(&reader, fd, why);
-	if (!err)
-		err = gpt_feed_all(builder, &reader);
-	log_reader_close(&reader);
-	if (err)
-		builder_discard(builder);
-	else
-		*out = builder_finish(builder);
-	return err;
 }

@@ -8,8 +8,10 @@ struct log_restriction;
 
 /*
  * division: NULL for the default.  wanted: which parts are read (gpt_slice.h), NULL: everything; it stays the caller's.
- * A log that is not a regular file counts as short.  Returns as model_build does.  The caller closes *trace with
- * gpt_trace_close; fd stays the caller's, who must not move its offset meanwhile.
+ * A log that is not a regular file counts as short.  Returns 0 also for a truncated log (receipt.truncated); -EPROTO:
+ * not a gputrace log (*why says what is wrong, a literal), -EMEDIUMTYPE: an unsupported version, other -errno from
+ * reading.  The caller closes *trace with gpt_trace_close; fd stays the caller's, who must not move its offset
+ * meanwhile.
  */
 int gpt_trace_open(int fd, const struct trace_division *division, const struct log_restriction *wanted,
 		   struct trace **trace, const char **why);
