@@ -57,30 +57,30 @@ static inline __u64 gpt_padded(__u64 bytes)
  * (builder_add_NAME, model/builder.h), or input/gpt/ takes it apart (_PARTS: gpt_add_NAME)
  */
 #define GPT_RECORDS(X) \
-	X(GPT_CALL, 1, call, call, 48, 48, BYTES, EVENT_PARTS) /* a thread entered a CUDA call */ \
-	X(GPT_CALL_ARGS, 2, call_args, call_args, 104, 104, BYTES, EVENT_PARTS) /* the same with arguments (no agent) */ \
+	X(GPT_CALL, 1, call, call, 48, 48, BYTES, EVENT) /* a thread entered a CUDA call */ \
+	X(GPT_CALL_ARGS, 2, call_args, call_args, 104, 104, BYTES, EVENT) /* the same with arguments (no agent) */ \
 	X(GPT_PYSTACK, 3, pystack, pystack, 24, 24, PYFRAMES, TABLE_PARTS) /* precedes the first call that refers to it */ \
 	X(GPT_CODE, 4, code, code, 48, 48, BYTES, TABLE_PARTS) /* precedes the first stack that refers to it */ \
 	X(GPT_CODE_LINES, 5, code_lines, code_lines, 32, 32, BYTES, TABLE_PARTS) /* follows its GPT_CODE */ \
 	/* this address means another code object from here on */ \
-	X(GPT_CODE_DEAD, 6, code_dead, code_dead, 32, 32, BYTES, TABLE_PARTS) \
+	X(GPT_CODE_DEAD, 6, code_dead, code_dead, 32, 32, BYTES, TABLE) \
 	/* precedes the first call that refers to it */ \
 	X(GPT_NATIVE_STACK, 7, native_stack, native_stack, 24, 24, ADDRESSES, TABLE_PARTS) \
 	X(GPT_THREAD, 8, thread, thread, 48, 40, BYTES, TABLE_PARTS) /* first call of a thread */ \
-	X(GPT_FORK, 9, fork, process_event, 40, 40, BYTES, TABLE_PARTS) /* pid is the child, other_pid the parent */ \
-	X(GPT_EXEC, 10, exec, process_event, 40, 40, BYTES, TABLE_PARTS) \
-	X(GPT_EXIT, 11, exit, process_event, 40, 40, BYTES, TABLE_PARTS) /* the whole process */ \
+	X(GPT_FORK, 9, fork, process_event, 40, 40, BYTES, TABLE) /* pid is the child, other_pid the parent */ \
+	X(GPT_EXEC, 10, exec, process_event, 40, 40, BYTES, TABLE) \
+	X(GPT_EXIT, 11, exit, process_event, 40, 40, BYTES, TABLE) /* the whole process */ \
 	X(GPT_MAPPED, 12, mapped, mapped, 88, 88, BYTES, NOTHING) /* a file with code is being mapped */ \
 	/* records of the agent, see agent.h */ \
 	X(GPT_AGENT_BATCH, 13, agent_batch, agent_batch, 32, 32, RECORDS, EVENT_PARTS) \
 	X(GPT_PYEVENT, 14, pyevent, pyevent, 48, 48, BYTES, TABLE_PARTS) /* a collection or an import begins or ends */ \
 	X(GPT_PYCALL, 15, pycall, pycall, 40, 40, BYTES, TABLE_PARTS) /* a Python function is entered or left */ \
 	/* a program sets CUPTI's activity API up or down */ \
-	X(GPT_CUPTI_USE, 16, cupti_use, cupti_use, 40, 40, BYTES, TABLE_PARTS) \
+	X(GPT_CUPTI_USE, 16, cupti_use, cupti_use, 40, 40, BYTES, TABLE) \
 	/* CUPTI gave torch.profiler a buffer of records */ \
 	X(GPT_CUPTI_DONE, 17, cupti_done, cupti_done, 112, 112, BYTES, NOTHING) \
 	/* the Python stack of something that the agent reports */ \
-	X(GPT_STACK_AT, 18, stack_at, stack_at, 48, 48, BYTES, EVENT_PARTS) \
+	X(GPT_STACK_AT, 18, stack_at, stack_at, 48, 48, BYTES, EVENT) \
 	X(GPT_SAMPLE, 19, sample, sample, 48, 48, BYTES, EVENT) /* what a thread ran at that moment */ \
 	X(GPT_WAIT, 20, wait, wait, 112, 112, BYTES, EVENT) /* a thread was off the CPU, and runs again */ \
 	/* where tasks of asyncio await while their loop waits */ \
@@ -97,7 +97,7 @@ static inline __u64 gpt_padded(__u64 bytes)
 	X(GPT_PROBES, 34, probes, text, 16, 16, BYTES, TABLE_PARTS) /* one file's probe sites found and missed */ \
 	/* an address of a native stack, symbolised while alive */ \
 	X(GPT_NATIVE_SYM, 35, native_sym, native_sym, 24, 24, BYTES, TABLE_PARTS) \
-	X(GPT_CLOCK, 36, clock, clock, 32, 32, BYTES, TABLE_PARTS) /* wall clock offset through the run */ \
+	X(GPT_CLOCK, 36, clock, clock, 32, 32, BYTES, TABLE) /* wall clock offset through the run */ \
 	X(GPT_NOTE, 37, note, text, 16, 16, BYTES, TABLE_PARTS) /* a degradation or remark that the report must show */ \
 	X(GPT_END, 38, end, end, 48, 48, COUNTERS, TABLE_PARTS) /* counters; a log without it is truncated */ \
 	/* a process's Python objects were searched for who holds tensors */ \

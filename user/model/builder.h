@@ -115,7 +115,7 @@ void builder_set_end(struct builder *builder, const struct new_end *end);
 void builder_set_torn(struct builder *builder);
 void builder_add_note(struct builder *builder, struct text text);
 void builder_add_probes(struct builder *builder, struct text text);
-void builder_add_clock_sample(struct builder *builder, struct clock_sample sample);
+bool builder_add_clock(struct builder *builder, const struct sender *none, const struct gpt_clock *clock);
 
 /* The error bound of times converted to CLOCK_MONOTONIC. */
 void builder_note_clock_error(struct builder *builder, uint64_t error_ns);
@@ -130,10 +130,9 @@ struct process_image builder_process_image_at(struct builder *builder, uint32_t 
 /* Notes that the source reached time_ns: a trace without an end record ends at the latest such time. */
 void builder_see_time(struct builder *builder, uint64_t time_ns);
 void builder_add_thread(struct builder *builder, const struct new_thread *thread);
-void builder_add_fork(struct builder *builder, const struct new_fork *fork);
-void builder_add_exec(struct builder *builder, uint32_t pid, uint64_t time_ns, struct text name);
-/* signal: that ended it; 0: none, or not known. */
-void builder_add_exit(struct builder *builder, uint32_t pid, uint64_t time_ns, uint32_t signal);
+bool builder_add_fork(struct builder *builder, const struct sender *none, const struct gpt_process_event *fork);
+bool builder_add_exec(struct builder *builder, const struct sender *none, const struct gpt_process_event *exec);
+bool builder_add_exit(struct builder *builder, const struct sender *none, const struct gpt_process_event *exit);
 void builder_describe_process(struct builder *builder, const struct new_description *description);
 
 /* ---- code, stacks, calls ----------------------------------------------------------------------------------------- */
@@ -150,17 +149,21 @@ void builder_add_holder_search(struct builder *builder, uint32_t pid, const stru
 /* Its storages follow, each by builder_add_held_storage. */
 void builder_add_holder(struct builder *builder, uint32_t pid, const struct new_holder *holder);
 void builder_add_held_storage(struct builder *builder, uint64_t address, uint64_t bytes);
-void builder_remove_code(struct builder *builder, uint32_t pid, uint64_t code);
+bool builder_add_code_dead(struct builder *builder, const struct sender *none, const struct gpt_code_dead *dead);
 void builder_add_stack(struct builder *builder, uint32_t pid, const struct new_stack *stack);
 
-/* Comes before the events that refer to it. */
-void builder_add_sampled_stack(struct builder *builder, uint32_t pid, const struct new_sampled_stack *sampled);
+/* Comes before the events that refer to it; its own state is not read. */
+bool builder_add_stack_at(struct builder *builder, const struct sender *none, const struct gpt_stack_at *sampled);
 
 /* A native stack; and the name of one of its addresses: symbol (mangled, empty: not known) and module. */
 void builder_add_native_stack(struct builder *builder, uint32_t pid, uint64_t key, const uint64_t *ips, uint32_t depth);
 void builder_add_native_symbol(struct builder *builder, uint32_t pid, uint64_t ip, struct text symbol,
 			       struct text module);
-void builder_add_call(struct builder *builder, const struct new_call *call);
+/* A thread entered a CUDA call. */
+bool builder_add_call(struct builder *builder, const struct sender *none, const struct gpt_call *call);
+bool builder_add_call_args(struct builder *builder, const struct sender *none, const struct gpt_call_args *call);
+/* enclosing: NULL where none is known. */
+void builder_add_enclosed_call(struct builder *builder, const struct gpt_call *call, struct new_enclosing *enclosing);
 
 /* May come before or after the call that it describes. */
 void builder_add_nccl_launch(struct builder *builder, const struct new_nccl_launch *launch);
@@ -192,8 +195,7 @@ void builder_add_foreign_losses(struct builder *builder, const struct model_agen
 /* A sample that the process itself took. */
 bool builder_add_agent_clock(struct builder *builder, const struct sender *sender, const struct gpt_agent_clock *clock);
 
-/* A CUPTI client registers buffers for activity records; own: it is the agent, else another client. */
-void builder_add_registration(struct builder *builder, uint32_t pid, uint64_t time_ns, bool own);
+bool builder_add_cupti_use(struct builder *builder, const struct sender *none, const struct gpt_cupti_use *use);
 
 /*
  * A kernel's name (mangled), before the first kernel that has it.  place: of the kernel's function in the source, ""

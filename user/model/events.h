@@ -54,13 +54,6 @@ struct clock_span {
 	uint64_t start_ns, end_ns;
 };
 
-/* CLOCK_REALTIME and CLOCK_MONOTONIC, read together. */
-struct clock_sample {
-	uint64_t mono_ns;
-	int64_t offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC */
-	uint64_t error_ns; /* half the width of the sample */
-};
-
 /* ---- the recording ----------------------------------------------------------------------------------------------- */
 
 struct new_end {
@@ -80,12 +73,6 @@ struct new_thread {
 	bool has_other_names; /* the next two fields are valid */
 	uint32_t own_tid;     /* in its own pid namespace, 0: not known */
 	uint32_t pointer;     /* lower half of pthread_self(), 0: not known */
-};
-
-struct new_fork {
-	uint64_t time_ns;
-	uint32_t pid, parent;
-	struct text name;
 };
 
 /* The description of a process as of time_ns; empty text, 0: not known. */
@@ -176,38 +163,12 @@ struct new_stack {
 	bool module_missing; /* a more inner one may be among the frames that are missing */
 };
 
-/*
- * A stack that was sampled at the agent's request for an event that it reports under the same number: an op, an event
- * of memory.
- */
-struct new_sampled_stack {
-	uint64_t time_ns;
-	uint64_t stack;	 /* key, 0: none */
-	uint64_t number; /* unique in the program among those of the same `what`, never 0 */
-	enum gpt_stack_of what;
-};
-
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
 
-/* A thread entered a CUDA call. */
 /* The NVTX range or op in which a call was made, where no Python is known: "NVTX range forward", "op aten::mm" */
 struct new_enclosing {
 	struct text label;
 	uint32_t string; /* its index in model.strings, which the builder sets; NONE: not yet known */
-};
-
-struct new_call {
-	uint64_t time_ns;
-	uint64_t stack, native; /* keys, 0: none */
-	uint32_t pid, tid;
-	uint32_t corr; /* correlation id, 0: none */
-	uint16_t api;
-	uint8_t stack_state;		 /* enum gpt_stack_state */
-	bool nested_in_symbol;		 /* same call as the thread's latest with arguments; adds its correlation id */
-	bool surely_nested;		 /* then: no later call of the thread can have been missed */
-	bool after_loss;		 /* calls of this thread just before this one were lost */
-	struct new_enclosing *enclosing; /* NULL: none is known */
-	const struct model_args *args;	 /* as seen by a probe on the public symbol, NULL: no probe saw them */
 };
 
 /* ---- inside the interpreter -------------------------------------------------------------------------------------- */

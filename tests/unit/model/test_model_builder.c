@@ -26,10 +26,10 @@ static struct model *finish_model(struct builder *builder)
 
 static void call_at(struct builder *builder, uint64_t time_ns, uint32_t corr, uint64_t stack)
 {
-	struct new_call call = {
-		.time_ns = time_ns, .pid = PID, .tid = TID, .corr = corr, .api = LAUNCH, .stack = stack};
+	struct gpt_call call = {
+		.time_ns = time_ns, .pid = PID, .tid = TID, .corr = corr, .api = LAUNCH, .stack_id = stack};
 
-	builder_add_call(builder, &call);
+	builder_add_call(builder, NULL, &call);
 }
 
 static bool kernel_at(struct builder *builder, uint64_t start_ns, uint32_t corr)

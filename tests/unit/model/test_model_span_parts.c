@@ -68,10 +68,10 @@ static struct new_range range_of(const struct event *event)
 
 static void feed_call(struct builder *builder, const struct event *event)
 {
-	struct new_call call = {
+	struct gpt_call call = {
 		.time_ns = event->time_ns, .pid = event->pid, .tid = event->tid + 50, .corr = (uint32_t)event->id};
 
-	builder_add_call(builder, &call);
+	builder_add_call(builder, NULL, &call);
 }
 
 static void feed_return(struct builder *builder, const struct event *event)
@@ -87,6 +87,7 @@ static void feed_event(struct builder *builder, const struct event *event)
 	struct python_moment at = {
 		.time_ns = event->time_ns, .frame = event->frame, .pid = event->pid, .tid = event->tid};
 	struct new_range range = range_of(event);
+	struct gpt_process_event process = {.time_ns = event->time_ns, .pid = event->pid, .comm = "x"};
 
 	switch (event->what) {
 	case ENTER:
@@ -113,10 +114,10 @@ static void feed_event(struct builder *builder, const struct event *event)
 		feed_return(builder, event);
 		break;
 	case EXEC:
-		builder_add_exec(builder, event->pid, event->time_ns, (struct text){"x", 1});
+		builder_add_exec(builder, NULL, &process);
 		break;
 	default:
-		builder_add_exit(builder, event->pid, event->time_ns, 0);
+		builder_add_exit(builder, NULL, &process);
 		break;
 	}
 }

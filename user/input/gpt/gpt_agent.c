@@ -136,15 +136,13 @@ bool gpt_add_agent_ops(struct builder *builder, const struct sender *sender, con
 				     .lost = event->lost,
 				     .inputs_lost = event->inputs_lost,
 				     .version = event->version};
-	size_t at = 0;
+	struct text place; /* of PyTorch */
 
-	if (event->bytes > record->size - sizeof(*event) || event->state < GPT_AGENT_OPS_WAITING)
+	if (!GPT_READ_FIELDS(event, &place, &state.detail) || event->state < GPT_AGENT_OPS_WAITING)
 		return false;
 	if (event->state > GPT_AGENT_OPS_REFUSED) /* newer than this reader */
 		return true;
 	state.state = (enum gpt_agent_ops_state)event->state;
-	gpt_field(event->text, event->bytes, &at); /* where PyTorch is */
-	state.detail = gpt_field(event->text, event->bytes, &at);
 	builder_add_op_state(builder, sender->program, &state);
 	return true;
 }
@@ -155,9 +153,8 @@ bool gpt_add_agent_torch_memory_state(struct builder *builder, const struct send
 	const struct gpt_agent_torch_memory_state *event = (const struct gpt_agent_torch_memory_state *)record;
 	struct new_torch_memory_state state = {.lost = event->lost};
 
-	if (event->bytes > record->size - sizeof(*event))
+	if (!GPT_READ_FIELDS(event, &state.detail))
 		return false;
-	state.detail = gpt_text(event->text, event->bytes);
 	builder_add_torch_memory_state(builder, sender->program, &state);
 	return true;
 }

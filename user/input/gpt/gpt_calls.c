@@ -1,69 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Calls of CUDA and the stacks that they were made from. */
+/* The stacks that calls of CUDA were made from. */
 #include "input/gpt/gpt_records.h"
-
-static struct model_args args_of(const struct gpt_call_args *record)
-{
-	struct model_args args = {.function = record->function,
-				  .stream = record->stream,
-				  .bytes = record->bytes,
-				  .shared_bytes = record->shared_bytes,
-				  .memcpy_kind = record->memcpy_kind};
-
-	memcpy(args.grid, record->grid, sizeof(args.grid));
-	memcpy(args.block, record->block, sizeof(args.block));
-	return args;
-}
-
-static bool add_call(struct builder *builder, const struct gpt_record *record)
-{
-	const struct gpt_call *event = (const struct gpt_call *)record;
-	struct model_args args;
-	struct new_call call = {.time_ns = event->time_ns,
-				.stack = event->stack_id,
-				.native = event->native_id,
-				.pid = event->pid,
-				.tid = event->tid,
-				.corr = event->corr,
-				.api = event->api,
-				.stack_state = event->stack_state,
-				.nested_in_symbol = record->flags & GPT_CALL_NESTED_IN_SYMBOL,
-				.surely_nested = record->flags & GPT_CALL_SURELY_NESTED,
-				.after_loss = record->flags & GPT_CALL_AFTER_LOSS};
-
-	if (record->type == GPT_CALL_ARGS) {
-		args = args_of((const struct gpt_call_args *)record);
-		call.args = &args;
-	}
-	builder_add_call(builder, &call);
-	return true;
-}
-
-bool gpt_add_call(struct builder *builder, const struct sender *none, const struct gpt_record *record)
-{
-	return add_call(builder, record);
-}
-
-bool gpt_add_call_args(struct builder *builder, const struct sender *none, const struct gpt_record *record)
-{
-	return add_call(builder, record);
-}
-
-bool gpt_add_stack_at(struct builder *builder, const struct sender *none, const struct gpt_record *record)
-{
-	const struct gpt_stack_at *event = (const struct gpt_stack_at *)record;
-	struct new_sampled_stack sampled = {.time_ns = event->time_ns,
-					    .stack = event->stack_id,
-					    .number = event->number,
-					    .what = (enum gpt_stack_of)event->what};
-
-	builder_see_time(builder, event->time_ns);
-	if (event->what < GPT_STACK_OF_OP || !event->number)
-		return false;
-	if (event->what <= GPT_STACK_OF_MEMORY) /* else it is newer than this reader */
-		builder_add_sampled_stack(builder, event->pid, &sampled);
-	return true;
-}
 
 /* Whether an entry of a truncated stack holds the number of frames left out in its place. */
 static bool is_gap(const struct gpt_pystack *stack, uint32_t index)
@@ -156,12 +93,9 @@ bool gpt_add_native_sym(struct builder *builder, const struct sender *none, cons
 {
 	const struct gpt_native_sym *event = (const struct gpt_native_sym *)record;
 	struct text symbol, module;
-	size_t at = 0;
 
-	if (event->bytes > record->size - sizeof(*event))
+	if (!GPT_READ_FIELDS(event, &symbol, &module))
 		return false;
-	symbol = gpt_field(event->text, event->bytes, &at);
-	module = gpt_field(event->text, event->bytes, &at);
 	builder_add_native_symbol(builder, event->pid, event->ip, symbol, module);
 	return true;
 }

@@ -49,27 +49,13 @@ bool gpt_add_code_lines(struct builder *builder, const struct sender *none, cons
 	       builder_add_code_lines(builder, event->pid, event->code, event->offset, event->data, event->bytes);
 }
 
-bool gpt_add_code_dead(struct builder *builder, const struct sender *none, const struct gpt_record *record)
-{
-	const struct gpt_code_dead *event = (const struct gpt_code_dead *)record;
-
-	builder_remove_code(builder, event->pid, event->code);
-	return true;
-}
-
 bool gpt_add_generated(struct builder *builder, const struct sender *none, const struct gpt_record *record)
 {
 	const struct gpt_generated *event = (const struct gpt_generated *)record;
 	struct new_generated_line line = {.line = event->line, .kernel_line = event->kernel_line};
-	size_t at = 0;
 
-	if (event->bytes > record->size - sizeof(*event))
+	if (!GPT_READ_FIELDS(event, &line.file, &line.kernel, &line.nodes, &line.ops, &line.kernel_file))
 		return false;
-	line.file = gpt_field(event->text, event->bytes, &at);
-	line.kernel = gpt_field(event->text, event->bytes, &at);
-	line.nodes = gpt_field(event->text, event->bytes, &at);
-	line.ops = gpt_field(event->text, event->bytes, &at);
-	line.kernel_file = gpt_field(event->text, event->bytes, &at);
 	builder_add_generated_line(builder, &line);
 	return true;
 }
@@ -115,12 +101,10 @@ bool gpt_add_holders(struct builder *builder, const struct sender *none, const s
 					   .objects = event->objects,
 					   .tensors = event->tensors,
 					   .state = (uint8_t)event->state};
-	size_t at = 0;
 
-	if (event->bytes > record->size - sizeof(*event) || event->state < GPT_HOLDERS_COMPLETE ||
+	if (!GPT_READ_FIELDS(event, &search.why) || event->state < GPT_HOLDERS_COMPLETE ||
 	    event->state > GPT_HOLDERS_FAILED)
 		return false;
-	search.why = gpt_field(event->text, event->bytes, &at);
 	builder_add_holder_search(builder, event->pid, &search);
 	return true;
 }

@@ -14,9 +14,9 @@
 
 /*
  * gpt_add_NAME takes a record apart that logs call NAME (GPT_RECORDS, GPT_AGENT_RECORDS: _PARTS) and passes its
- * contents on.  gpt_session.c: the recording; gpt_processes.c: processes and threads; gpt_calls.c, gpt_nccl.c: calls
- * and their stacks; gpt_python.c: code objects, and what goes on inside the interpreter; gpt_batch.c: a batch of an
- * agent's records; gpt_agent.c: what an agent says of itself, names, devices.
+ * contents on.  gpt_session.c: the recording; gpt_processes.c: processes and threads; gpt_calls.c, gpt_nccl.c:
+ * stacks, and calls of NCCL; gpt_python.c: code objects, and what goes on inside the interpreter; gpt_batch.c: a batch
+ * of an agent's records; gpt_agent.c: what an agent says of itself, names, devices.
  */
 #define GPT_ADD_NOTHING(...)
 #define GPT_ADD_EVENT(...)
@@ -85,3 +85,19 @@ static inline struct text gpt_field(const char *bytes, size_t size, size_t *at)
 		(*at)++;
 	return field;
 }
+
+/* Reads the first fields of the text at the end of a record; `fields` ends with NULL.  False: it is longer than that.
+ */
+static inline bool gpt_read_fields(const struct gpt_record *record, const char *text, size_t bytes,
+				   struct text *const *fields)
+{
+	size_t at = 0;
+
+	if (bytes > record->size - (size_t)(text - (const char *)record))
+		return false;
+	for (; *fields; fields++)
+		**fields = gpt_field(text, bytes, &at);
+	return true;
+}
+#define GPT_READ_FIELDS(event, ...)                                                                                    \
+	gpt_read_fields(&(event)->hdr, (event)->text, (event)->bytes, (struct text *const[]){__VA_ARGS__, NULL})

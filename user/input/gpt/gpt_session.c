@@ -76,40 +76,33 @@ bool gpt_add_session(struct builder *builder, const struct sender *none, const s
 bool gpt_add_probes(struct builder *builder, const struct sender *none, const struct gpt_record *record)
 {
 	const struct gpt_text *event = (const struct gpt_text *)record;
+	struct text text;
 
-	if (event->bytes > record->size - sizeof(*event))
+	if (!GPT_READ_FIELDS(event, &text))
 		return false;
-	builder_add_probes(builder, gpt_text(event->text, event->bytes));
+	builder_add_probes(builder, text);
 	return true;
 }
 
 bool gpt_add_note(struct builder *builder, const struct sender *none, const struct gpt_record *record)
 {
 	const struct gpt_text *event = (const struct gpt_text *)record;
+	struct text text;
 
-	if (event->bytes > record->size - sizeof(*event))
+	if (!GPT_READ_FIELDS(event, &text))
 		return false;
-	builder_add_note(builder, gpt_text(event->text, event->bytes));
+	builder_add_note(builder, text);
 	return true;
 }
 
 bool gpt_add_nvml(struct builder *builder, const struct sender *none, const struct gpt_record *record)
 {
 	const struct gpt_nvml *event = (const struct gpt_nvml *)record;
+	struct text text;
 
-	if (event->bytes > record->size - sizeof(*event))
+	if (!GPT_READ_FIELDS(event, &text))
 		return false;
-	builder_set_nvml(builder, event->state, gpt_text(event->text, event->bytes));
-	return true;
-}
-
-bool gpt_add_clock(struct builder *builder, const struct sender *none, const struct gpt_record *record)
-{
-	const struct gpt_clock *event = (const struct gpt_clock *)record;
-	struct clock_sample sample = {
-		.mono_ns = event->mono_ns, .offset_ns = event->wall_offset_ns, .error_ns = event->error_ns};
-
-	builder_add_clock_sample(builder, sample);
+	builder_set_nvml(builder, event->state, text);
 	return true;
 }
 

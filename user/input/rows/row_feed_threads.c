@@ -61,12 +61,12 @@ static uint64_t stack_of_op(struct row_feed *feed, struct builder *builder, cons
 static uint64_t add_sampled_stack(struct row_feed *feed, struct builder *builder, const struct row *row,
 				  enum gpt_stack_of what, uint64_t stack)
 {
-	struct new_sampled_stack sampled = {.time_ns = row->start_ns, .stack = stack, .what = what};
+	struct gpt_stack_at sampled = {.time_ns = row->start_ns, .stack_id = stack, .pid = row->pid, .what = what};
 
 	if (!stack)
 		return 0;
 	sampled.number = ++feed->sampled;
-	builder_add_sampled_stack(builder, row->pid, &sampled);
+	builder_add_stack_at(builder, NULL, &sampled);
 	return sampled.number;
 }
 
@@ -174,9 +174,8 @@ void row_feed_call(struct row_feed *feed, struct builder *builder, const struct 
 	const struct row *row = &call->row;
 	uint64_t stack = stack_of(feed, builder, row, call->stack);
 	uint64_t backward = stack ? 0 : row_stacks_backward(feed->stacks, builder, row);
-	struct new_call event = {.time_ns = row->start_ns,
-				 .stack = stack | backward,
-				 .enclosing = stack || backward ? NULL : row_enclosing_find(feed->enclosing, row),
+	struct gpt_call event = {.time_ns = row->start_ns,
+				 .stack_id = stack | backward,
 				 .pid = row->pid,
 				 .tid = row->tid,
 				 .corr = row->corr,
@@ -195,7 +194,7 @@ void row_feed_call(struct row_feed *feed, struct builder *builder, const struct 
 	struct sender sender;
 
 	row_owners_add_call(feed->owners, row, call->api);
-	builder_add_call(builder, &event);
+	builder_add_enclosed_call(builder, &event, stack || backward ? NULL : row_enclosing_find(feed->enclosing, row));
 	feed_nodes(feed, builder, row);
 	sender = row_feed_sender(builder_process_image(builder, row->pid));
 	if (row->corr && !call->unfinished && !builder_add_agent_api(builder, &sender, &back))

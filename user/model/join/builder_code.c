@@ -106,9 +106,10 @@ void builder_add_held_storage(struct builder *builder, uint64_t address, uint64_
 							.holder = (uint32_t)builder->holders.count - 1}));
 }
 
-void builder_remove_code(struct builder *builder, uint32_t pid, uint64_t code)
+bool builder_add_code_dead(struct builder *builder, const struct sender *none, const struct gpt_code_dead *dead)
 {
-	codes_remove(&builder->codes, builder_process_image(builder, pid).epoch, code);
+	codes_remove(&builder->codes, builder_process_image(builder, dead->pid).epoch, dead->code);
+	return true;
 }
 
 void builder_add_stack(struct builder *builder, uint32_t pid, const struct new_stack *stack)
@@ -119,17 +120,24 @@ void builder_add_stack(struct builder *builder, uint32_t pid, const struct new_s
 		stacks_add_python(&builder->stacks, program, stack);
 }
 
-void builder_add_sampled_stack(struct builder *builder, uint32_t pid, const struct new_sampled_stack *sampled)
+bool builder_add_stack_at(struct builder *builder, const struct sender *none, const struct gpt_stack_at *sampled)
 {
-	struct process_image program = builder_process_image(builder, pid);
+	struct process_image program;
 
+	builder_see_time(builder, sampled->time_ns);
+	if (sampled->what < GPT_STACK_OF_OP || !sampled->number)
+		return false;
+	if (sampled->what > GPT_STACK_OF_MEMORY) /* newer than this reader */
+		return true;
+	program = builder_process_image(builder, sampled->pid);
 	if (sampled->time_ns < builder->model->start_ns)
-		return;
+		return true;
 	if (builder->pass == PASS_FIRST)
 		lateness_note_begin(&builder->lateness, NONE, sampled->time_ns);
 	else
 		sampled_stacks_add(&builder->sampled, program.epoch, sampled,
-				   stacks_find(&builder->stacks, program.epoch, sampled->stack));
+				   stacks_find(&builder->stacks, program.epoch, sampled->stack_id));
+	return true;
 }
 
 void builder_add_native_stack(struct builder *builder, uint32_t pid, uint64_t key, const uint64_t *ips, uint32_t depth)

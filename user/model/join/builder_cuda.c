@@ -16,7 +16,7 @@
 
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
 
-static void note_earlier(struct builder *builder, const struct new_call *call)
+static void note_earlier(struct builder *builder, const struct gpt_call *call)
 {
 	uint32_t process = process_table_find(&builder->processes, call->pid);
 	uint32_t *latest = &builder->processes.states.items[process].earlier_corr;
@@ -25,7 +25,7 @@ static void note_earlier(struct builder *builder, const struct new_call *call)
 		*latest = call->corr;
 }
 
-void builder_add_call(struct builder *builder, const struct new_call *call)
+void builder_add_enclosed_call(struct builder *builder, const struct gpt_call *call, struct new_enclosing *enclosing)
 {
 	/* before the start other probes were still being attached */
 	if (call->time_ns < builder->model->start_ns) {
@@ -38,9 +38,20 @@ void builder_add_call(struct builder *builder, const struct new_call *call)
 		collect_call(builder, call);
 		return;
 	}
-	calls_add(&builder->calls, call);
+	calls_add(&builder->calls, call, enclosing);
 	if (builder->first)
 		lateness_see_call(&builder->lateness, builder_process_image(builder, call->pid).epoch, call->corr);
+}
+
+bool builder_add_call(struct builder *builder, const struct sender *none, const struct gpt_call *call)
+{
+	builder_add_enclosed_call(builder, call, NULL);
+	return true;
+}
+
+bool builder_add_call_args(struct builder *builder, const struct sender *none, const struct gpt_call_args *call)
+{
+	return builder_add_call(builder, none, &call->call);
 }
 
 void builder_add_nccl_launch(struct builder *builder, const struct new_nccl_launch *launch)
@@ -126,8 +137,8 @@ void builder_add_foreign_losses(struct builder *builder, const struct model_agen
 bool builder_add_agent_clock(struct builder *builder, const struct sender *sender, const struct gpt_agent_clock *clock)
 {
 	struct process_state *state = &builder->processes.states.items[sender->program.process];
-	struct clock_sample sample = {
-		.mono_ns = clock->mono_ns, .offset_ns = clock->wall_offset_ns, .error_ns = clock->error_ns};
+	struct gpt_clock sample = {
+		.mono_ns = clock->mono_ns, .wall_offset_ns = clock->wall_offset_ns, .error_ns = clock->error_ns};
 
 	if (time_distance(sender->time_ns, sample.mono_ns) > SAMPLE_AGE_MAX_NS)
 		return false;
@@ -135,16 +146,20 @@ bool builder_add_agent_clock(struct builder *builder, const struct sender *sende
 		return true;
 	if (state->clock == NONE)
 		state->clock = wall_clock_add_agent(&builder->clock);
-	wall_clock_add_sample(&builder->clock.agents.items[state->clock], sample);
+	wall_clock_add_sample(&builder->clock.agents.items[state->clock], &sample);
 	return true;
 }
 
-void builder_add_registration(struct builder *builder, uint32_t pid, uint64_t time_ns, bool own)
+bool builder_add_cupti_use(struct builder *builder, const struct sender *none, const struct gpt_cupti_use *use)
 {
+	builder_see_time(builder, use->time_ns);
+	if (use->what != GPT_CUPTI_REGISTER)
+		return true;
 	if (builder->first)
-		process_table_find(&builder->processes, pid);
+		process_table_find(&builder->processes, use->pid);
 	else
-		gaps_add_registration(&builder->gaps, pid, time_ns, own);
+		gaps_add_registration(&builder->gaps, use->pid, use->time_ns, use->own != 0);
+	return true;
 }
 
 /* "add_kernel (kernels.py:12)" */

@@ -18,29 +18,32 @@ void builder_add_thread(struct builder *builder, const struct new_thread *thread
 	process_table_add_thread(&builder->processes, thread);
 }
 
-void builder_add_fork(struct builder *builder, const struct new_fork *fork)
+bool builder_add_fork(struct builder *builder, const struct sender *none, const struct gpt_process_event *fork)
 {
 	builder_see_time(builder, fork->time_ns);
 	process_table_add_fork(&builder->processes, fork);
+	return true;
 }
 
-void builder_add_exec(struct builder *builder, uint32_t pid, uint64_t time_ns, struct text name)
+bool builder_add_exec(struct builder *builder, const struct sender *none, const struct gpt_process_event *exec)
 {
-	uint32_t process = process_table_find(&builder->processes, pid);
+	uint32_t process = process_table_find(&builder->processes, exec->pid);
 
-	builder_see_time(builder, time_ns);
+	builder_see_time(builder, exec->time_ns);
 	agents_process_execs(&builder->agents, process);
-	ranges_process_execs(&builder->ranges, pid, time_ns);
+	ranges_process_execs(&builder->ranges, exec->pid, exec->time_ns);
 	if (!builder->first)
-		gaps_process_execs(&builder->gaps, pid, time_ns);
-	close_python_spans(builder, process, time_ns);
-	process_table_add_exec(&builder->processes, pid, time_ns, name);
+		gaps_process_execs(&builder->gaps, exec->pid, exec->time_ns);
+	close_python_spans(builder, process, exec->time_ns);
+	process_table_add_exec(&builder->processes, exec);
+	return true;
 }
 
-void builder_add_exit(struct builder *builder, uint32_t pid, uint64_t time_ns, uint32_t signal)
+bool builder_add_exit(struct builder *builder, const struct sender *none, const struct gpt_process_event *exit)
 {
-	builder_see_time(builder, time_ns);
-	process_table_add_exit(&builder->processes, pid, time_ns, signal);
+	builder_see_time(builder, exit->time_ns);
+	process_table_add_exit(&builder->processes, exit);
+	return true;
 }
 
 void builder_describe_process(struct builder *builder, const struct new_description *description)

@@ -211,12 +211,12 @@ void builder_add_probes(struct builder *builder, struct text text)
 	array_push(&builder->probes, keep_text(builder, text));
 }
 
-void builder_add_clock_sample(struct builder *builder, struct clock_sample sample)
+bool builder_add_clock(struct builder *builder, const struct sender *none, const struct gpt_clock *clock)
 {
-	builder_see_time(builder, sample.mono_ns);
-	if (builder->first)
-		return;
-	wall_clock_add_sample(&builder->clock.collector, sample);
+	builder_see_time(builder, clock->mono_ns);
+	if (!builder->first)
+		wall_clock_add_sample(&builder->clock.collector, clock);
+	return true;
 }
 
 void builder_note_clock_error(struct builder *builder, uint64_t error_ns)

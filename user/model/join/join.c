@@ -32,11 +32,11 @@ bool convert_span(struct builder *builder, uint32_t process, enum source_clock c
 void prepare_clock(struct builder *builder)
 {
 	if (!builder->clock.collector.samples.count) {
-		struct clock_sample header = {.mono_ns = builder->model->start_ns,
-					      .offset_ns = model_source(builder->model)->wall_offset_ns,
-					      .error_ns = HEADER_CLOCK_ERROR_NS};
+		struct gpt_clock header = {.mono_ns = builder->model->start_ns,
+					   .wall_offset_ns = model_source(builder->model)->wall_offset_ns,
+					   .error_ns = HEADER_CLOCK_ERROR_NS};
 
-		wall_clock_add_sample(&builder->clock.collector, header);
+		wall_clock_add_sample(&builder->clock.collector, &header);
 	}
 	wall_clock_prepare(&builder->clock);
 }

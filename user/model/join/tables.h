@@ -253,7 +253,7 @@ PENDING_EVENTS(RECEIVE)
 				 .record = *(event)})
 
 /* The same for a call, which is never late. */
-void collect_call(struct builder *builder, const struct new_call *call);
+void collect_call(struct builder *builder, const struct gpt_call *call);
 
 /* Collects facts in pass 1 from events that it does not keep; and finishes pass 1. */
 void collect_return(struct builder *builder, struct process_image program, const struct gpt_agent_api *back);

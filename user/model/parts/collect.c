@@ -156,13 +156,13 @@ void collect_named(struct builder *builder)
 /* A call and the driver call inside it share an id. */
 #define INSIDE_CALL_NS 1000000000u
 
-static bool is_inside_recent(const struct recent_call *recent, uint32_t epoch, const struct new_call *call)
+static bool is_inside_recent(const struct recent_call *recent, uint32_t epoch, const struct gpt_call *call)
 {
 	return recent->epoch == epoch && recent->corr == call->corr && call->time_ns - recent->time_ns < INSIDE_CALL_NS;
 }
 
 /* A nested call completes its thread's latest call seen by a symbol probe, which must not be handed over before. */
-static void note_symbol_call(struct builder *builder, const struct new_call *call, uint32_t thread)
+static void note_symbol_call(struct builder *builder, const struct gpt_call *call, uint32_t thread)
 {
 	struct collected *collected = &builder->collected;
 	uint64_t *latest;
@@ -170,14 +170,14 @@ static void note_symbol_call(struct builder *builder, const struct new_call *cal
 	while (collected->symbol_times.count <= thread)
 		array_push(&collected->symbol_times, 0);
 	latest = &collected->symbol_times.items[thread];
-	if (call->args)
+	if (call->hdr.type == GPT_CALL_ARGS)
 		*latest = call->time_ns;
-	else if (call->nested_in_symbol && *latest && call->time_ns - *latest < LATENESS_DEFER_NS &&
-		 *latest >= builder->model->start_ns)
+	else if (call->hdr.flags & GPT_CALL_NESTED_IN_SYMBOL && *latest &&
+		 call->time_ns - *latest < LATENESS_DEFER_NS && *latest >= builder->model->start_ns)
 		lateness_note_begin(&builder->lateness, NONE, *latest);
 }
 
-void collect_call(struct builder *builder, const struct new_call *call)
+void collect_call(struct builder *builder, const struct gpt_call *call)
 {
 	struct process_image program = builder_process_image(builder, call->pid);
 	uint32_t thread = process_table_find_thread(&builder->processes, program.process, call->tid);
@@ -187,7 +187,7 @@ void collect_call(struct builder *builder, const struct new_call *call)
 	calls_count(&builder->calls, thread, call->time_ns);
 	if (has_place(builder, call->time_ns) && call->time_ns >= builder->model->start_ns)
 		lateness_note_begin(&builder->lateness, NONE, call->time_ns);
-	if (call->args || call->nested_in_symbol)
+	if (call->hdr.type == GPT_CALL_ARGS || call->hdr.flags & GPT_CALL_NESTED_IN_SYMBOL)
 		note_symbol_call(builder, call, thread);
 	if (!call->corr) {
 		totals_add_call(&collected->totals, program.process, 0, false);

@@ -31,20 +31,18 @@ bool calls_name(struct calls *calls, uint32_t epoch, uint32_t corr, uint32_t cal
 	return *corr_index_put(&calls->by_corr, epoch, corr, call) == call;
 }
 
-static void set_stack(struct calls *calls, struct model_call *call, uint32_t epoch, const struct new_call *from)
+static void set_stack(struct calls *calls, struct model_call *call, uint32_t epoch, const struct gpt_call *from)
 {
-	call->stack = stacks_find(calls->stacks, epoch, from->stack);
-	call->native = stacks_find_native(calls->stacks, epoch, from->native);
+	call->stack = stacks_find(calls->stacks, epoch, from->stack_id);
+	call->native = stacks_find_native(calls->stacks, epoch, from->native_id);
 	call->stack_state = stack_state_known(from->stack_state);
 	if (call->stack == NONE && (call->stack_state == GPT_STACK_OK || call->stack_state == GPT_STACK_BACKWARD))
-		call->stack_state =
-			stacks_is_unreadable(calls->stacks, epoch, from->stack) ? GPT_STACK_UNREADABLE : GPT_STACK_LOST;
+		call->stack_state = stacks_is_unreadable(calls->stacks, epoch, from->stack_id) ? GPT_STACK_UNREADABLE
+											       : GPT_STACK_LOST;
 }
 
-static uint32_t enclosing_of(struct calls *calls, const struct new_call *event)
+static uint32_t enclosing_of(struct calls *calls, struct new_enclosing *enclosing)
 {
-	struct new_enclosing *enclosing = event->enclosing;
-
 	if (!enclosing)
 		return NONE;
 	if (enclosing->string == NONE)
@@ -67,13 +65,13 @@ static bool is_from_before(const struct calls *calls, const struct model_call *o
 }
 
 /* A longer call may have been handed over already. */
-static bool is_surely_that(const struct model_call *open, const struct new_call *event)
+static bool is_surely_that(const struct model_call *open, const struct gpt_call *event)
 {
-	return event->surely_nested && event->time_ns - open->start_ns < LATENESS_DEFER_NS;
+	return event->hdr.flags & GPT_CALL_SURELY_NESTED && event->time_ns - open->start_ns < LATENESS_DEFER_NS;
 }
 
 /* The symbol probe saw this call first: only adds its correlation id, and a stack if it had none. */
-static bool merge_into(struct calls *calls, uint32_t index, uint32_t epoch, const struct new_call *from)
+static bool merge_into(struct calls *calls, uint32_t index, uint32_t epoch, const struct gpt_call *from)
 {
 	struct model_call *call = &calls->list.items[index];
 
@@ -81,7 +79,7 @@ static bool merge_into(struct calls *calls, uint32_t index, uint32_t epoch, cons
 	if (call->corr || call->class != api_class(from->api))
 		return false;
 	call->corr = from->corr;
-	if (call->stack == NONE && from->stack)
+	if (call->stack == NONE && from->stack_id)
 		set_stack(calls, call, epoch, from);
 	return true;
 }
@@ -100,14 +98,14 @@ void calls_count(struct calls *calls, uint32_t thread, uint64_t time_ns)
 }
 
 /* Whether the call is already known, or is merged into a known one; `index` is its index if not. */
-static bool is_known(struct calls *calls, const struct new_call *event, struct process_image caller, uint32_t open,
+static bool is_known(struct calls *calls, const struct gpt_call *event, struct process_image caller, uint32_t open,
 		     uint32_t index)
 {
 	uint32_t *known = corr_index_put(&calls->by_corr, caller.epoch, event->corr, index);
 
 	if (*known != index) /* the driver call inside a runtime call seen before */
 		return true;
-	if (!event->nested_in_symbol || open == NONE ||
+	if (!(event->hdr.flags & GPT_CALL_NESTED_IN_SYMBOL) || open == NONE ||
 	    (!is_surely_that(&calls->list.items[open], event) &&
 	     is_from_before(calls, &calls->list.items[open], caller.process, event->time_ns)) ||
 	    !merge_into(calls, open, caller.epoch, event))
@@ -116,7 +114,20 @@ static bool is_known(struct calls *calls, const struct new_call *event, struct p
 	return true;
 }
 
-void calls_add(struct calls *calls, const struct new_call *event)
+static struct model_args args_of(const struct gpt_call_args *call)
+{
+	struct model_args args = {.function = call->function,
+				  .stream = call->stream,
+				  .bytes = call->bytes,
+				  .shared_bytes = call->shared_bytes,
+				  .memcpy_kind = call->memcpy_kind};
+
+	memcpy(args.grid, call->grid, sizeof(args.grid));
+	memcpy(args.block, call->block, sizeof(args.block));
+	return args;
+}
+
+void calls_add(struct calls *calls, const struct gpt_call *event, struct new_enclosing *enclosing)
 {
 	struct process_image caller = process_table_image(calls->processes, event->pid);
 	uint32_t thread = process_table_find_thread(calls->processes, caller.process, event->tid);
@@ -133,16 +144,16 @@ void calls_add(struct calls *calls, const struct new_call *event)
 				    .forward = NONE,
 				    .around = NONE,
 				    .args = NONE,
-				    .enclosing = enclosing_of(calls, event),
+				    .enclosing = enclosing_of(calls, enclosing),
 				    .corr = event->corr,
 				    .first_gpu = NONE,
 				    .api = event->api,
 				    .class = api_class(event->api),
-				    .after_loss = event->after_loss};
+				    .after_loss = event->hdr.flags & GPT_CALL_AFTER_LOSS};
 	set_stack(calls, call, caller.epoch, event);
-	if (event->args) {
+	if (event->hdr.type == GPT_CALL_ARGS) {
 		call->args = (uint32_t)calls->args.count;
-		array_push(&calls->args, *event->args);
+		array_push(&calls->args, args_of((const struct gpt_call_args *)event));
 		*open = index;
 	}
 	calls_count(calls, thread, event->time_ns);

@@ -31,7 +31,7 @@ struct calls {
 
 void calls_free(struct calls *calls); /* all but list and args, which are the model's */
 
-void calls_add(struct calls *calls, const struct new_call *call);
+void calls_add(struct calls *calls, const struct gpt_call *call, struct new_enclosing *enclosing);
 
 /* Pass 1, instead of calls_add: notes the thread and the time, but does not keep the call. */
 void calls_count(struct calls *calls, uint32_t thread, uint64_t time_ns);

@@ -178,7 +178,12 @@ bool process_table_has_own_tid(const struct process_table *processes, uint32_t p
 	return lookup_get(&processes->by_own_tid, process + 1, own_tid) != NULL;
 }
 
-void process_table_add_fork(struct process_table *processes, const struct new_fork *event)
+static const char *keep_comm(struct process_table *processes, const struct gpt_process_event *event)
+{
+	return keep_text(processes, (struct text){event->comm, strnlen(event->comm, GPT_COMM)});
+}
+
+void process_table_add_fork(struct process_table *processes, const struct gpt_process_event *event)
 {
 	struct model_process *before = latest_process(processes, event->pid), *child;
 	const struct model_process *parent;
@@ -191,10 +196,10 @@ void process_table_add_fork(struct process_table *processes, const struct new_fo
 	}
 	child = find_started(processes, event->pid, event->time_ns);
 	processes->states.items[child - processes->list.items].forked = true;
-	parent = latest_process(processes, event->parent);
-	child->parent = event->parent;
+	parent = latest_process(processes, event->other_pid);
+	child->parent = event->other_pid;
 	if (!*child->name)
-		child->name = keep_text(processes, event->name);
+		child->name = keep_comm(processes, event);
 	/* a forked process is a copy of its parent until it is described */
 	if (parent && parent != child && !processes->states.items[child - processes->list.items].described_ns) {
 		child->exe = parent->exe;
@@ -215,33 +220,33 @@ void process_table_add_fork(struct process_table *processes, const struct new_fo
 	}
 }
 
-void process_table_add_exec(struct process_table *processes, uint32_t pid, uint64_t time_ns, struct text name)
+void process_table_add_exec(struct process_table *processes, const struct gpt_process_event *exec)
 {
-	uint32_t index = process_table_find(processes, pid);
+	uint32_t index = process_table_find(processes, exec->pid);
 	struct model_process *process = &processes->list.items[index];
 	struct process_state *state = &processes->states.items[index];
 
 	/* the collector's own records may overtake the ring buffer's */
-	if (state->described_ns < time_ns) {
+	if (state->described_ns < exec->time_ns) {
 		process->exe = process->cmdline = process->python_path = string_keep(processes->strings, "", 0);
 		process->rank = process->local_rank = -1;
 		process->master = process->run_id = string_keep(processes->strings, "", 0);
 		process->python = 0;
-		process->name = keep_text(processes, name);
+		process->name = keep_comm(processes, exec);
 	}
 	state->epoch_before = state->epoch;
 	state->epoch = ++processes->last_epoch;
-	state->exec_ns = process->exec_ns = time_ns;
+	state->exec_ns = process->exec_ns = exec->time_ns;
 }
 
-void process_table_add_exit(struct process_table *processes, uint32_t pid, uint64_t time_ns, uint32_t signal)
+void process_table_add_exit(struct process_table *processes, const struct gpt_process_event *exit)
 {
-	struct model_process *process = latest_process(processes, pid);
+	struct model_process *process = latest_process(processes, exit->pid);
 
-	if (!process || (process->start_ns && process->start_ns > time_ns))
+	if (!process || (process->start_ns && process->start_ns > exit->time_ns))
 		return;
-	process->exit_ns = time_ns;
-	process->exit_signal = signal;
+	process->exit_ns = exit->time_ns;
+	process->exit_signal = exit->other_pid;
 }
 
 static void set_text(struct process_table *processes, const char **field, struct text text)

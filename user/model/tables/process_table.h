@@ -73,9 +73,9 @@ bool process_table_has_own_tid(const struct process_table *processes, uint32_t p
 
 /* Events of processes and threads, in the order of the source. */
 void process_table_add_thread(struct process_table *processes, const struct new_thread *thread);
-void process_table_add_fork(struct process_table *processes, const struct new_fork *fork);
-void process_table_add_exec(struct process_table *processes, uint32_t pid, uint64_t time_ns, struct text name);
-void process_table_add_exit(struct process_table *processes, uint32_t pid, uint64_t time_ns, uint32_t signal);
+void process_table_add_fork(struct process_table *processes, const struct gpt_process_event *fork);
+void process_table_add_exec(struct process_table *processes, const struct gpt_process_event *exec);
+void process_table_add_exit(struct process_table *processes, const struct gpt_process_event *exit);
 void process_table_describe(struct process_table *processes, const struct new_description *description);
 
 /* Names processes that were never described. */

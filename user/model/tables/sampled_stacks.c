@@ -11,8 +11,7 @@ void sampled_stacks_free(struct sampled_stacks *sampled)
 		lookup_free(&sampled->by_number[what]);
 }
 
-void sampled_stacks_add(struct sampled_stacks *sampled, uint32_t epoch, const struct new_sampled_stack *from,
-			uint32_t stack)
+void sampled_stacks_add(struct sampled_stacks *sampled, uint32_t epoch, const struct gpt_stack_at *from, uint32_t stack)
 {
 	uint32_t index = (uint32_t)sampled->list.count;
 

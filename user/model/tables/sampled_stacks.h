@@ -24,7 +24,7 @@ struct sampled_stacks {
 };
 
 void sampled_stacks_free(struct sampled_stacks *sampled);
-void sampled_stacks_add(struct sampled_stacks *sampled, uint32_t epoch, const struct new_sampled_stack *from,
+void sampled_stacks_add(struct sampled_stacks *sampled, uint32_t epoch, const struct gpt_stack_at *from,
 			uint32_t stack);
 
 /* The stack of an event that began at time_ns; NONE: there is none.  number 0: none was sampled. */

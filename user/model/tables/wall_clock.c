@@ -34,14 +34,14 @@ uint32_t wall_clock_add_agent(struct wall_clock *clock)
 	return (uint32_t)clock->agents.count - 1;
 }
 
-void wall_clock_add_sample(struct wall_clock_track *track, struct clock_sample sample)
+void wall_clock_add_sample(struct wall_clock_track *track, const struct gpt_clock *sample)
 {
-	array_push(&track->samples, sample);
+	array_push(&track->samples, *sample);
 }
 
 /* A deterministic order: equal times are ordered by the other members. */
-DEFINE_ORDER(compare_samples, struct clock_sample,
-	     lower_first(a->mono_ns, b->mono_ns) ?: lower_first(a->offset_ns, b->offset_ns) ?:
+DEFINE_ORDER(compare_samples, struct gpt_clock,
+	     lower_first(a->mono_ns, b->mono_ns) ?: lower_first(a->wall_offset_ns, b->wall_offset_ns) ?:
 	     lower_first(a->error_ns, b->error_ns))
 
 /* The difference of hostile numbers, without overflow: half the range is more than any clocks differ. */
@@ -55,28 +55,28 @@ static uint64_t add_saturated(uint64_t a, uint64_t b)
 	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-static bool is_step(const struct wall_clock_segment *segment, const struct clock_sample *sample)
+static bool is_step(const struct wall_clock_segment *segment, const struct gpt_clock *sample)
 {
 	uint64_t noise = add_saturated(add_saturated(segment->error_ns, sample->error_ns), STEP_NS);
 
-	return distance_between(segment->offset_ns, sample->offset_ns) > noise;
+	return distance_between(segment->offset_ns, sample->wall_offset_ns) > noise;
 }
 
-static struct wall_clock_segment segment_of(const struct clock_sample *sample)
+static struct wall_clock_segment segment_of(const struct gpt_clock *sample)
 {
 	return (struct wall_clock_segment){.first_ns = sample->mono_ns,
 					   .last_ns = sample->mono_ns,
-					   .offset_ns = sample->offset_ns,
+					   .offset_ns = sample->wall_offset_ns,
 					   .error_ns = sample->error_ns};
 }
 
 /* Leaves of the segment's offsets those that the sample allows; all of them if it allows none. */
-static void narrow_offsets(struct wall_clock_segment *segment, const struct clock_sample *sample)
+static void narrow_offsets(struct wall_clock_segment *segment, const struct gpt_clock *sample)
 {
 	__extension__ __int128 low = (__int128)segment->offset_ns - segment->error_ns;
 	__extension__ __int128 high = (__int128)segment->offset_ns + segment->error_ns;
-	__extension__ __int128 least = (__int128)sample->offset_ns - sample->error_ns;
-	__extension__ __int128 most = (__int128)sample->offset_ns + sample->error_ns;
+	__extension__ __int128 least = (__int128)sample->wall_offset_ns - sample->error_ns;
+	__extension__ __int128 most = (__int128)sample->wall_offset_ns + sample->error_ns;
 
 	segment->last_ns = sample->mono_ns;
 	if (least > high || most < low) {
@@ -108,7 +108,7 @@ static void prepare_track(struct wall_clock_track *track)
 	array_sort(&track->samples, compare_samples);
 	segment = segment_of(&track->samples.items[0]);
 	for (uint32_t i = 1; i < track->samples.count; i++) {
-		const struct clock_sample *sample = &track->samples.items[i];
+		const struct gpt_clock *sample = &track->samples.items[i];
 
 		if (!is_step(&segment, sample)) {
 			narrow_offsets(&segment, sample);

@@ -22,7 +22,7 @@ struct wall_clock_segment {
 
 /* Samples of one source: the collector, or the agent of one process. */
 struct wall_clock_track {
-	ARRAY(struct clock_sample) samples; /* by mono_ns once prepared */
+	ARRAY(struct gpt_clock) samples; /* by mono_ns once prepared */
 	ARRAY(struct wall_clock_segment) segments;
 	uint64_t steps;
 };
@@ -37,7 +37,7 @@ void wall_clock_free(struct wall_clock *clock);
 
 /* Adds a track for an agent; returns its index. */
 uint32_t wall_clock_add_agent(struct wall_clock *clock);
-void wall_clock_add_sample(struct wall_clock_track *track, struct clock_sample sample);
+void wall_clock_add_sample(struct wall_clock_track *track, const struct gpt_clock *sample);
 
 /* Call once, after the last sample and before the first conversion. */
 void wall_clock_prepare(struct wall_clock *clock);
