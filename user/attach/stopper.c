@@ -86,8 +86,7 @@ static int add_cpu(struct stopper *stopper, int cpu)
 
 static int wait_changed(struct stopper *stopper, uint64_t until_ns)
 {
-	const struct timespec until = {.tv_sec = (time_t)(until_ns / SECOND_NS),
-				       .tv_nsec = (long)(until_ns % SECOND_NS)};
+	const struct timespec until = timespec_of(until_ns);
 	int error = pthread_cond_timedwait(&stopper->changed, &stopper->lock, &until);
 
 	if (error == EOWNERDEAD)

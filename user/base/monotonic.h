@@ -8,5 +8,7 @@
 /* A clock of clock_gettime(2) in nanoseconds. */
 uint64_t clock_ns(clockid_t clock);
 
+struct timespec timespec_of(uint64_t ns);
+
 /* CLOCK_MONOTONIC in nanoseconds. */
 uint64_t monotonic_ns(void);

@@ -31,7 +31,7 @@
 #define TURNS_MOST 4u
 
 /* Between two calls of `meanwhile`. */
-#define MEANWHILE_NS 20000000L
+#define MEANWHILE_NS 20000000ull
 
 #define POLL_BUSY_MS 5
 #define POLL_FULL_MS 1
@@ -56,11 +56,11 @@ struct drain {
 	uint64_t end_ns;    /* of the recording; under the log's lock */
 	uint64_t before_ns; /* drain_leave_out; under the log's lock */
 	struct cut_room *cut;
-	struct agent_request request; /* under the log's lock */
-	uint64_t malformed;	      /* batches with bytes that are no record */
+	struct agent_request request;
+	uint64_t malformed; /* batches with bytes that are no record */
 	bool (*wanted)(const struct gpt_record *record);
-	_Atomic(_Atomic uint32_t *) passes; /* drain_count_passes */
-	struct trigger *trigger;	    /* drain_show; under the log's lock */
+	_Atomic uint32_t *passes;
+	struct trigger *trigger; /* drain_show; under the log's lock */
 	struct notices *notices;
 	struct memory_bound memory;
 	int epoll, wake; /* wake: an eventfd */
@@ -200,11 +200,10 @@ static void take_record(void *context, const struct gpt_record *record)
 
 static int64_t empty_ring(struct drain *drain)
 {
-	_Atomic uint32_t *passes = drain->passes;
 	int64_t bytes;
 
-	if (passes)
-		atomic_fetch_add_explicit(passes, 1, memory_order_relaxed);
+	if (drain->passes)
+		atomic_fetch_add_explicit(drain->passes, 1, memory_order_relaxed);
 	memory_bound_check(&drain->memory, monotonic_ns());
 	bytes = ring_consume(drain->ring);
 	if (ring_fill(drain->ring) >= atomic_load_explicit(&drain->fill, memory_order_relaxed))
@@ -296,26 +295,19 @@ static void *drain_main(void *context)
 	return NULL;
 }
 
-static void wake_drain(struct drain *drain)
-{
-	uint64_t one = 1;
-
-	(void)!write(drain->wake, &one, sizeof(one));
-}
-
 /* ---- from outside ---------------------------------------------------------------------------------------------- */
 
-static int watch_descriptor(int epoll, int fd, uint32_t events)
+int watch_descriptor(int epoll, int fd, uint32_t events)
 {
 	struct epoll_event event = {.events = events, .data.fd = fd};
 
 	return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
 
-static int open_all(struct drain *drain, struct shares *shares, int ring_fd)
+static int open_all(struct drain *drain, const struct drain_options *options)
 {
-	int error = shares ? ring_open_shares(shares, take_record, drain, &drain->ring)
-			   : ring_open(ring_fd, take_record, drain, &drain->ring);
+	int error = options->shares ? ring_open_shares(options->shares, take_record, drain, &drain->ring)
+				    : ring_open(options->ring_fd, take_record, drain, &drain->ring);
 
 	if (error)
 		return error;
@@ -324,6 +316,8 @@ static int open_all(struct drain *drain, struct shares *shares, int ring_fd)
 	drain->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (!drain->notices || drain->epoll < 0 || drain->wake < 0)
 		return -errno;
+	if (options->memory_limit)
+		notices_bound(drain->notices, options->memory_limit / NOTICES_PART);
 	/*
 	 * Edge-triggered: level-triggered, it would be ready whenever the ring is not empty, and the loop would
 	 * spin over single records.
@@ -333,21 +327,23 @@ static int open_all(struct drain *drain, struct shares *shares, int ring_fd)
 	return error ? error : watch_descriptor(drain->epoll, drain->wake, EPOLLIN);
 }
 
-int drain_start(struct shares *shares, int ring_fd, struct log_writer *log,
-		bool (*wanted)(const struct gpt_record *record), struct drain **out)
+int drain_start(const struct drain_options *options, struct drain **out)
 {
 	struct drain *drain = xcalloc(1, sizeof(*drain));
 	int error;
 
-	drain->log = log;
+	drain->log = options->log;
 	drain->flush_each_ns = SECOND_NS;
-	drain->wanted = wanted;
+	drain->wanted = options->wanted;
+	drain->request = options->request;
+	drain->passes = options->passes;
+	drain->memory.limit = options->memory_limit;
 	drain->end_ns = UINT64_MAX;
 	drain->cut = xmalloc(sizeof(*drain->cut));
 	drain->epoll = drain->wake = -1;
 	pthread_mutex_init(&drain->lock, NULL);
 	pthread_cond_init(&drain->passed, NULL);
-	error = open_all(drain, shares, ring_fd);
+	error = open_all(drain, options);
 	if (!error)
 		error = thread_start(drain_main, drain, 0, &drain->thread);
 	if (error) {
@@ -399,12 +395,6 @@ void drain_show(struct drain *drain, struct trigger *trigger)
 	log_writer_unlock(drain->log);
 }
 
-void drain_bound_memory(struct drain *drain, uint64_t limit)
-{
-	atomic_store_explicit(&drain->memory.limit, limit, memory_order_relaxed);
-	notices_bound(drain->notices, limit / NOTICES_PART);
-}
-
 void drain_count_dropped(const struct drain *drain, uint64_t counters[GPT_COUNTER_COUNT])
 {
 	memory_bound_count(&drain->memory, counters);
@@ -413,18 +403,6 @@ void drain_count_dropped(const struct drain *drain, uint64_t counters[GPT_COUNTE
 void drain_be_patient(struct drain *drain, bool is_patient)
 {
 	atomic_store_explicit(&drain->is_patient, is_patient, memory_order_relaxed);
-}
-
-void drain_count_passes(struct drain *drain, _Atomic uint32_t *passes)
-{
-	drain->passes = passes;
-}
-
-void drain_accept(struct drain *drain, const struct agent_request *asked)
-{
-	log_writer_lock(drain->log);
-	drain->request = *asked;
-	log_writer_unlock(drain->log);
 }
 
 struct notices *drain_notices(const struct drain *drain)
@@ -439,14 +417,10 @@ void drain_sync(struct drain *drain, void (*meanwhile)(void *context), void *con
 
 	pthread_mutex_lock(&drain->lock);
 	asked = ++drain->asked;
-	wake_drain(drain);
+	(void)!write(drain->wake, &(uint64_t){1}, sizeof(uint64_t));
 	while (drain->answered < asked && !drain->ended) {
-		struct timespec until;
+		const struct timespec until = timespec_of(clock_ns(CLOCK_REALTIME) + MEANWHILE_NS);
 
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_nsec += MEANWHILE_NS;
-		until.tv_sec += until.tv_nsec / (long)SECOND_NS;
-		until.tv_nsec %= (long)SECOND_NS;
 		if (!pthread_cond_timedwait(&drain->passed, &drain->lock, &until) || !meanwhile)
 			continue;
 		pthread_mutex_unlock(&drain->lock);
@@ -499,14 +473,11 @@ uint64_t drain_ring_bytes(const struct drain *drain)
 	return ring_bytes(drain->ring);
 }
 
-uint64_t drain_ring_bytes_max(const struct drain *drain)
+void drain_describe_ring(const struct drain *drain, struct gpt_end *end)
 {
-	return ring_bytes_max(drain->ring);
-}
-
-uint64_t drain_malformed(const struct drain *drain)
-{
-	return ring_malformed(drain->ring) + drain->malformed;
+	end->ring_bytes = ring_bytes(drain->ring);
+	end->ring_bytes_max = ring_bytes_max(drain->ring);
+	end->counters[GPT_COUNTER_MALFORMED] += ring_malformed(drain->ring) + drain->malformed;
 }
 
 void drain_close(struct drain *drain)

@@ -21,12 +21,24 @@ struct trigger;
 
 struct shares;
 
-/*
- * Starts the thread.  shares: empties the rings of these agents; NULL: the BPF ring buffer, whose map is ring_fd.
- * wanted: whether a record goes into the queue; the thread calls it, and it looks only at the record.  0 or -errno
- */
-int drain_start(struct shares *shares, int ring_fd, struct log_writer *log,
-		bool (*wanted)(const struct gpt_record *record), struct drain **out);
+struct drain_options {
+	struct shares *shares; /* empties the rings of these agents; NULL: the BPF ring buffer, whose map is ring_fd */
+	int ring_fd;
+	struct log_writer *log;
+	/* Whether a record goes into the queue; the thread calls it, and it looks only at the record. */
+	bool (*wanted)(const struct gpt_record *record);
+	/* What the recording asks of agents.  What they report besides goes nowhere (cut.h). */
+	struct agent_request request;
+	_Atomic uint32_t *passes; /* incremented before each pass over the ring; NULL: not */
+	/*
+	 * --memory-limit: the queue takes a part of it, and records are dropped where all of gputrace has reached it;
+	 * 0: none.
+	 */
+	uint64_t memory_limit;
+};
+
+/* Starts the thread.  0 or -errno */
+int drain_start(const struct drain_options *options, struct drain **out);
 
 /*
  * Ends the recording at end_ns, or now if that is later.  Of several ends the earliest counts, and is returned.  What
@@ -47,12 +59,6 @@ void drain_flush_each(struct drain *drain, uint64_t ns);
 /* Shows the trigger what comes, until the next call; NULL: none. */
 void drain_show(struct drain *drain, struct trigger *trigger);
 
-/* Increments *passes before each pass over the ring; NULL: not. */
-void drain_count_passes(struct drain *drain, _Atomic uint32_t *passes);
-
-/* What the recording asks of agents; until then nothing.  What they report besides goes nowhere (cut.h). */
-void drain_accept(struct drain *drain, const struct agent_request *asked);
-
 /* The queue, which is also readable when drain_error has changed.  What it refuses is in the log. */
 struct notices *drain_notices(const struct drain *drain);
 
@@ -68,12 +74,7 @@ void drain_finish(struct drain *drain, void (*meanwhile)(void *context), void *c
 /* Negative errno, 0: none. *of_log: it is the log's; the ring is emptied all the same. */
 int drain_error(const struct drain *drain, bool *of_log);
 
-/*
- * --memory-limit: the queue takes a part of it, and records are dropped where all of gputrace has reached it.  Before
- * the first record comes.
- */
-void drain_bound_memory(struct drain *drain, uint64_t limit);
-/* Adds what was dropped for it. */
+/* Adds what was dropped for drain_options.memory_limit. */
 void drain_count_dropped(const struct drain *drain, uint64_t counters[GPT_COUNTER_COUNT]);
 
 /* Whether it may take records somewhat later: it wakes less often, where the ring has room for more meanwhile. */
@@ -84,9 +85,11 @@ uint64_t drain_calls(const struct drain *drain);	 /* in the log */
 uint64_t drain_ring_bytes(const struct drain *drain);
 /* The most bytes that were in the ring since the last call; false: it was not looked at. */
 bool drain_take_fill(struct drain *drain, uint64_t *fill);
-uint64_t drain_ring_bytes_max(const struct drain *drain); /* after drain_finish */
-/* Records that were none, and batches with such bytes; after drain_finish. */
-uint64_t drain_malformed(const struct drain *drain);
+/* After drain_finish: the ring's bytes; counts records that were none, and batches with such bytes. */
+void drain_describe_ring(const struct drain *drain, struct gpt_end *end);
 
 /* Ends the thread if it runs. */
 void drain_close(struct drain *drain);
+
+/* Adds a descriptor to an epoll instance.  0 or -errno */
+int watch_descriptor(int epoll, int fd, uint32_t events);

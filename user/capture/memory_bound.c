@@ -14,7 +14,7 @@
 
 void memory_bound_check(struct memory_bound *bound, uint64_t now_ns)
 {
-	uint64_t limit = atomic_load_explicit(&bound->limit, memory_order_relaxed), bytes;
+	uint64_t limit = bound->limit, bytes;
 
 	if (!limit)
 		return;

@@ -13,7 +13,7 @@
 #include <gputrace/record.h>
 
 struct memory_bound {
-	atomic_uint_fast64_t limit; /* bytes; 0: none; from any thread */
+	uint64_t limit; /* bytes; 0: none */
 	bool is_reached;
 	uint64_t trimmed_ns;
 	atomic_uint_fast64_t calls, batches, others; /* dropped */

@@ -274,13 +274,6 @@ static void search_before_end(struct run *run)
 	}
 }
 
-static int watch_descriptor(int epoll, int fd)
-{
-	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
-
-	return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
-}
-
 static int open_run(struct run *run)
 {
 	int err;
@@ -288,10 +281,10 @@ static int open_run(struct run *run)
 	run->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (run->epoll < 0)
 		return -errno;
-	err = watch_descriptor(run->epoll, notices_fd(drain_notices(run->drain)));
+	err = watch_descriptor(run->epoll, notices_fd(drain_notices(run->drain)), EPOLLIN);
 	if (!err && attach_wait_fd(run->attach) >= 0)
-		err = watch_descriptor(run->epoll, attach_wait_fd(run->attach));
-	return err ? err : watch_descriptor(run->epoll, run->options->signals_fd);
+		err = watch_descriptor(run->epoll, attach_wait_fd(run->attach), EPOLLIN);
+	return err ? err : watch_descriptor(run->epoll, run->options->signals_fd, EPOLLIN);
 }
 
 /*
@@ -327,9 +320,7 @@ static void finish_log(struct run *run, uint64_t end_ns)
 	(void)log_writer_settle(run->log);
 	end = run_make_end(run, run->result->reason);
 	end->time_ns = end_ns;
-	end->ring_bytes = drain_ring_bytes(run->drain);
-	end->ring_bytes_max = drain_ring_bytes_max(run->drain);
-	end->counters[GPT_COUNTER_MALFORMED] += drain_malformed(run->drain);
+	drain_describe_ring(run->drain, end);
 	run->result->calls = drain_calls(run->drain);
 	memcpy(counters, end->counters, sizeof(counters));
 	run->result->lost = run_count_lost(counters);

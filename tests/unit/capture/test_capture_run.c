@@ -345,9 +345,11 @@ static struct outcome run_capture(struct run_options options)
 	fake.log_fd = outcome.fd;
 	options.signals_fd = stop_signals_open(false, &old);
 	assert_true(options.signals_fd >= 0);
-	outcome.err = drain_start(NULL, -1, fake.log, wants_process_events, &drain);
-	if (!outcome.err && fake.resident)
-		drain_bound_memory(drain, MEMORY);
+	outcome.err = drain_start(&(struct drain_options){.ring_fd = -1,
+							  .log = fake.log,
+							  .wanted = wants_process_events,
+							  .memory_limit = fake.resident ? MEMORY : 0},
+				  &drain);
 	if (!outcome.err)
 		outcome.err = run_trace(NULL, fake.log, drain, &options, &outcome.result);
 	drain_close(drain);

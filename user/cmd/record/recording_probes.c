@@ -125,8 +125,12 @@ int recording_attach(struct recording *recording)
 		.memory_limit = options->memory_limit,
 		.cost_limit_ns = options->cost_limit * (uint64_t)10000, /* thousandths of a percent of 1 s */
 	};
-	const struct agent_request asked = {
-		.ops = options->ops, .torch_memory = options->torch_memory, .schedule = options->schedule};
+	struct drain_options drain_options = {
+		.log = recording->log,
+		.wanted = attach_wants,
+		.request = {.ops = options->ops, .torch_memory = options->torch_memory, .schedule = options->schedule},
+		.memory_limit = options->memory_limit,
+	};
 	int err;
 
 	err = raise_file_limit(recording);
@@ -139,20 +143,17 @@ int recording_attach(struct recording *recording)
 		goto failed;
 	begin_set_up(recording);
 	/* Before the first probe: from then on the ring fills, and the rest may take long. */
-	err = drain_start(attach_shares(recording->attach), attach_ring_fd(recording->attach), recording->log,
-			  attach_wants, &recording->drain);
-	if (err)
+	drain_options.shares = attach_shares(recording->attach);
+	drain_options.ring_fd = attach_ring_fd(recording->attach);
+	drain_options.passes = attach_ring_passes(recording->attach);
+	err = drain_start(&drain_options, &recording->drain);
+	if (err) {
 		snprintf(recording->why, sizeof(recording->why), "the ring buffer cannot be read: %s",
 			 start_error_text(err));
-	if (!err) {
-		drain_count_passes(recording->drain, attach_ring_passes(recording->attach));
-		drain_accept(recording->drain, &asked);
-		if (options->memory_limit)
-			drain_bound_memory(recording->drain, options->memory_limit);
-		show_trigger(recording);
+		goto failed;
 	}
-	if (!err)
-		err = follow_processes(recording);
+	show_trigger(recording);
+	err = follow_processes(recording);
 	if (!err)
 		err = attach_start(recording->attach, recording->why, sizeof(recording->why));
 	if (err)
