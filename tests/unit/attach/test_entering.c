@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "attach/inject/entering.h"
+#include "attach/inject/stop.h"
 
 /* ---- stand-in: what an entry into the process of that number does --------------------------------------------- */
 
@@ -73,7 +74,7 @@ void inject_wait_late_stop(pid_t pid, const struct inject_result *result)
 	ended++;
 }
 
-void inject_hurry(void)
+void stop_hurry(void)
 {
 	hurried = true;
 }

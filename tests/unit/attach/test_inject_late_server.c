@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 #include "attach/inject/file_server.h"
-#include "attach/inject/inject.h"
+#include "attach/inject/stop.h"
 #include "attach/inject/read_only.h"
 #include "process_state.h"
 
@@ -115,7 +115,7 @@ static void assert_unanswered(const char *target, int error, const char *why)
 
 		alarm(60);
 		prctl(PR_SET_NAME, target);
-		inject_hurry();
+		stop_hurry();
 		do /* beside other programs any of them may get no processor */
 			result = file_server_start(&file_server, getpid(), file, said, sizeof(said));
 		while (result == -EAGAIN && error != -EAGAIN);

@@ -46,6 +46,8 @@ struct module_names {
 	size_t again, again_end;  /* of those, they may have a name, or a longer one, by now */
 	size_t check_from;	  /* the next of `known` whether it is what it was */
 	uint64_t works;
+	const struct python_reader *reader; /* these two: of the present call */
+	const struct python_module_class *class;
 	bool unsettled;		       /* something changed when a tree was late: what is read by now decides */
 	uint64_t again_ns;	       /* reading has had its share of time until then */
 	unsigned modules, not_modules; /* read as such */
@@ -141,18 +143,16 @@ static uint32_t number_root(struct module_names *names, uint64_t root)
 }
 
 /* Reads a tree again; of one that is late, reading goes on. */
-static void read_tree(struct module_names *names, const struct python_reader *reader,
-		      const struct python_module_class *class, struct tree *tree, uint64_t end_ns)
+static void read_tree(struct module_names *names, struct tree *tree, uint64_t end_ns)
 {
 	if (!tree->tree.late)
 		python_tree_free(&tree->tree);
 	tree->work = names->works;
-	python_tree_read(reader, class, tree->root, end_ns, &tree->tree);
+	python_tree_read(names->reader, names->class, tree->root, end_ns, &tree->tree);
 }
 
 /* The tree of a root as of this work, read again if it was read in another one and has not got that module. */
-static struct tree *tree_for(struct module_names *names, const struct python_reader *reader,
-			     const struct python_module_class *class, const struct known_module *known)
+static struct tree *tree_for(struct module_names *names, const struct known_module *known)
 {
 	struct tree *tree = find_tree(names, known->root);
 
@@ -168,7 +168,7 @@ static struct tree *tree_for(struct module_names *names, const struct python_rea
 			   ((struct tree){.root = known->root, .number = number_root(names, known->root)}));
 		tree = &names->trees.items[names->trees.count - 1];
 	}
-	read_tree(names, reader, class, tree, monotonic_ns() + READ_NS);
+	read_tree(names, tree, monotonic_ns() + READ_NS);
 	return tree;
 }
 
@@ -178,8 +178,7 @@ static bool is_any_late(const struct module_names *names)
 }
 
 /* Goes on with trees that are late; true if one was read further. */
-static bool read_late_trees(struct module_names *names, const struct python_reader *reader,
-			    const struct python_module_class *class, uint64_t end_ns)
+static bool read_late_trees(struct module_names *names, uint64_t end_ns)
 {
 	bool read = false;
 
@@ -188,7 +187,7 @@ static bool read_late_trees(struct module_names *names, const struct python_read
 
 		if (!tree->tree.late)
 			continue;
-		read_tree(names, reader, class, tree, end_ns);
+		read_tree(names, tree, end_ns);
 		read = true;
 	}
 	return read;
@@ -267,10 +266,13 @@ static void describe_place(const struct module_names *names, const struct tree *
 					      .others_bytes = at};
 }
 
+static uint64_t read_type_of(const struct module_names *names, const struct known_module *known)
+{
+	return python_read_word(names->reader, known->address + names->reader->layout->object_type);
+}
+
 /* Of a module that is in no tree; whole: its root was read, and all below it. */
-static void describe_unnamed(struct module_names *names, const struct python_reader *reader,
-			     const struct python_module_class *class, struct known_module *known, bool whole,
-			     struct described *out)
+static void describe_unnamed(struct module_names *names, struct known_module *known, bool whole, struct described *out)
 {
 	out->of = (struct module_description){
 		.module = known->address,
@@ -281,10 +283,10 @@ static void describe_unnamed(struct module_names *names, const struct python_rea
 		.unnamed = whole ? "it is not in the `_modules` of the outermost module that was called"
 				 : "the modules of the outermost module were not all read"};
 	*out->type = '\0';
-	known->type = python_read_word(reader, known->address + reader->layout->object_type);
+	known->type = read_type_of(names, known);
 	known->children_at = known->children = known->described = 0;
 	known->whole = whole;
-	if (python_module_type_name(reader, class, known->address, out->type, sizeof(out->type))) {
+	if (python_module_type_name(names->reader, names->class, known->address, out->type, sizeof(out->type))) {
 		names->modules++;
 	} else if (!known->type) {
 		out->of.unnamed = "it could not be read";
@@ -305,18 +307,13 @@ static uint64_t hash_description(const struct module_description *of)
 }
 
 /* again: by what was read of its root, if there is something. */
-static void describe(struct module_names *names, const struct python_reader *reader,
-		     const struct python_module_class *class, struct known_module *known, bool again,
-		     struct described *out)
+static void describe(struct module_names *names, struct known_module *known, bool again, struct described *out)
 {
-	struct tree *tree = again ? find_tree(names, known->root) : NULL, *outer;
+	struct tree *tree = (again ? find_tree(names, known->root) : NULL) ?: tree_for(names, known);
+	struct tree *outer = outermost(names, tree);
+	uint32_t index = python_tree_find(&outer->tree, known->address);
 	const struct python_tree_module *module;
-	uint32_t index;
 
-	if (!tree)
-		tree = tree_for(names, reader, class, known);
-	outer = outermost(names, tree);
-	index = python_tree_find(&outer->tree, known->address);
 	if (index == PYTHON_MODULE_NONE) {
 		outer = tree;
 		index = python_tree_find(&outer->tree, known->address);
@@ -324,7 +321,7 @@ static void describe(struct module_names *names, const struct python_reader *rea
 	/* The root may have gone, and something else be at its address. */
 	if (index == PYTHON_MODULE_NONE || outer->tree.modules.items[0].class == PYTHON_MODULE_NONE ||
 	    outer->tree.modules.items[index].class == PYTHON_MODULE_NONE) {
-		describe_unnamed(names, reader, class, known,
+		describe_unnamed(names, known,
 				 !tree->tree.cut && !tree->tree.late &&
 					 tree->tree.modules.items[0].class != PYTHON_MODULE_NONE,
 				 out);
@@ -340,21 +337,18 @@ static void describe(struct module_names *names, const struct python_reader *rea
 }
 
 /* True if it has another name or class now.  While a tree is late, it may only lack what had a name before. */
-static bool describe_again(struct module_names *names, const struct python_reader *reader,
-			   const struct python_module_class *class, struct known_module *known, bool again,
-			   struct described *out)
+static bool describe_again(struct module_names *names, struct known_module *known, bool again, struct described *out)
 {
 	struct known_module before = *known;
 
-	describe(names, reader, class, known, again, out);
+	describe(names, known, again, out);
 	if (before.described && known->described != before.described && is_any_late(names))
 		*known = before;
 	return known->described != before.described;
 }
 
 /* Names modules from *at on: one at least, then as many as there is time for. */
-static void name_modules(struct module_names *names, const struct python_reader *reader,
-			 const struct python_module_class *class, size_t *at, size_t end, uint64_t end_ns)
+static void name_modules(struct module_names *names, size_t *at, size_t end, uint64_t end_ns)
 {
 	struct described described;
 	bool is_over = false;
@@ -363,7 +357,7 @@ static void name_modules(struct module_names *names, const struct python_reader 
 		struct known_module *known = &names->known.items[*at];
 		bool whole = known->whole, again = at == &names->again;
 
-		if (describe_again(names, reader, class, known, again, &described) || !again || known->whole != whole)
+		if (describe_again(names, known, again, &described) || !again || known->whole != whole)
 			emit_module(names->emit, names->context, names->pid, &described.of);
 		is_over = monotonic_ns() >= end_ns;
 	}
@@ -383,20 +377,22 @@ bool module_names_work(struct module_names *names, const struct python_reader *r
 	size_t ready = names->named; /* up to there trees were read */
 	bool read_more;
 
+	names->reader = reader;
+	names->class = class;
 	if (!class->type || (begin_ns < names->again_ns && !last) ||
 	    (names->named == names->known.count && names->again == names->again_end && !is_any_late(names)))
 		return true;
 	names->works++;
 	for (; ready < names->known.count && (ready == names->named || monotonic_ns() < end_ns); ready++)
-		tree_for(names, reader, class, &names->known.items[ready]);
-	read_more = read_late_trees(names, reader, class, end_ns);
+		tree_for(names, &names->known.items[ready]);
+	read_more = read_late_trees(names, end_ns);
 	if (nest_trees(names) || read_more) {
 		names->again = 0;
 		names->again_end = names->named;
 	}
 	end_ns = monotonic_ns() + (last ? LAST_NS : READ_NS) / NAME_PART;
-	name_modules(names, reader, class, &names->named, ready, end_ns);
-	name_modules(names, reader, class, &names->again, names->again_end, end_ns);
+	name_modules(names, &names->named, ready, end_ns);
+	name_modules(names, &names->again, names->again_end, end_ns);
 	rest(names, taken_ns);
 	return names->modules || names->not_modules < NOT_MODULES_MOST;
 }
@@ -404,16 +400,16 @@ bool module_names_work(struct module_names *names, const struct python_reader *r
 /* ---- whether they are the same ---------------------------------------------------------------------------------- */
 
 /* Called where the words of a module have changed: true if a module is there, and perhaps another one. */
-static bool is_another(const struct python_reader *reader, const struct python_module_class *class,
-		       struct known_module *known)
+static bool is_another(struct module_names *names, struct known_module *known)
 {
-	const struct python_reader few = {
-		.pid = reader->pid, .layout = reader->layout, .entries_most = PYTHON_MODULE_ATTRIBUTES_MOST};
-	uint64_t type = python_read_word(reader, known->address + reader->layout->object_type);
+	const struct python_reader few = {.pid = names->reader->pid,
+					  .layout = names->reader->layout,
+					  .entries_most = PYTHON_MODULE_ATTRIBUTES_MOST};
+	uint64_t type = read_type_of(names, known);
 	uint64_t children = python_attribute(&few, known->address, "_modules");
 	char name[8];
 
-	if (!children || !python_module_type_name(reader, class, known->address, name, sizeof(name))) {
+	if (!children || !python_module_type_name(names->reader, names->class, known->address, name, sizeof(name))) {
 		if (!known->described)
 			known->type = type;
 		return false;
@@ -424,8 +420,7 @@ static bool is_another(const struct python_reader *reader, const struct python_m
 	return false;
 }
 
-/* Of two words, at fixed places: its type, and the reference to its `_modules`; of a module without a name only its
- * type. */
+/* Of two words: its type, and the reference to its `_modules`; of a module without a name only its type. */
 static bool is_unchanged(const struct known_module *known, const struct process_piece pieces[2],
 			 const uint64_t words[2])
 {
@@ -435,36 +430,32 @@ static bool is_unchanged(const struct known_module *known, const struct process_
 }
 
 /* Reads the tree of a root again, and those around it as far as there is time, unless that was done in this work. */
-static void read_trees_again(struct module_names *names, const struct python_reader *reader,
-			     const struct python_module_class *class, uint64_t root)
+static void read_trees_again(struct module_names *names, uint64_t root)
 {
 	uint64_t end_ns = monotonic_ns() + READ_NS;
 	struct tree *tree = find_tree(names, root);
 
 	for (size_t i = 0; i < names->trees.count && tree && monotonic_ns() < end_ns; i++) {
 		if (tree->work != names->works)
-			read_tree(names, reader, class, tree, end_ns);
+			read_tree(names, tree, end_ns);
 		tree = find_tree(names, tree->inside);
 	}
 }
 
 /* A module that took the place of one with the same name and classes needs no other generation. */
-static bool has_other_name(struct module_names *names, const struct python_reader *reader,
-			   const struct python_module_class *class, struct known_module *known)
+static bool has_other_name(struct module_names *names, struct known_module *known)
 {
 	struct described described;
 	bool has_other;
 
 	if (!names->unsettled)
-		read_trees_again(names, reader, class, known->root);
-	has_other = describe_again(names, reader, class, known, true, &described);
+		read_trees_again(names, known->root);
+	has_other = describe_again(names, known, true, &described);
 	names->unsettled = !has_other && is_any_late(names);
 	return has_other;
 }
 
-static bool find_another(struct module_names *names, const struct python_reader *reader,
-			 const struct python_module_class *class, const struct process_piece *pieces,
-			 const uint64_t *words)
+static bool find_another(struct module_names *names, const struct process_piece *pieces, const uint64_t *words)
 {
 	uint64_t end_ns = monotonic_ns() + CHANGED_NS;
 	size_t at = names->check_from < names->named ? names->check_from : 0;
@@ -474,8 +465,8 @@ static bool find_another(struct module_names *names, const struct python_reader 
 	for (size_t i = 0; i < names->named && !another && monotonic_ns() < end_ns; i++) {
 		struct known_module *known = &names->known.items[at];
 
-		another = !is_unchanged(known, pieces + 2 * at, words + 2 * at) && is_another(reader, class, known) &&
-			  has_other_name(names, reader, class, known);
+		another = !is_unchanged(known, pieces + 2 * at, words + 2 * at) && is_another(names, known) &&
+			  has_other_name(names, known);
 		at = (at + 1) % names->named;
 	}
 	names->check_from = at;
@@ -485,11 +476,13 @@ static bool find_another(struct module_names *names, const struct python_reader 
 bool module_names_check(struct module_names *names, const struct python_reader *reader,
 			const struct python_module_class *class)
 {
-	struct process_piece *pieces = xcalloc(2 * names->named + 1, sizeof(*pieces));
-	uint64_t *words = xcalloc(2 * names->named + 1, sizeof(*words));
+	AUTO_FREE struct process_piece *pieces = xcalloc(2 * names->named + 1, sizeof(*pieces));
+	AUTO_FREE uint64_t *words = xcalloc(2 * names->named + 1, sizeof(*words));
 	uint64_t taken_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	bool another;
 
+	names->reader = reader;
+	names->class = class;
 	for (size_t i = 0; i < names->named; i++) {
 		const struct known_module *known = &names->known.items[i];
 
@@ -497,10 +490,8 @@ bool module_names_check(struct module_names *names, const struct python_reader *
 		pieces[2 * i + 1] = (struct process_piece){known->children_at, 8};
 	}
 	another = !process_read_pieces(reader->pid, pieces, 2 * names->named, words) &&
-		  find_another(names, reader, class, pieces, words);
+		  find_another(names, pieces, words);
 	rest(names, taken_ns);
-	free(pieces);
-	free(words);
 	if (another) {
 		forget_all(names);
 		names->generation++;

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "attach/inject/stop.h"
 #include "base/array.h"
 #include "base/threads/thread.h"
 
@@ -182,7 +183,7 @@ void enterings_finish(void)
 {
 	struct timespec pause = {.tv_nsec = 1000000};
 
-	inject_hurry();
+	stop_hurry();
 	for (int i = 0; i < FINISH_LOOKS && any_in_process(); i++)
 		nanosleep(&pause, NULL);
 }

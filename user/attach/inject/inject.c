@@ -6,6 +6,7 @@
 #include "attach/inject/inject.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,9 +50,14 @@ struct injection {
 	struct inject_result *result;
 };
 
-static int refuse_injection(struct injection *injection, int error, const char *why)
+__attribute__((format(printf, 3, 4))) static int refuse_injection(struct injection *injection, int error,
+								  const char *why, ...)
 {
-	snprintf(injection->result->why, sizeof(injection->result->why), "%s", why);
+	va_list arguments;
+
+	va_start(arguments, why);
+	vsnprintf(injection->result->why, sizeof(injection->result->why), why, arguments);
+	va_end(arguments);
 	return error;
 }
 
@@ -82,18 +88,16 @@ static int refuse_at_work(struct injection *injection)
 	static struct other_gputrace other;
 	static uint64_t found_ns;
 	uint64_t now_ns = monotonic_ns();
-	char why[sizeof(injection->result->why)];
 
 	if (!found_ns || now_ns - found_ns > OTHER_KEPT_NS) {
 		other = (struct other_gputrace){0};
 		process_each(find_other, &other);
 		found_ns = now_ns;
 	}
-	snprintf(why, sizeof(why), "%s", at_work);
-	if (other.pid)
-		snprintf(why, sizeof(why), "%s (gputrace runs as pid %d, of user %u)", at_work, (int)other.pid,
-			 (unsigned)other.uid);
-	return refuse_injection(injection, -EAGAIN, why);
+	if (!other.pid)
+		return refuse_injection(injection, -EAGAIN, "%s", at_work);
+	return refuse_injection(injection, -EAGAIN, "%s (gputrace runs as pid %d, of user %u)", at_work, (int)other.pid,
+				(unsigned)other.uid);
 }
 
 static pid_t own_holder;
@@ -117,18 +121,15 @@ static int check_process(struct injection *injection)
 {
 	struct thread_status status;
 	int error = thread_status_read(injection->pid, process_thread(injection->pid), &status);
-	char why[96];
 
 	if (error)
-		return refuse_injection(injection, error, error == -ESRCH ? "it has ended" : strerror(-error));
+		return refuse_injection(injection, error, "%s", error == -ESRCH ? "it has ended" : strerror(-error));
 	if (status.state == 'Z' || status.state == 'X')
 		return refuse_injection(injection, -ESRCH, "it has ended");
 	if (status.tracer && is_own_thread(status.tracer))
 		return refuse_injection(injection, -EAGAIN, "gputrace holds it until a library is probed");
-	if (status.tracer) {
-		snprintf(why, sizeof(why), "it is held by a debugger (pid %d)", status.tracer);
-		return refuse_injection(injection, -EBUSY, why);
-	}
+	if (status.tracer)
+		return refuse_injection(injection, -EBUSY, "it is held by a debugger (pid %d)", status.tracer);
 	if (status.state == 'T' || status.state == 't')
 		return refuse_injection(injection, -EAGAIN, "it is stopped");
 	if (status.seccomp == SECCOMP_STRICT)
@@ -155,7 +156,7 @@ static int open_injection(struct injection *injection, pid_t pid, int agent_fd, 
 		return error;
 	error = mappings_read(pid, &injection->mappings);
 	if (error)
-		return refuse_injection(injection, error, strerror(-error));
+		return refuse_injection(injection, error, "%s", strerror(-error));
 	return inject_addresses_find(pid, &injection->mappings, agent_fd, &injection->addresses, result->why,
 				     sizeof(result->why));
 }
@@ -187,7 +188,7 @@ static int choose_thread(struct injection *injection, struct safe_thread *thread
 	error = safe_point_choose(&injection->process, thread, &why);
 	if (error == -EAGAIN && !safe_point_choose_running(&injection->process, thread))
 		return 0;
-	return error ? refuse_injection(injection, error, error == -ESRCH ? "it has ended" : why) : 0;
+	return error ? refuse_injection(injection, error, "%s", error == -ESRCH ? "it has ended" : why) : 0;
 }
 
 /* Waits 0.5 to 1.5 ms, not in step with anything that the process does. */
@@ -229,7 +230,7 @@ static int try_call(struct injection *injection, struct remote_call *call)
 	if (error == -EAGAIN)
 		refuse_injection(injection, error, "no thread of it could be caught at a safe point");
 	else if (error && error != -EINPROGRESS && !injection->result->why[0])
-		refuse_injection(injection, error,
+		refuse_injection(injection, error, "%s",
 				 error == -EPERM       ? denied
 				 : error == -ESRCH     ? "it has ended"
 				 : error == -ETIMEDOUT ? "a thread of it did not stop when it was asked to"
@@ -253,7 +254,6 @@ static int wait_mapped(struct injection *injection, int agent_fd, bool slow)
 {
 	struct timespec pause = {.tv_nsec = 10000000};
 	const char *halted;
-	char why[64];
 
 	for (int i = 0; i < (slow && !stop_hurries() ? SLOW_LOOKS : 1); i++) {
 		if (inject_agent_is_mapped(injection->pid, agent_fd))
@@ -262,10 +262,8 @@ static int wait_mapped(struct injection *injection, int agent_fd, bool slow)
 			nanosleep(&pause, NULL);
 	}
 	halted = slow ? process_halted(injection->pid) : NULL;
-	if (halted) {
-		snprintf(why, sizeof(why), "it is %s", halted);
-		return refuse_injection(injection, -ETIMEDOUT, why);
-	}
+	if (halted)
+		return refuse_injection(injection, -ETIMEDOUT, "it is %s", halted);
 	if (slow)
 		return refuse_injection(injection, -ETIMEDOUT,
 					"its loader does not answer: another thread keeps it busy");
@@ -352,6 +350,18 @@ static int check_file(struct injection *injection, int agent_fd)
 	return 0;
 }
 
+/* What can be checked before anything is started for the process. */
+static int prepare_injection(struct injection *injection, pid_t pid, uint64_t start_ticks, int agent_fd,
+			     struct safe_thread *thread, struct inject_result *result)
+{
+	int error = open_injection(injection, pid, agent_fd, result);
+
+	injection->start_ticks = start_ticks;
+	if (!error)
+		error = check_file(injection, agent_fd);
+	return error ? error : choose_thread(injection, thread);
+}
+
 /* An agent that is already loaded sees by itself that ops are wanted. */
 static int enter_observer(struct injection *injection, int agent_fd)
 {
@@ -387,15 +397,9 @@ static int inject_once(pid_t pid, uint64_t start_ticks, int agent_fd, const char
 {
 	struct injection injection;
 	struct safe_thread thread;
-	int error = open_injection(&injection, pid, agent_fd, result);
+	int error = prepare_injection(&injection, pid, start_ticks, agent_fd, &thread, result);
 
-	injection.start_ticks = start_ticks;
 	injection.joins = asks_to_join(asked);
-	if (!error)
-		error = check_file(&injection, agent_fd);
-	/* Check this before anything is started for the process. */
-	if (!error)
-		error = choose_thread(&injection, &thread);
 	if (!error)
 		error = observer ? enter_observer(&injection, agent_fd) : load_and_ask(&injection, agent_fd, asked);
 	mappings_free(&injection.mappings);
@@ -437,17 +441,13 @@ int inject_observer(pid_t pid, uint64_t start_ticks, int agent_fd, struct inject
 
 bool inject_driver_brings(pid_t pid)
 {
-	char *path = process_variable(pid, "CUDA_INJECTION64_PATH"), *there;
-	bool brings = false;
+	AUTO_FREE char *path = process_variable(pid, "CUDA_INJECTION64_PATH"), *there = NULL;
 	struct stat file;
 
-	if (path && library_kind_of_name(path) == LIBRARY_AGENT) {
-		there = xasprintf("/proc/%d/%s/%s", process_thread(pid), path[0] == '/' ? "root" : "cwd", path);
-		brings = !process_stat(pid, there, &file) && S_ISREG(file.st_mode);
-		free(there);
-	}
-	free(path);
-	return brings;
+	if (!path || library_kind_of_name(path) != LIBRARY_AGENT)
+		return false;
+	there = xasprintf("/proc/%d/%s/%s", process_thread(pid), path[0] == '/' ? "root" : "cwd", path);
+	return !process_stat(pid, there, &file) && S_ISREG(file.st_mode);
 }
 
 /* Asks the kernel, and the thread's filter. */
@@ -457,7 +457,7 @@ static int check_thread(struct injection *injection, const struct safe_thread *t
 	int error = stop_ask(thread->tid);
 
 	if (error)
-		return refuse_injection(injection, error,
+		return refuse_injection(injection, error, "%s",
 					error == -EPERM	  ? denied
 					: error == -ESRCH ? "it has ended"
 							  : strerror(-error));
@@ -472,12 +472,8 @@ int inject_check(pid_t pid, int agent_fd, struct inject_result *result)
 	struct injection injection;
 	struct safe_thread thread = {0};
 	struct file_server file_server;
-	int error = open_injection(&injection, pid, agent_fd, result);
+	int error = prepare_injection(&injection, pid, 0, agent_fd, &thread, result);
 
-	if (!error)
-		error = check_file(&injection, agent_fd);
-	if (!error)
-		error = choose_thread(&injection, &thread);
 	if (!error && injection.addresses.agent_start)
 		error = check_alive(&injection);
 	if (!error && !injection.addresses.agent_start) {
@@ -498,9 +494,4 @@ void inject_wait_late_stop(pid_t pid, const struct inject_result *result)
 
 	if (result->late_stop)
 		stop_wait_late(&late);
-}
-
-void inject_hurry(void)
-{
-	stop_hurry();
 }

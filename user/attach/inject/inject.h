@@ -55,9 +55,6 @@ void inject_wait_late_stop(pid_t pid, const struct inject_result *result);
  */
 void inject_know_stopper(pid_t process);
 
-/* Called when gputrace is about to end: callers of inject_agent return soon, and no thread is borrowed any more. */
-void inject_hurry(void);
-
 /*
  * Whether the driver will load an agent when the process starts CUDA: its environment names one, and that file exists.
  * The look-up goes through the process's root, and may take as long as its user likes.
