@@ -169,12 +169,12 @@ static void print_counters(const struct model *model)
 	{
 		const struct model_gpu_sample *sample = &model->gpu_samples[i];
 
-		fprintf(out, "gpu sample %020" PRIu64 " device %u %u %u %u %u %u %u %u %u %" PRIx64, sample->time_ns,
+		fprintf(out, "gpu sample %020llu device %u %u %u %u %u %u %u %u %u %llx", sample->time_ns,
 			sample->device, sample->sm_mhz, sample->sm_max_mhz, sample->memory_mhz, sample->memory_max_mhz,
 			sample->power_mw, sample->power_limit_mw, sample->temperature_c, sample->took_us,
 			sample->reasons);
-		fprintf(out, " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", sample->pcie_tx, sample->pcie_rx,
-			sample->nvlink_tx, sample->nvlink_rx);
+		fprintf(out, " %llu %llu %llu %llu\n", sample->pcie_tx, sample->pcie_rx, sample->nvlink_tx,
+			sample->nvlink_rx);
 	}
 	OF_PART(i, gpu_process, gpu_processes)
 	fprintf(out, "gpu process %020" PRIu64 " device %u pid %u process %u %s %" PRIu64 "\n",

@@ -144,10 +144,10 @@ bool builder_add_code_lines(struct builder *builder, uint32_t pid, uint64_t code
 void builder_add_cell(struct builder *builder, struct text file, struct text source);
 void builder_add_generated_line(struct builder *builder, const struct new_generated_line *line);
 /* Before or after stacks that refer to it; the last one of an address and generation counts. */
-void builder_add_module(struct builder *builder, uint32_t pid, const struct new_module *module);
-void builder_add_holder_search(struct builder *builder, uint32_t pid, const struct new_holder_search *search);
+void builder_add_module(struct builder *builder, const struct new_module *module);
+void builder_add_holder_search(struct builder *builder, const struct gpt_holders *search, struct text why);
 /* Its storages follow, each by builder_add_held_storage. */
-void builder_add_holder(struct builder *builder, uint32_t pid, const struct new_holder *holder);
+void builder_add_holder(struct builder *builder, const struct new_holder *holder);
 void builder_add_held_storage(struct builder *builder, uint64_t address, uint64_t bytes);
 bool builder_add_code_dead(struct builder *builder, const struct sender *none, const struct gpt_code_dead *dead);
 void builder_add_stack(struct builder *builder, uint32_t pid, const struct new_stack *stack);
@@ -165,8 +165,12 @@ bool builder_add_call_args(struct builder *builder, const struct sender *none, c
 /* enclosing: NULL where none is known. */
 void builder_add_enclosed_call(struct builder *builder, const struct gpt_call *call, struct new_enclosing *enclosing);
 
-/* May come before or after the call that it describes. */
-void builder_add_nccl_launch(struct builder *builder, const struct new_nccl_launch *launch);
+/*
+ * The call at launch_ns of that thread is a launch by NCCL for a collective; it may come before or after that call.
+ * fields: as in an op's collective (enum gpt_collective_field).
+ */
+void builder_add_nccl_launch(struct builder *builder, uint32_t pid, uint32_t tid, struct model_collective launch,
+			     struct text fields);
 bool builder_add_agent_api(struct builder *builder, const struct sender *sender, const struct gpt_agent_api *back);
 bool builder_add_agent_api_activity(struct builder *builder, const struct sender *sender,
 				    const struct gpt_agent_api_activity *activity);

@@ -101,14 +101,13 @@ struct python_text {
 
 /* What a file of generated code says about one of its lines; see struct model_generated_line. */
 struct new_generated_line {
+	const struct gpt_generated *record;
 	struct text file, kernel, nodes, ops, kernel_file;
-	uint32_t line, kernel_line;
 };
 
 /* See struct model_module; other_names: each with a zero byte at its end. */
 struct new_module {
-	uint64_t time_ns, address;
-	uint32_t generation, root, names;
+	const struct gpt_module *record;
 	struct text name, class, root_class, unnamed, other_names;
 };
 
@@ -119,17 +118,10 @@ struct new_stack_module {
 	uint32_t frame; /* which one is its call */
 };
 
-struct new_holder_search {
-	uint64_t time_ns, objects, tensors;
-	uint8_t state; /* enum gpt_holders_state */
-	struct text why;
-};
-
 /* See struct model_holder. */
 struct new_holder {
+	const struct gpt_holder *record;
 	struct text place, path, type;
-	uint64_t items;
-	uint32_t containers, tensors, graphs;
 };
 
 /* The code object that a key stands for from now on.  Its line table follows in pieces (builder_add_code_lines). */
@@ -209,18 +201,6 @@ struct new_range {
 	struct text name, domain_name;
 	uint32_t *known_name; /* the caller's cache of the name's index in model.strings, NONE: not yet known; NULL: no
 			       * cache */
-};
-
-/* ---- NCCL ------------------------------------------------------------------------------------------------------- */
-
-/* The call at that time of that thread is a launch by NCCL for a collective. */
-struct new_nccl_launch {
-	uint64_t time_ns;
-	uint32_t pid, tid;
-	int64_t sequence;	  /* of the collective on its communicator, -1: not known */
-	struct text fields;	  /* as in an op's collective (enum gpt_collective_field) */
-	uint64_t sends, receives; /* as in model_collective, like the next three */
-	bool pairs_are_incomplete, is_known_everywhere, is_of_several;
 };
 
 /* ---- ops of PyTorch ---------------------------------------------------------------------------------------------- */

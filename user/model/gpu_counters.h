@@ -8,20 +8,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <gputrace/values.h>
+#include <gputrace/agent.h>
 
 #define MODEL_NOT_SAID UINT32_MAX
 #define MODEL_NOT_SAID_64 UINT64_MAX
 
 /* In the members all bits set: NVML does not say. */
 struct model_gpu_sample {
-	uint64_t time_ns; /* when NVML was asked */
-	uint32_t device;  /* model_device.id */
-	uint32_t sm_mhz, sm_max_mhz, memory_mhz, memory_max_mhz;
-	uint32_t power_mw, power_limit_mw, temperature_c;
-	uint32_t took_us;				 /* until it had answered */
-	uint64_t reasons;				 /* enum gpt_clock_reason */
-	uint64_t pcie_tx, pcie_rx, nvlink_tx, nvlink_rx; /* bytes since some time; may wrap around */
+	union {
+		struct gpt_gpu_sample record;
+		struct GPT_RECORD(gpu_sample);
+	};
+	uint32_t device; /* model_device.id, instead of its uuid */
 };
 
 struct model_gpu_process {

@@ -33,13 +33,13 @@ enum bad_reason {
 
 /* Counts of events seen, lost and joined: the basis of every "Complete" line. */
 struct model_receipt {
-	uint64_t counters[GPT_COUNTER_COUNT]; /* of the BPF side */
-	uint64_t calls;			      /* recorded, all classes */
-	uint64_t launches;		      /* recorded calls of class LAUNCH or GRAPH that did not fail */
-	uint64_t launches_failed;	      /* calls of these classes that returned an error */
-	uint64_t launches_captured;	      /* of the launches: became nodes of a graph under capture */
-	uint64_t launches_expected;	      /* of the other launches: made while an agent recorded */
-	uint64_t launches_joined;	      /* of the expected: with at least one GPU operation */
+	/* Up to early_max_ns: sums over events (join/receipt.c). */
+	uint64_t calls;		      /* recorded, all classes */
+	uint64_t launches;	      /* recorded calls of class LAUNCH or GRAPH that did not fail */
+	uint64_t launches_failed;     /* calls of these classes that returned an error */
+	uint64_t launches_captured;   /* of the launches: became nodes of a graph under capture */
+	uint64_t launches_expected;   /* of the other launches: made while an agent recorded */
+	uint64_t launches_joined;     /* of the expected: with at least one GPU operation */
 	uint64_t launches_whole;      /* of the joined: with all GPU operations and stacks, see enum launch_fate */
 	uint64_t launches_short;      /* of the joined: graph launches with missing operations */
 	uint64_t launches_agent_away; /* should have GPU times; made before the agent recorded or after it left */
@@ -54,6 +54,7 @@ struct model_receipt {
 	uint64_t gpu_ops, gpu_ops_joined, gpu_ops_untimed;
 	uint64_t gpu_ops_before;       /* launched before the trace began: not joined, and not lost */
 	uint64_t gpu_ops_migrated;     /* gpu_is_migration: no call launches them */
+	uint64_t gpu_ops_foreign;      /* from buffers of another CUPTI client */
 	uint64_t gpu_ns;	       /* sum of durations of all GPU operations */
 	uint64_t gpu_ns_with_line;     /* of operations whose call's innermost frame has a line */
 	uint64_t gpu_ns_with_function; /* of operations whose call has a frame */
@@ -61,6 +62,7 @@ struct model_receipt {
 	uint64_t graph_ns_captured;    /* of graph operations attributed to the captured call */
 	uint64_t early;		       /* GPU operations that seem to start before their call, beyond clock_error_ns */
 	uint64_t early_max_ns;
+	uint64_t counters[GPT_COUNTER_COUNT]; /* of the BPF side */
 	uint64_t gaps, gap_ns; /* intervals in which another CUPTI client had the activity records; total length */
 	uint64_t gap_launches; /* of the launches expected but not joined: those in gaps */
 	/* of the launches expected but not joined: those whose records ended with their process, or stayed in its
@@ -69,8 +71,7 @@ struct model_receipt {
 	uint64_t cut_launches, cut_processes, cut_ns;
 	uint32_t cut_pid, cut_signal; /* signal: 0 none, or not known */
 	bool cut_alive;
-	uint64_t gpu_ops_foreign; /* of gpu_ops: from buffers of another CUPTI client */
-	uint64_t lost;		  /* records of any kind known to be lost, all causes */
+	uint64_t lost; /* records of any kind known to be lost, all causes */
 	/* causes of loss that are not in counters (losses.h): cupti_dropped and so on, summed over agents */
 #define GPT_LOSS_MEMBER(member, ...) uint64_t member;
 	GPT_AGENT_LOSSES(GPT_LOSS_MEMBER)

@@ -89,10 +89,9 @@ static bool add_launch(struct builder *builder, const struct gpt_nccl *event)
 	bool has_ranks = event->ranks > 0 && event->ranks <= GPT_NCCL_RANKS_MAX;
 	int64_t in, out, dtype = -1;
 	char communicator[32], text[512];
-	struct new_nccl_launch launch = {
-		.time_ns = event->time_ns,
-		.pid = event->pid,
-		.tid = event->tid,
+	int size;
+	struct model_collective launch = {
+		.launch_ns = event->time_ns,
 		.sequence = event->sequence < 0 || !event->comm_id ? -1 : event->sequence,
 		.sends = event->sends,
 		.receives = event->receives,
@@ -110,16 +109,15 @@ static bool add_launch(struct builder *builder, const struct gpt_nccl *event)
 		dtype = scalar_types[event->dtype];
 	elements_of(event, &in, &out);
 	name_communicator(event, communicator, sizeof(communicator));
-	launch.fields.bytes = text;
 	/* the order is that of enum gpt_collective_field */
-	launch.fields.size = (size_t)snprintf(
-		text, sizeof(text),
-		TO TO TO TO TO TO NUMBER NUMBER NUMBER NUMBER NUMBER NUMBER NUMBER NUMBER NUMBER "%d", name,
-		communicator, "", "[]", "[]", "[]", in, out, dtype,
-		has_ranks && event->rank >= 0 && event->rank < event->ranks ? (int64_t)event->rank : -1,
-		has_ranks ? (int64_t)event->ranks : -1, (int64_t)-1, (int64_t)-1, (int64_t)-1, (int64_t)pair, -1);
+	size = snprintf(text, sizeof(text),
+			TO TO TO TO TO TO NUMBER NUMBER NUMBER NUMBER NUMBER NUMBER NUMBER NUMBER NUMBER "%d", name,
+			communicator, "", "[]", "[]", "[]", in, out, dtype,
+			has_ranks && event->rank >= 0 && event->rank < event->ranks ? (int64_t)event->rank : -1,
+			has_ranks ? (int64_t)event->ranks : -1, (int64_t)-1, (int64_t)-1, (int64_t)-1, (int64_t)pair,
+			-1);
 	builder_see_time(builder, event->time_ns);
-	builder_add_nccl_launch(builder, &launch);
+	builder_add_nccl_launch(builder, event->pid, event->tid, launch, (struct text){text, (size_t)size});
 	return true;
 }
 

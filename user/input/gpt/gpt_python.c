@@ -52,7 +52,7 @@ bool gpt_add_code_lines(struct builder *builder, const struct sender *none, cons
 bool gpt_add_generated(struct builder *builder, const struct sender *none, const struct gpt_record *record)
 {
 	const struct gpt_generated *event = (const struct gpt_generated *)record;
-	struct new_generated_line line = {.line = event->line, .kernel_line = event->kernel_line};
+	struct new_generated_line line = {.record = event};
 
 	if (!GPT_READ_FIELDS(event, &line.file, &line.kernel, &line.nodes, &line.ops, &line.kernel_file))
 		return false;
@@ -63,11 +63,7 @@ bool gpt_add_generated(struct builder *builder, const struct sender *none, const
 bool gpt_add_module(struct builder *builder, const struct sender *none, const struct gpt_record *record)
 {
 	const struct gpt_module *event = (const struct gpt_module *)record;
-	struct new_module module = {.time_ns = event->time_ns,
-				    .address = event->module,
-				    .generation = event->generation,
-				    .root = event->root_number,
-				    .names = event->names};
+	struct new_module module = {.record = event};
 	size_t at = 0;
 
 	if (!event->module || event->bytes > record->size - sizeof(*event))
@@ -77,7 +73,7 @@ bool gpt_add_module(struct builder *builder, const struct sender *none, const st
 	module.root_class = gpt_field(event->text, event->bytes, &at);
 	module.unnamed = gpt_field(event->text, event->bytes, &at);
 	module.other_names = (struct text){event->text + at, event->bytes - (uint32_t)at};
-	builder_add_module(builder, event->pid, &module);
+	builder_add_module(builder, &module);
 	return true;
 }
 
@@ -97,25 +93,18 @@ bool gpt_add_source(struct builder *builder, const struct sender *none, const st
 bool gpt_add_holders(struct builder *builder, const struct sender *none, const struct gpt_record *record)
 {
 	const struct gpt_holders *event = (const struct gpt_holders *)record;
-	struct new_holder_search search = {.time_ns = event->time_ns,
-					   .objects = event->objects,
-					   .tensors = event->tensors,
-					   .state = (uint8_t)event->state};
+	struct text why;
 
-	if (!GPT_READ_FIELDS(event, &search.why) || event->state < GPT_HOLDERS_COMPLETE ||
-	    event->state > GPT_HOLDERS_FAILED)
+	if (!GPT_READ_FIELDS(event, &why) || event->state < GPT_HOLDERS_COMPLETE || event->state > GPT_HOLDERS_FAILED)
 		return false;
-	builder_add_holder_search(builder, event->pid, &search);
+	builder_add_holder_search(builder, event, why);
 	return true;
 }
 
 bool gpt_add_holder(struct builder *builder, const struct sender *none, const struct gpt_record *record)
 {
 	const struct gpt_holder *event = (const struct gpt_holder *)record;
-	struct new_holder holder = {.items = event->items,
-				    .containers = event->containers,
-				    .tensors = event->tensors,
-				    .graphs = event->graphs};
+	struct new_holder holder = {.record = event};
 	const struct gpt_held_storage *storages = (const struct gpt_held_storage *)event->data;
 	size_t room = record->size - sizeof(*event), at = 0;
 	const char *text;
@@ -126,7 +115,7 @@ bool gpt_add_holder(struct builder *builder, const struct sender *none, const st
 	holder.place = gpt_field(text, event->bytes, &at);
 	holder.path = gpt_field(text, event->bytes, &at);
 	holder.type = gpt_field(text, event->bytes, &at);
-	builder_add_holder(builder, event->pid, &holder);
+	builder_add_holder(builder, &holder);
 	for (uint32_t i = 0; i < event->storages; i++)
 		builder_add_held_storage(builder, storages[i].address, storages[i].bytes);
 	return true;

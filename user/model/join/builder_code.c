@@ -32,17 +32,17 @@ void builder_add_generated_line(struct builder *builder, const struct new_genera
 		return; /* taken from pass 1, as a slice may end before they arrive */
 	array_push(&builder->generated_lines,
 		   ((struct model_generated_line){.file = keep_text(builder, line->file),
-						  .line = line->line,
+						  .line = line->record->line,
 						  .kernel = keep_text(builder, line->kernel),
 						  .nodes = keep_text(builder, line->nodes),
 						  .ops = keep_text(builder, line->ops),
 						  .kernel_file = keep_text(builder, line->kernel_file),
-						  .kernel_line = line->kernel_line}));
+						  .kernel_line = line->record->kernel_line}));
 }
 
-void builder_add_module(struct builder *builder, uint32_t pid, const struct new_module *module)
+void builder_add_module(struct builder *builder, const struct new_module *module)
 {
-	struct process_image program = builder_process_image_at(builder, pid, module->time_ns);
+	struct process_image program = builder_process_image_at(builder, module->record->pid, module->record->time_ns);
 
 	if (!builder->first) /* else taken from pass 1, as a slice may end before it arrives */
 		modules_describe(&builder->modules, program, module);
@@ -67,9 +67,9 @@ void builder_add_cell(struct builder *builder, struct text file, struct text sou
 	}
 }
 
-void builder_add_holder_search(struct builder *builder, uint32_t pid, const struct new_holder_search *search)
+void builder_add_holder_search(struct builder *builder, const struct gpt_holders *search, struct text why)
 {
-	struct process_image program = builder_process_image(builder, pid);
+	struct process_image program = builder_process_image(builder, search->pid);
 
 	if (builder->first)
 		return; /* taken from pass 1, as sums need them from their start */
@@ -77,24 +77,24 @@ void builder_add_holder_search(struct builder *builder, uint32_t pid, const stru
 									    .objects = search->objects,
 									    .tensors = search->tensors,
 									    .process = program.process,
-									    .state = search->state,
-									    .why = keep_text(builder, search->why)}));
+									    .state = (uint8_t)search->state,
+									    .why = keep_text(builder, why)}));
 }
 
-void builder_add_holder(struct builder *builder, uint32_t pid, const struct new_holder *holder)
+void builder_add_holder(struct builder *builder, const struct new_holder *holder)
 {
-	struct process_image program = builder_process_image(builder, pid);
+	struct process_image program = builder_process_image(builder, holder->record->pid);
 
 	if (builder->first)
 		return;
 	array_push(&builder->holders, ((struct model_holder){.place = keep_text(builder, holder->place),
 							     .path = keep_text(builder, holder->path),
 							     .type = keep_text(builder, holder->type),
-							     .items = holder->items,
+							     .items = holder->record->items,
 							     .process = program.process,
-							     .containers = holder->containers,
-							     .tensors = holder->tensors,
-							     .graphs = holder->graphs}));
+							     .containers = holder->record->containers,
+							     .tensors = holder->record->tensors,
+							     .graphs = holder->record->graphs}));
 }
 
 void builder_add_held_storage(struct builder *builder, uint64_t address, uint64_t bytes)

@@ -54,26 +54,17 @@ bool builder_add_call_args(struct builder *builder, const struct sender *none, c
 	return builder_add_call(builder, none, &call->call);
 }
 
-void builder_add_nccl_launch(struct builder *builder, const struct new_nccl_launch *launch)
+void builder_add_nccl_launch(struct builder *builder, uint32_t pid, uint32_t tid, struct model_collective launch,
+			     struct text fields)
 {
-	struct process_image program = process_table_image(&builder->processes, launch->pid);
-	uint32_t thread = process_table_find_thread(&builder->processes, program.process, launch->tid);
+	struct process_image program = process_table_image(&builder->processes, pid);
 
+	launch.thread = process_table_find_thread(&builder->processes, program.process, tid);
 	/* Pass 1 only has to know the thread */
-	if (builder->pass == PASS_FIRST || launch->time_ns < builder->model->start_ns)
+	if (builder->pass == PASS_FIRST || launch.launch_ns < builder->model->start_ns)
 		return;
-	nccl_calls_add(&builder->nccl_calls,
-		       &(struct model_collective){
-			       .launch_ns = launch->time_ns,
-			       .thread = thread,
-			       .sequence = launch->sequence,
-			       .sends = launch->sends,
-			       .receives = launch->receives,
-			       .pairs_are_incomplete = launch->pairs_are_incomplete,
-			       .is_known_everywhere = launch->is_known_everywhere,
-			       .is_of_several = launch->is_of_several,
-			       .params = string_intern(&builder->strings, launch->fields.bytes, launch->fields.size),
-		       });
+	launch.params = string_intern(&builder->strings, fields.bytes, fields.size);
+	nccl_calls_add(&builder->nccl_calls, &launch);
 }
 
 bool builder_add_agent_api(struct builder *builder, const struct sender *sender, const struct gpt_agent_api *back)

@@ -61,21 +61,7 @@ bool join_gpu_sample(struct builder *builder, const struct pending_gpu_sample *p
 
 	(void)complete_ns;
 	if (device != NONE)
-		array_push(&builder->gpu_samples, ((struct model_gpu_sample){.time_ns = from->time_ns,
-									     .device = device,
-									     .sm_mhz = from->sm_mhz,
-									     .sm_max_mhz = from->sm_max_mhz,
-									     .memory_mhz = from->memory_mhz,
-									     .memory_max_mhz = from->memory_max_mhz,
-									     .power_mw = from->power_mw,
-									     .power_limit_mw = from->power_limit_mw,
-									     .temperature_c = from->temperature_c,
-									     .took_us = from->took_us,
-									     .reasons = from->reasons,
-									     .pcie_tx = from->pcie_tx,
-									     .pcie_rx = from->pcie_rx,
-									     .nvlink_tx = from->nvlink_tx,
-									     .nvlink_rx = from->nvlink_rx}));
+		array_push(&builder->gpu_samples, ((struct model_gpu_sample){.record = *from, .device = device}));
 	return true;
 }
 

@@ -2,6 +2,9 @@
 /* Counts joined events, and what was seen and lost; does not change events. */
 #include "model/join/receipt.h"
 
+#include <stddef.h>
+#include <string.h>
+
 #include "model/join/tables.h"
 
 static bool is_transfer(const struct model_call *call)
@@ -118,38 +121,10 @@ static void sum_lost(struct model_receipt *receipt)
 		add_saturated(&receipt->lost, losses[i].count);
 }
 
-/* Copies the sums over events: everything except the recording's own values. */
+/* Copies the sums over events: they come first. */
 static void take_sums(const struct model_receipt *sums, struct model_receipt *receipt)
 {
-	receipt->calls = sums->calls;
-	receipt->launches = sums->launches;
-	receipt->launches_failed = sums->launches_failed;
-	receipt->launches_captured = sums->launches_captured;
-	receipt->launches_expected = sums->launches_expected;
-	receipt->launches_joined = sums->launches_joined;
-	receipt->launches_whole = sums->launches_whole;
-	receipt->launches_short = sums->launches_short;
-	receipt->launches_agent_away = sums->launches_agent_away;
-	receipt->launches_no_agent = sums->launches_no_agent;
-	receipt->operations_missing = sums->operations_missing;
-	receipt->stacks_missing = sums->stacks_missing;
-	receipt->stacks_lowered = sums->stacks_lowered;
-	receipt->calls_with_stack = sums->calls_with_stack;
-	receipt->launches_with_stack = sums->launches_with_stack;
-	receipt->launches_with_line = sums->launches_with_line;
-	receipt->gpu_ops = sums->gpu_ops;
-	receipt->gpu_ops_joined = sums->gpu_ops_joined;
-	receipt->gpu_ops_untimed = sums->gpu_ops_untimed;
-	receipt->gpu_ops_before = sums->gpu_ops_before;
-	receipt->gpu_ops_migrated = sums->gpu_ops_migrated;
-	receipt->gpu_ops_foreign = sums->gpu_ops_foreign;
-	receipt->gpu_ns = sums->gpu_ns;
-	receipt->gpu_ns_with_line = sums->gpu_ns_with_line;
-	receipt->gpu_ns_with_function = sums->gpu_ns_with_function;
-	receipt->graph_ns = sums->graph_ns;
-	receipt->graph_ns_captured = sums->graph_ns_captured;
-	receipt->early = sums->early;
-	receipt->early_max_ns = sums->early_max_ns;
+	memcpy(receipt, sums, offsetof(struct model_receipt, early_max_ns) + sizeof(sums->early_max_ns));
 	receipt->gaps = receipt->gap_ns = receipt->gap_launches = 0;
 }
 

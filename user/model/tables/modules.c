@@ -73,7 +73,7 @@ static const char *keep_names(struct modules *modules, struct text names)
 
 void modules_describe(struct modules *modules, struct process_image program, const struct new_module *module)
 {
-	uint32_t index = modules_index(modules, program, module->address, module->generation);
+	uint32_t index = modules_index(modules, program, module->record->module, module->record->generation);
 
 	if (modules->first) /* an earlier description does not replace the last one */
 		return;
@@ -84,8 +84,8 @@ void modules_describe(struct modules *modules, struct process_image program, con
 							   .unnamed = keep_text(modules, module->unnamed),
 							   .other_names = keep_names(modules, module->other_names),
 							   .process = program.process,
-							   .root = module->root,
-							   .names = module->names};
+							   .root = module->record->root_number,
+							   .names = module->record->names};
 }
 
 /* ---- labels ------------------------------------------------------------------------------------------------------ */
