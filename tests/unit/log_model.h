@@ -7,8 +7,8 @@
 #include "model/builder.h"
 
 /*
- * Returns 0 also for a truncated log (receipt.truncated); else -errno, as log_reader_open or of reading, with *why as it
- * says.  The caller frees *out with model_free.
+ * Returns 0 also for a truncated log (receipt.truncated); else -errno, as log_reader_open or of reading, with *why as
+ * it says.  The caller frees *out with model_free.
  */
 static inline int model_build(int fd, struct model **out, const char **why)
 {

@@ -45,6 +45,15 @@ static uint32_t copy_string(struct builder *second, uint32_t string)
 	return text ? string_intern(&second->strings, text, strlen(text)) : NONE;
 }
 
+/* Gives the model a copy of a table. */
+#define COPY(one, many, table)                                                                                         \
+	do {                                                                                                           \
+		model->one##_count = (uint32_t)(table).count;                                                          \
+		model->many = xmalloc((table).count * sizeof(*model->many));                                           \
+		if ((table).count)                                                                                     \
+			memcpy(model->many, (table).items, (table).count * sizeof(*model->many));                      \
+	} while (0)
+
 /* Takes the tables of the whole trace from pass 1, which owns or copies them. */
 static void copy_whole_tables(struct builder *second)
 {
@@ -55,42 +64,23 @@ static void copy_whole_tables(struct builder *second)
 	model->end_ns = first->model->end_ns;
 	model->gpu_times = first->model->gpu_times;
 	model->totals = &first->collected.totals.found;
-	model->devices = first->devices.list.items;
-	model->device_count = (uint32_t)first->devices.list.count;
-	model->gaps = first->gaps.list.items;
-	model->gap_count = (uint32_t)first->gaps.list.count;
-	model->generated_lines = first->generated_lines.items;
-	model->generated_line_count = (uint32_t)first->generated_lines.count;
-	model->cell_lines = first->cell_lines.items;
-	model->cell_line_count = (uint32_t)first->cell_lines.count;
+	SHOW(model, device, first->devices.list);
+	SHOW(model, gap, first->gaps.list);
+	SHOW(model, generated_line, first->generated_lines);
+	SHOW(model, cell_line, first->cell_lines);
 	model->holder_searches = first->holder_searches.items;
 	model->holder_search_count = (uint32_t)first->holder_searches.count;
-	model->holders = first->holders.items;
-	model->holder_count = (uint32_t)first->holders.count;
-	model->held_storages = first->held_storages.items;
-	model->held_storage_count = (uint32_t)first->held_storages.count;
-	model->pyspan_count = (uint32_t)first->pyevents.list.count;
-	model->pyspans = xmalloc(model->pyspan_count * sizeof(*model->pyspans));
-	for (uint32_t i = 0; i < model->pyspan_count; i++) {
-		model->pyspans[i] = first->pyevents.list.items[i];
+	SHOW(model, holder, first->holders);
+	SHOW(model, held_storage, first->held_storages);
+	COPY(pyspan, pyspans, first->pyevents.list);
+	for (uint32_t i = 0; i < model->pyspan_count; i++)
 		model->pyspans[i].name = copy_string(second, model->pyspans[i].name);
-	}
 	model->schedule = first->model->schedule;
 	model_source(model)->nvml = model_source(first->model)->nvml;
 	model_source(model)->nvml_text = model_source(first->model)->nvml_text;
-	model->reported_step_count = (uint32_t)first->reported_steps.count;
-	model->reported_steps = xmalloc(model->reported_step_count * sizeof(*model->reported_steps));
-	if (model->reported_step_count)
-		memcpy(model->reported_steps, first->reported_steps.items,
-		       model->reported_step_count * sizeof(*model->reported_steps));
-	model->process_count = (uint32_t)first->processes.list.count;
-	model->processes = xmalloc(model->process_count * sizeof(*model->processes));
-	if (model->process_count)
-		memcpy(model->processes, first->processes.list.items, model->process_count * sizeof(*model->processes));
-	model->thread_count = (uint32_t)first->processes.threads.count;
-	model->threads = xmalloc(model->thread_count * sizeof(*model->threads));
-	if (model->thread_count)
-		memcpy(model->threads, first->processes.threads.items, model->thread_count * sizeof(*model->threads));
+	COPY(reported_step, reported_steps, first->reported_steps);
+	COPY(process, processes, first->processes.list);
+	COPY(thread, threads, first->processes.threads);
 }
 
 struct builder *builder_new_second(struct builder *first)
