@@ -257,11 +257,14 @@ bool builder_add_op_inputs(struct builder *builder, struct process_image program
 bool builder_add_agent_op(struct builder *builder, const struct sender *sender, const struct gpt_agent_op *op);
 bool builder_add_agent_torch_memory(struct builder *builder, const struct sender *sender,
 				    const struct gpt_agent_torch_memory *event);
+/* Whether memory events are reported; detail: why something is not. */
 void builder_add_torch_memory_state(struct builder *builder, struct process_image program,
-				    const struct new_torch_memory_state *state);
+				    const struct gpt_agent_torch_memory_state *state, struct text detail);
 /* There is a schedule: only some steps are recorded. */
 bool builder_add_agent_schedule(struct builder *builder, const struct sender *sender,
 				const struct gpt_agent_schedule *schedule);
 /* False: there are too many. */
 bool builder_add_agent_step(struct builder *builder, const struct sender *sender, const struct gpt_agent_step *step);
-void builder_add_op_state(struct builder *builder, struct process_image program, const struct new_op_state *state);
+/* Whether ops are observed; detail: why they are not. */
+void builder_add_op_state(struct builder *builder, struct process_image program, const struct gpt_agent_ops *state,
+			  struct text detail);

@@ -202,21 +202,3 @@ struct new_range {
 	uint32_t *known_name; /* the caller's cache of the name's index in model.strings, NONE: not yet known; NULL: no
 			       * cache */
 };
-
-/* ---- ops of PyTorch ---------------------------------------------------------------------------------------------- */
-
-/* Whether memory events are reported, as of now. */
-struct new_torch_memory_state {
-	uint64_t lost;	    /* events lost since the first */
-	struct text detail; /* why something is not reported */
-};
-
-/* Whether ops are observed, as the agent reported at time_ns. */
-struct new_op_state {
-	uint64_t time_ns;     /* CLOCK_MONOTONIC */
-	uint64_t lost;	      /* ops, since it began to observe */
-	uint64_t inputs_lost; /* ops whose inputs were lost, since then */
-	enum gpt_agent_ops_state state;
-	uint32_t version;   /* of PyTorch: major << 16 | minor << 8 | patch, 0: not known */
-	struct text detail; /* why ops are not observed */
-};

@@ -132,18 +132,12 @@ bool gpt_add_agent_device(struct builder *builder, const struct sender *sender, 
 bool gpt_add_agent_ops(struct builder *builder, const struct sender *sender, const struct gpt_record *record)
 {
 	const struct gpt_agent_ops *event = (const struct gpt_agent_ops *)record;
-	struct new_op_state state = {.time_ns = event->time_ns,
-				     .lost = event->lost,
-				     .inputs_lost = event->inputs_lost,
-				     .version = event->version};
-	struct text place; /* of PyTorch */
+	struct text place /* of PyTorch */, detail;
 
-	if (!GPT_READ_FIELDS(event, &place, &state.detail) || event->state < GPT_AGENT_OPS_WAITING)
+	if (!GPT_READ_FIELDS(event, &place, &detail) || event->state < GPT_AGENT_OPS_WAITING)
 		return false;
-	if (event->state > GPT_AGENT_OPS_REFUSED) /* newer than this reader */
-		return true;
-	state.state = (enum gpt_agent_ops_state)event->state;
-	builder_add_op_state(builder, sender->program, &state);
+	if (event->state <= GPT_AGENT_OPS_REFUSED) /* else it is newer than this reader */
+		builder_add_op_state(builder, sender->program, event, detail);
 	return true;
 }
 
@@ -151,10 +145,10 @@ bool gpt_add_agent_torch_memory_state(struct builder *builder, const struct send
 				      const struct gpt_record *record)
 {
 	const struct gpt_agent_torch_memory_state *event = (const struct gpt_agent_torch_memory_state *)record;
-	struct new_torch_memory_state state = {.lost = event->lost};
+	struct text detail;
 
-	if (!GPT_READ_FIELDS(event, &state.detail))
+	if (!GPT_READ_FIELDS(event, &detail))
 		return false;
-	builder_add_torch_memory_state(builder, sender->program, &state);
+	builder_add_torch_memory_state(builder, sender->program, event, detail);
 	return true;
 }

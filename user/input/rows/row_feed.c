@@ -86,9 +86,11 @@ static void feed_processes(struct row_feed *feed, struct builder *builder, uint6
 		builder_describe_process(builder, &description);
 		if (process->has_ops)
 			builder_add_op_state(builder, program,
-					     &(struct new_op_state){.state = GPT_AGENT_OPS_OBSERVING});
+					     &(struct gpt_agent_ops){.state = GPT_AGENT_OPS_OBSERVING},
+					     (struct text){0});
 		if (process->has_torch_memory)
-			builder_add_torch_memory_state(builder, program, &(struct new_torch_memory_state){0});
+			builder_add_torch_memory_state(builder, program, &(struct gpt_agent_torch_memory_state){},
+						       (struct text){0});
 		array_each (found, &file->devices) {
 			builder_add_device(builder, program, &found->device, row_feed_text(feed, found->name));
 		}

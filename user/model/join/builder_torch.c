@@ -81,10 +81,11 @@ bool builder_add_agent_op(struct builder *builder, const struct sender *sender, 
 	return true;
 }
 
-void builder_add_op_state(struct builder *builder, struct process_image program, const struct new_op_state *state)
+void builder_add_op_state(struct builder *builder, struct process_image program, const struct gpt_agent_ops *state,
+			  struct text detail)
 {
 	if (!builder->first)
-		ops_add_state(&builder->ops, program, state);
+		ops_add_state(&builder->ops, program, state, detail);
 }
 
 /* No computer has a PB of memory; sums of sizes invented by a target must not overflow. */
@@ -119,10 +120,10 @@ bool builder_add_agent_torch_memory(struct builder *builder, const struct sender
 }
 
 void builder_add_torch_memory_state(struct builder *builder, struct process_image program,
-				    const struct new_torch_memory_state *state)
+				    const struct gpt_agent_torch_memory_state *state, struct text detail)
 {
 	if (!builder->first)
-		torch_memory_add_state(&builder->torch_memory, &builder->processes, program, state);
+		torch_memory_add_state(&builder->torch_memory, &builder->processes, program, state, detail);
 }
 
 /* ---- steps of a schedule ----------------------------------------------------------------------------------------- */

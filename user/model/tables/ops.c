@@ -83,7 +83,7 @@ void ops_add(struct ops *ops, struct process_image program, const struct gpt_age
 }
 
 /* An agent that begins to observe again counts from 0. */
-static void count_losses(struct ops *ops, struct op_losses *losses, const struct new_op_state *state)
+static void count_losses(struct ops *ops, struct op_losses *losses, const struct gpt_agent_ops *state)
 {
 	if (state->lost < losses->ops)
 		ops->lost.ops += losses->ops;
@@ -92,7 +92,7 @@ static void count_losses(struct ops *ops, struct op_losses *losses, const struct
 	*losses = (struct op_losses){state->lost, state->inputs_lost};
 }
 
-void ops_add_state(struct ops *ops, struct process_image program, const struct new_op_state *state)
+void ops_add_state(struct ops *ops, struct process_image program, const struct gpt_agent_ops *state, struct text detail)
 {
 	struct model_process *process = &ops->processes->list.items[program.process];
 	uint32_t index = *lookup_put(&ops->lost_of, program.epoch, 0, (uint32_t)ops->losses.count);
@@ -104,8 +104,8 @@ void ops_add_state(struct ops *ops, struct process_image program, const struct n
 		array_push(&ops->stops, ((struct op_stop){.time_ns = state->time_ns, .process = program.process}));
 	/* a stop does not change whether ops were observed before */
 	if (state->state != GPT_AGENT_OPS_STOPPED || !process->ops_state)
-		process->ops_state = state->state;
-	process->ops_detail = string_keep(ops->strings, state->detail.bytes, state->detail.size);
+		process->ops_state = (enum gpt_agent_ops_state)state->state;
+	process->ops_detail = string_keep(ops->strings, detail.bytes, detail.size);
 }
 
 static uint64_t at_most(uint64_t lost)

@@ -76,7 +76,8 @@ uint32_t ops_text(struct ops *ops, struct process_image program, uint32_t key);
 /* Adds an op with its texts; or only notes that its thread has ops. */
 void ops_add(struct ops *ops, struct process_image program, const struct gpt_agent_op *op, struct op_texts texts);
 void ops_note_thread(struct ops *ops, struct process_image program, uint32_t tid);
-void ops_add_state(struct ops *ops, struct process_image program, const struct new_op_state *state);
+void ops_add_state(struct ops *ops, struct process_image program, const struct gpt_agent_ops *state,
+		   struct text detail);
 uint64_t ops_lost(const struct ops *ops);
 uint64_t op_inputs_lost(const struct ops *ops); /* ops whose inputs were lost */
 

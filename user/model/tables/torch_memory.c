@@ -29,7 +29,7 @@ void torch_memory_add(struct torch_memory *memory, struct process_image program,
 }
 
 void torch_memory_add_state(struct torch_memory *memory, struct process_table *processes, struct process_image program,
-			    const struct new_torch_memory_state *state)
+			    const struct gpt_agent_torch_memory_state *state, struct text detail)
 {
 	struct model_process *process = &processes->list.items[program.process];
 	uint32_t index = *lookup_put(&memory->lost_of, program.epoch, 0, (uint32_t)memory->losses.count);
@@ -41,7 +41,7 @@ void torch_memory_add_state(struct torch_memory *memory, struct process_table *p
 		memory->lost += memory->losses.items[index];
 	memory->losses.items[index] = state->lost;
 	process->torch_memory_reported = true;
-	process->torch_memory_detail = string_keep(processes->strings, state->detail.bytes, state->detail.size);
+	process->torch_memory_detail = string_keep(processes->strings, detail.bytes, detail.size);
 }
 
 uint64_t torch_memory_lost(const struct torch_memory *memory)

@@ -44,7 +44,7 @@ void torch_memory_free(struct torch_memory *memory); /* all but the list, which 
 void torch_memory_add(struct torch_memory *memory, struct process_image program,
 		      const struct gpt_agent_torch_memory *event);
 void torch_memory_add_state(struct torch_memory *memory, struct process_table *processes, struct process_image program,
-			    const struct new_torch_memory_state *state);
+			    const struct gpt_agent_torch_memory_state *state, struct text detail);
 uint64_t torch_memory_lost(const struct torch_memory *memory);
 
 /* Makes the list of the events before until_ns that were in no list yet; ops are joined up to there. */
