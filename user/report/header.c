@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report/page/parts.h"
+#include "report/page/row_table.h"
 
 static char *print_count(uint64_t count, const char *one, const char *many)
 {
@@ -23,8 +24,10 @@ static void put_process(struct report *report, const struct model_process *proce
 	fprintf(report->out, "%s%s%s\n", pid, rest, report->color ? "\033[0m" : "");
 }
 
-static bool is_shown(const struct report *report, const struct model_process *process)
+static bool is_shown(const struct report *report, const void *item)
 {
+	const struct model_process *process = item;
+
 	return process->calls || process->gpu_ops || !report->all->active;
 }
 
@@ -50,110 +53,68 @@ static void put_labels(struct report *report)
 
 /* ---- for programs --------------------------------------------------------------------------------------------- */
 
-static void put_recording(struct report *report)
+static void add_recording(struct report *report, struct table *table, const void *all __attribute__((unused)))
 {
-	static const struct column columns[] = {
-		COLUMN_NUMBER("duration", "duration_ns", UNIT_NS),
-		COLUMN_DATA("start_ns", UNIT_NS),
-		COLUMN_NUMBER("processes", "processes", UNIT_COUNT),
-		COLUMN_NUMBER("threads launching", "threads", UNIT_COUNT),
-		COLUMN_NUMBER("GPUs", "gpus", UNIT_COUNT),
-		COLUMN_NUMBER("CUDA calls", "calls", UNIT_COUNT),
-		COLUMN_NUMBER("GPU operations", "gpu_operations", UNIT_COUNT),
-		COLUMN_END,
-	};
-	struct table table;
-
-	report_title(report, "recording", "Recording", NULL);
-	table_begin(&table, columns);
-	table_add_time(&table, report_ns(report));
-	table_add_time(&table, report->all->window.start_ns);
-	table_add_count(&table, report->model->process_count);
-	table_add_count(&table, report->all->threads.count);
-	table_add_count(&table, report->all->utilization.rows.count);
-	table_add_count(&table, report->all->calls);
-	table_add_count(&table, report->all->gpu_ops);
-	report_table(report, &table);
-	put_slice(report);
+	table_add_time(table, "duration", "duration_ns", report_ns(report));
+	table_add_data(table, "start_ns", UNIT_NS, report->all->window.start_ns);
+	table_add_count(table, "processes", "processes", report->model->process_count);
+	table_add_count(table, "threads launching", "threads", report->all->threads.count);
+	table_add_count(table, "GPUs", "gpus", report->all->utilization.rows.count);
+	table_add_count(table, "CUDA calls", "calls", report->all->calls);
+	table_add_count(table, "GPU operations", "gpu_operations", report->all->gpu_ops);
 }
 
-static void put_table_of_labels(struct report *report)
+static void add_label(struct report *report __attribute__((unused)), struct table *table, const void *item)
 {
-	static const struct column columns[] = {
-		COLUMN_NAME("label", "label", TEXT_TRUNCATE_END),
-		COLUMN_NAME("value", "value", TEXT_TRUNCATE_END),
-		COLUMN_END,
-	};
-	const struct model_source *source = model_source(report->model);
-	struct table table;
+	const char *label = *(const char *const *)item, *value = strchr(label, '=') + 1;
+	AUTO_FREE char *name = xasprintf("%.*s", (int)(value - 1 - label), label);
 
-	if (!source->label_count)
-		return;
-	report_title(report, "labels", "Labels", NULL);
-	table_begin(&table, columns);
-	for (uint32_t i = 0; i < source->label_count; i++) {
-		const char *value = strchr(source->labels[i], '=') + 1;
-		AUTO_FREE char *name = xasprintf("%.*s", (int)(value - 1 - source->labels[i]), source->labels[i]);
-
-		table_add(&table, name);
-		table_add(&table, value);
-	}
-	report_table(report, &table);
+	table_add_name(table, "label", "label", TEXT_TRUNCATE_END, name);
+	table_add_name(table, "value", "value", TEXT_TRUNCATE_END, value);
 }
 
-static void add_rank(struct table *table, int32_t rank)
+static void add_rank(struct table *table, const char *title, const char *key, int32_t rank)
 {
-	table_add_id(table, (uint64_t)rank);
+	table_add_id(table, title, key, (uint64_t)rank);
 	table_unset_unless(table, rank >= 0, "");
 }
 
-static void put_processes(struct report *report)
+static void add_process(struct report *report __attribute__((unused)), struct table *table, const void *item)
 {
-	static const struct column columns[] = {
-		COLUMN_NUMBER("pid", "pid", UNIT_ID),
-		COLUMN_NUMBER("calls", "calls", UNIT_COUNT),
-		COLUMN_NUMBER("GPU operations", "gpu_operations", UNIT_COUNT),
-		COLUMN_NAME("process", "process", TEXT_TRUNCATE_END),
-		COLUMN_NAME("command", "command", TEXT_TRUNCATE_END),
-		COLUMN_NUMBER("rank", "rank", UNIT_ID),
-		COLUMN_NUMBER("local rank", "local_rank", UNIT_ID),
-		COLUMN_NUMBER("user", "uid", UNIT_ID),
-		COLUMN_NAME("cgroup", "cgroup", TEXT_TRUNCATE_MIDDLE),
-		COLUMN_NAME("container", "container", TEXT_TRUNCATE_END),
-		COLUMN_NAME("container name", "container_name", TEXT_TRUNCATE_END),
-		COLUMN_NAME("pod", "pod", TEXT_TRUNCATE_END),
-		COLUMN_NAME("pod name", "pod_name", TEXT_TRUNCATE_END),
-		COLUMN_DATA("master", UNIT_TEXT),
-		COLUMN_DATA("run_id", UNIT_TEXT),
-		COLUMN_END,
-	};
-	struct table table;
+	const struct model_process *process = item;
 
-	report_title(report, "processes", "Processes", NULL);
-	table_begin(&table, columns);
-	for (uint32_t i = 0; i < report->model->process_count; i++) {
-		const struct model_process *process = &report->model->processes[i];
+	table_add_id(table, "pid", "pid", process->pid);
+	table_add_count(table, "calls", "calls", process->calls);
+	table_add_count(table, "GPU operations", "gpu_operations", process->gpu_ops);
+	table_add_name(table, "process", "process", TEXT_TRUNCATE_END, process->name);
+	table_add_name(table, "command", "command", TEXT_TRUNCATE_END, process->cmdline);
+	add_rank(table, "rank", "rank", process->rank);
+	add_rank(table, "local rank", "local_rank", process->local_rank);
+	table_add_id(table, "user", "uid", process->uid);
+	table_unset_unless(table, process->uid != NONE, "");
+	table_add_name(table, "cgroup", "cgroup", TEXT_TRUNCATE_MIDDLE, process->cgroup);
+	table_add_name(table, "container", "container", TEXT_TRUNCATE_END, process->container);
+	table_add_name(table, "container name", "container_name", TEXT_TRUNCATE_END, process->container_name);
+	table_add_name(table, "pod", "pod", TEXT_TRUNCATE_END, process->pod);
+	table_add_name(table, "pod name", "pod_name", TEXT_TRUNCATE_END, process->pod_name);
+	table_add_word(table, "master", process->master);
+	table_add_word(table, "run_id", process->run_id);
+}
 
-		if (!is_shown(report, process))
-			continue;
-		table_add_id(&table, process->pid);
-		table_add_count(&table, process->calls);
-		table_add_count(&table, process->gpu_ops);
-		table_add(&table, process->name);
-		table_add(&table, process->cmdline);
-		add_rank(&table, process->rank);
-		add_rank(&table, process->local_rank);
-		table_add_id(&table, process->uid);
-		table_unset_unless(&table, process->uid != NONE, "");
-		table_add(&table, process->cgroup);
-		table_add(&table, process->container);
-		table_add(&table, process->container_name);
-		table_add(&table, process->pod);
-		table_add(&table, process->pod_name);
-		table_add_text(&table, process->master, "");
-		table_add_text(&table, process->run_id, "");
-	}
-	report_table(report, &table);
+static void put_tables(struct report *report)
+{
+	static const struct row_table recording = {.id = "recording", .title = "Recording", .add_row = add_recording};
+	static const struct row_table labels = {.id = "labels", .title = "Labels", .add_row = add_label};
+	static const struct row_table processes = {
+		.id = "processes", .title = "Processes", .add_row = add_process, .is_shown = is_shown};
+	const struct model_source *source = model_source(report->model);
+
+	report_rows(report, &recording, &(struct row_list){ROWS(report->all, 1)});
+	put_slice(report);
+	report_rows(report, &labels, &(struct row_list){ROWS(source->labels, source->label_count), .has_all = true});
+	report_rows(report, &processes,
+		    &(struct row_list){ROWS(report->model->processes, report->model->process_count), .has_all = true,
+				       .none = &(struct model_process){0}});
 }
 
 /* ----------------------------------------------------------------------------------------------------------------- */
@@ -196,7 +157,5 @@ void report_processes(struct report *report)
 		put_page_head(report);
 		return;
 	}
-	put_recording(report);
-	put_table_of_labels(report);
-	put_processes(report);
+	put_tables(report);
 }

@@ -32,12 +32,12 @@ static void sort_by_next(struct top_view *view, const struct kept_table *table)
 
 	if (!table)
 		return;
-	while (column < table->table.count && !column_is_shown(&table->columns[column]))
+	while (column < table->table.count && !column_is_shown(&table->table.columns[column]))
 		column++;
 	view->is_sorted = column < table->table.count;
 	view->sort = column;
 	if (view->is_sorted)
-		snprintf(view->status, sizeof(view->status), "sorted by %s", table->columns[column].title);
+		snprintf(view->status, sizeof(view->status), "sorted by %s", table->table.columns[column].title);
 	else
 		snprintf(view->status, sizeof(view->status), "in the order of the report");
 }

@@ -241,7 +241,7 @@ static char *rows_text(const struct kept_table *table, const size_t *rows, size_
 	for (size_t i = 0; i < count; i++)
 		for (unsigned k = 0; k < part.count; k++)
 			array_push(&part.cells, *kept_cell(table, rows[i], k));
-	memcpy(columns, table->columns, part.count * sizeof(*columns));
+	memcpy(columns, table->table.columns, part.count * sizeof(*columns));
 	show_callers(table, &part, columns);
 	fit_columns(&part, columns, width);
 	if (out) {

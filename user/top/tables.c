@@ -22,16 +22,11 @@ static void begin_table(struct table_writer *writer)
 {
 	const struct table_section *section = &writer->section;
 	struct kept_tables *tables = writer->keeper;
-	struct kept_table kept = {.id = xstrdup(section->id),
-				  .title = xstrdup(section->title),
-				  .columns = xcalloc(section->count + 1, sizeof(*kept.columns))};
+	struct kept_table kept = {.id = xstrdup(section->id), .title = xstrdup(section->title)};
 
-	for (unsigned i = 0; i < section->count; i++) {
-		kept.columns[i] = section->columns[i];
-		kept.columns[i].title = xstrdup(section->columns[i].title);
-		kept.columns[i].key = copy_text(section->columns[i].key);
-	}
-	table_begin(&kept.table, kept.columns);
+	table_begin_row(&kept.table);
+	for (unsigned i = 0; i < section->count; i++)
+		table_add_column(&kept.table, section->columns[i]);
 	array_push(&tables->list, kept);
 }
 
@@ -66,19 +61,16 @@ const struct kept_table *kept_table(const struct kept_tables *tables, const char
 
 unsigned kept_column(const struct kept_table *table, const char *key)
 {
-	return value_of_first(table->table.count, i, table->columns[i].key && !strcmp(table->columns[i].key, key), i,
+	const struct column *columns = table->table.columns;
+
+	return value_of_first(table->table.count, i, columns[i].key && !strcmp(columns[i].key, key), i,
 			      TABLE_COLUMNS_MAX);
 }
 
 static void free_table(struct kept_table *kept)
 {
-	for (unsigned i = 0; i < kept->table.count; i++) {
-		free((void *)(uintptr_t)kept->columns[i].title);
-		free((void *)(uintptr_t)kept->columns[i].key);
-	}
 	table_free(&kept->table);
 	array_free_items(&kept->notes);
-	free(kept->columns);
 	free(kept->id);
 	free(kept->title);
 }

@@ -13,9 +13,8 @@
 
 struct kept_table {
 	char *id, *title;
-	struct column *columns; /* own copies, as report.c's may be gone; terminated as report.c's are */
-	struct table table;	/* with these columns, without notes */
-	ARRAY(char *) notes;	/* sentences about the table */
+	struct table table;  /* without notes */
+	ARRAY(char *) notes; /* sentences about the table */
 };
 
 struct kept_tables {

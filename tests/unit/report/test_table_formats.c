@@ -14,28 +14,25 @@
 
 #include "report/table/table_writer.h"
 
-static const struct column columns[] = {
-	COLUMN_NUMBER("us", "gpu_ns", UNIT_NS),
-	COLUMN_NUMBER("%", "percent", UNIT_PERCENT),
-	COLUMN_NAME("name", "name", TEXT_TRUNCATE_END),
-	COLUMN_DATA("file", UNIT_TEXT),
-	COLUMN_END,
-};
+static void add_row(struct table *table, const char *name, uint64_t ns)
+{
+	table->unit = (struct time_unit){"us", 1e3};
+	table_begin_row(table);
+	table_add_ns(table, "%s", "gpu_ns", ns);
+	table_add_percent(table, "%", "percent", 1, 8);
+	table_add_name(table, "name", "name", TEXT_TRUNCATE_END, name);
+	table_add_word(table, "file", NULL);
+}
 
 static void put_table(struct table_writer *writer, const char *id, const char *name, uint64_t ns)
 {
-	struct table table;
+	struct table table = {0};
 
 	table_writer_title(writer, id, "A title", "about it");
-	table_begin(&table, columns);
-	if (name) {
-		table_add_ns(&table, ns, time_unit_for(ns));
-		table_add_percent(&table, 1, 8);
-		table_add(&table, name);
-		table_add_unknown(&table, "");
-	}
+	add_row(&table, name, ns);
+	if (!name)
+		table_drop_rows(&table);
 	table_writer_put(writer, &table);
-	table_free(&table);
 }
 
 /* The output for a table of one row (name NULL: no row); the caller frees it. */
@@ -83,15 +80,15 @@ static void json_has_numbers_in_base_units_and_null_for_what_is_not_known(void *
 
 static void a_cell_of_which_no_value_is_known_has_none_whatever_was_added(void **state)
 {
-	struct table table;
+	struct table table = {0};
 
-	table_begin(&table, columns);
-	table_add_time(&table, 1500);
+	table_begin_row(&table);
+	table_add_time(&table, "time", "ns", 1500);
 	table_unset_unless(&table, true, "-");
-	table_add_data(&table, 3);
+	table_add_data(&table, "number", UNIT_COUNT, 3);
 	table_unset_unless(&table, false, "-");
-	table_add_text(&table, "here", "?");
-	table_add_text(&table, NULL, "?");
+	table_add_word(&table, "place", "here");
+	table_add_word(&table, "other", NULL);
 	assert_int_equal(table.cells.items[0].kind, CELL_INTEGER);
 	assert_int_equal(table.cells.items[0].integer, 1500);
 	assert_string_equal(table.cells.items[0].text, "1.5 us");
@@ -100,7 +97,7 @@ static void a_cell_of_which_no_value_is_known_has_none_whatever_was_added(void *
 	assert_int_equal(table.cells.items[2].kind, CELL_TEXT);
 	assert_string_equal(table.cells.items[2].text, "here");
 	assert_int_equal(table.cells.items[3].kind, CELL_UNKNOWN);
-	assert_string_equal(table.cells.items[3].text, "?");
+	assert_string_equal(table.cells.items[3].text, "-");
 	table_free(&table);
 }
 
@@ -154,15 +151,15 @@ static void csv_of_one_table_is_names_and_rows_alone(void **state)
 
 static void only_a_terminal_truncates_and_a_sentence_keeps_its_beginning(void **state)
 {
-	static const struct column places[] = {COLUMN_NAME("line", "line", TEXT_TRUNCATE_START), COLUMN_END};
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
-	struct table table;
+	struct table table = {0};
 
-	table_begin(&table, places);
-	table_add(&table, "a/rather/long/path.py:12");
-	table_add(&table, "(event loop: not a Python thread)");
+	table_begin_row(&table);
+	table_add_name(&table, "line", "line", TEXT_TRUNCATE_START, "a/rather/long/path.py:12");
+	table_begin_row(&table);
+	table_add_name(&table, "line", "line", TEXT_TRUNCATE_START, "(event loop: not a Python thread)");
 	table_put(&table, out, &(struct table_look){.width = 16, .truncates = true});
 	table_put(&table, out, &(struct table_look){.width = 16});
 	fclose(out);
@@ -240,7 +237,7 @@ static void names_are_no_markup_in_md(void **state)
 static void md_has_the_first_rows_of_the_tables_that_matter(void **state)
 {
 	struct table_writer writer;
-	struct table table;
+	struct table table = {0};
 	char *text = NULL, *ids, *only = NULL;
 	unsigned rows = 0;
 	size_t size;
@@ -249,24 +246,18 @@ static void md_has_the_first_rows_of_the_tables_that_matter(void **state)
 	table_writer_open(&writer, out, &table_format_md, NULL);
 	put_table(&writer, "processes", "left out", 1);
 	table_writer_title(&writer, "kernels", "A title", NULL);
-	table_begin(&table, columns);
-	for (int i = 0; i < 20; i++) {
-		table_add_ns(&table, 1, time_unit_for(1));
-		table_add_value(&table, number_percent(0, 0), NAN);
-		table_add(&table, "row");
-		table_add_unknown(&table, "");
-	}
+	for (int i = 0; i < 20; i++)
+		add_row(&table, "row", 1);
 	table_writer_put(&writer, &table);
-	table_free(&table);
 	table_writer_title(&writer, "idle", "Without rows", NULL);
-	table_begin(&table, columns);
+	table = (struct table){0};
+	add_row(&table, "row", 1);
+	table_drop_rows(&table);
 	table_writer_put(&writer, &table);
-	table_free(&table);
 	table_writer_title(&writer, "waits", "With a note alone", NULL);
-	table_begin(&table, columns);
+	table = (struct table){0};
 	table_writer_put(&writer, &table);
 	table_writer_note(&writer, "why there are none");
-	table_free(&table);
 	assert_int_equal(table_writer_close(&writer, &ids), 0);
 	fclose(out);
 	assert_null(strstr(text, "Without rows"));

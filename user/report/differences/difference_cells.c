@@ -58,30 +58,33 @@ double difference_most(const struct difference *difference)
 	return fmax(fabs(difference->before), fabs(difference->after));
 }
 
-void difference_add_shown(struct table *table, const struct difference *difference, struct time_unit unit)
+void difference_add_shown(struct table *table, const char *before, const struct difference *difference,
+			  struct time_unit unit)
 {
-	table_add_number(table, difference_tenths(difference->before / unit.ns, ""));
-	table_add_number(table, difference_tenths(difference->after / unit.ns, ""));
-	if (fabs(difference->after - difference->before) / unit.ns < LEAST_SHOWN)
-		table_add_number(table, (struct number){"-"});
-	else
-		table_add_number(table, difference_tenths((difference->after - difference->before) / unit.ns, "+"));
-	table_add_number(table, format_percent(difference));
-	table_add_number(table, noise_in(difference, unit.ns));
+	double change = (difference->after - difference->before) / unit.ns;
+
+	table_add_shown(table, before, difference_tenths(difference->before / unit.ns, ""));
+	table_add_shown(table, "after", difference_tenths(difference->after / unit.ns, ""));
+	table_add_shown(table, "change",
+			fabs(change) < LEAST_SHOWN ? (struct number){"-"} : difference_tenths(change, "+"));
+	table_add_shown(table, "", format_percent(difference));
+	table_add_shown(table, "noise", noise_in(difference, unit.ns));
 }
 
-void difference_add_data(struct table *table, const struct difference *difference)
+void difference_add_data(struct table *table, const char *const keys[4], enum unit unit,
+			 const struct difference *difference)
 {
-	struct number none = {""};
+	const struct difference none = {.before = NAN, .after = NAN, .noise = NAN};
+	const struct difference *of = difference ? difference : &none;
+	const double values[] = {of->before, of->after, of->after - of->before, of->noise};
 
-	table_add_value(table, none, difference ? difference->before : NAN);
-	table_add_value(table, none, difference ? difference->after : NAN);
-	table_add_value(table, none, difference ? difference->after - difference->before : NAN);
-	table_add_value(table, none, difference ? difference->noise : NAN);
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+		table_add_value(table, NULL, keys[i], unit, (struct number){""}, values[i]);
 }
 
 void difference_add_judgement(struct table *table, const struct difference *difference)
 {
-	table_add_value(table, (struct number){""}, difference_percent(difference));
-	table_add(table, difference_is_seen(difference) ? "yes" : "no");
+	table_add_value(table, NULL, "change_percent", UNIT_PERCENT, (struct number){""},
+			difference_percent(difference));
+	table_add_word(table, "changed", difference_is_seen(difference) ? "yes" : "no");
 }

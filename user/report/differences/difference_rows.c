@@ -50,29 +50,17 @@ static const char *name_of(const struct difference_row *row)
 	return row->after ? row->after->name : row->before ? row->before->name : "";
 }
 
-/* Adds the place now, the place before, and the name. */
-static void add_place(struct table *table, const struct difference_row *row)
+/* The place now, the place before, and the name; title and keys NULL: not said. */
+static void add_place(struct table *table, const struct difference_row *row, const char *title, const char *before,
+		      const char *name)
 {
 	AUTO_FREE char *place = place_of(row);
 
-	if (row->after)
-		table_add_named(table, *place ? place : "-", row->after->place);
-	else
-		table_add_unknown(table, place);
-	table_add_text(table, row->before ? row->before->place : NULL, "");
-	table_add(table, name_of(row));
-}
-
-static void add_row(struct table *table, const struct difference_row *row, bool by_launches, struct time_unit unit)
-{
-	const struct difference *shown = by_launches ? &row->count : &row->cost;
-
-	difference_add_shown(table, shown, unit);
-	table_add_number(table, launches_of(&row->count));
-	difference_add_data(table, by_launches ? NULL : &row->cost);
-	difference_add_data(table, &row->count);
-	difference_add_judgement(table, shown);
-	add_place(table, row);
+	table_add_named(table, title, title, TEXT_TRUNCATE_PLACE, row->after && !*place ? "-" : place,
+			row->after ? row->after->place : "");
+	table_unset_unless(table, row->after, place);
+	table_add_word(table, before, row->before ? row->before->place : NULL);
+	table_add_name(table, name, name, TEXT_TRUNCATE_MIDDLE, name_of(row));
 }
 
 static struct time_unit unit_of_rows(const struct difference_rows *rows, size_t shown, enum measure measure)
@@ -109,10 +97,13 @@ static size_t rows_shown(const struct report *report, const struct difference_ro
 	return shown;
 }
 
-/* Writes the table of shown rows, on a page only if there are any, and the number of other rows. */
+/* Writes the table of shown rows (of one, for its columns, if none is), on a page only if there are any, and the rest.
+ */
 static void put_table(struct report *report, struct table *table, const struct differences *all,
 		      const struct difference_rows *rows, size_t shown)
 {
+	if (!shown)
+		table_drop_rows(table);
 	if (shown || report->writer)
 		report_table(report, table);
 	else
@@ -123,35 +114,29 @@ static void put_table(struct report *report, struct table *table, const struct d
 void difference_put_rows(struct report *report, const struct differences *all, const char *id, const char *title,
 			 const struct difference_rows *rows, const char *name)
 {
+	static const char *const counts[] = {"launches_before", "launches_after", "launches_change", "launches_noise"};
 	bool is_of_lines = rows == &all->lines, by_launches = all->by_launches;
 	const char *place = is_of_lines ? "line" : rows == &all->layer_kernels ? "layer" : NULL;
 	enum measure measure = by_launches ? MEASURE_COUNT : MEASURE_TIME;
 	size_t shown = rows_shown(report, rows, measure);
 	struct time_unit unit = unit_of_rows(rows, shown, measure);
-	AUTO_FREE char *before = xasprintf("before%s%s", *unit.name ? " " : "", unit.name);
-	const struct column columns[] = {
-		SHOWN_COLUMNS(before),
-		COLUMN_NUMBER(by_launches ? COLUMN_NOT_SHOWN : "calls", NULL, UNIT_TEXT),
-		DATA_COLUMNS("_ns", UNIT_NS_AVG),
-		COLUMN_DATA("launches_before", UNIT_COUNT_AVG),
-		COLUMN_DATA("launches_after", UNIT_COUNT_AVG),
-		COLUMN_DATA("launches_change", UNIT_COUNT_AVG),
-		COLUMN_DATA("launches_noise", UNIT_COUNT_AVG),
-		COLUMN_DATA("change_percent", UNIT_PERCENT),
-		COLUMN_DATA("changed", UNIT_TEXT),
-		COLUMN_NAME(place ? place : COLUMN_NOT_SHOWN, place, TEXT_TRUNCATE_PLACE),
-		COLUMN_DATA(is_of_lines ? "line_before" : NULL, UNIT_TEXT),
-		COLUMN_NAME(name, name, TEXT_TRUNCATE_MIDDLE),
-		COLUMN_END,
-	};
-	struct table table;
+	struct table table = {.unit = unit};
 
 	if (!rows->list.count)
 		return;
 	report_title(report, id, title, NULL);
-	table_begin(&table, columns);
-	for (size_t i = 0; i < shown; i++)
-		add_row(&table, &rows->list.items[i], by_launches, unit);
+	for (size_t i = 0; i < shown || !table.count; i++) {
+		const struct difference_row *row = &rows->list.items[i];
+		const struct difference *of = by_launches ? &row->count : &row->cost;
+
+		table_begin_row(&table);
+		difference_add_shown(&table, *unit.name ? "before %s" : "before", of, unit);
+		table_add_shown(&table, by_launches ? NULL : "calls", launches_of(&row->count));
+		difference_add_data(&table, DIFFERENCE_KEYS("_ns"), UNIT_NS_AVG, by_launches ? NULL : &row->cost);
+		difference_add_data(&table, counts, UNIT_COUNT_AVG, &row->count);
+		difference_add_judgement(&table, of);
+		add_place(&table, row, place, is_of_lines ? "line_before" : NULL, name);
+	}
 	put_table(report, &table, all, rows, shown);
 }
 
@@ -163,25 +148,25 @@ struct costs {
 	enum measure measure;
 	const char *kind; /* name of the column that says more than the line */
 	const char *call; /* for programs: name of a column with the call of losses; NULL: none */
-	void (*add_kind)(struct table *table, const struct per_step_row *row);
+	void (*add_kind)(struct table *table, const char *title, const struct per_step_row *row);
 };
 
-static void add_cause(struct table *table, const struct per_step_row *row)
+static void add_cause(struct table *table, const char *title, const struct per_step_row *row)
 {
 	AUTO_FREE char *shown = row->api == NONE ? xstrdup(why_short((enum why_cause)row->what))
 						 : xasprintf("in %s", api_name((uint16_t)row->api));
 
-	table_add_named(table, shown, why_cause_name((enum why_cause)row->what));
+	table_add_named(table, title, title, TEXT_TRUNCATE_END, shown, why_cause_name((enum why_cause)row->what));
 }
 
-static void add_call(struct table *table, const struct per_step_row *row)
+static void add_call(struct table *table, const char *title, const struct per_step_row *row)
 {
-	table_add(table, api_name((uint16_t)row->api));
+	table_add_name(table, title, title, TEXT_TRUNCATE_END, api_name((uint16_t)row->api));
 }
 
-static void add_memory(struct table *table, const struct per_step_row *row)
+static void add_memory(struct table *table, const char *title, const struct per_step_row *row)
 {
-	table_add(table, row->what == GPT_TORCH_CPU ? "CPU" : "GPU");
+	table_add_name(table, title, title, TEXT_TRUNCATE_END, row->what == GPT_TORCH_CPU ? "CPU" : "GPU");
 }
 
 static void put_costs(struct report *report, const struct differences *all, const struct costs *costs,
@@ -189,41 +174,25 @@ static void put_costs(struct report *report, const struct differences *all, cons
 {
 	size_t shown = rows_shown(report, rows, costs->measure);
 	bool bytes = costs->measure == MEASURE_BYTES;
-	struct time_unit unit = unit_of_rows(rows, shown, costs->measure);
-	AUTO_FREE char *before = xasprintf("before %s", unit.name);
-	const struct column columns[] = {
-		SHOWN_COLUMNS(before),
-		COLUMN_DATA(bytes ? "before_bytes" : "before_ns", bytes ? UNIT_BYTES_AVG : UNIT_NS_AVG),
-		COLUMN_DATA(bytes ? "after_bytes" : "after_ns", bytes ? UNIT_BYTES_AVG : UNIT_NS_AVG),
-		COLUMN_DATA(bytes ? "change_bytes" : "change_ns", bytes ? UNIT_BYTES_AVG : UNIT_NS_AVG),
-		COLUMN_DATA(bytes ? "noise_bytes" : "noise_ns", bytes ? UNIT_BYTES_AVG : UNIT_NS_AVG),
-		COLUMN_DATA("change_percent", UNIT_PERCENT),
-		COLUMN_DATA("changed", UNIT_TEXT),
-		COLUMN_NAME(costs->kind, costs->kind, TEXT_TRUNCATE_END),
-		COLUMN_DATA(costs->call, UNIT_TEXT),
-		COLUMN_NAME("line", "line", TEXT_TRUNCATE_PLACE),
-		COLUMN_DATA("line_before", UNIT_TEXT),
-		COLUMN_NAME("function", "function", TEXT_TRUNCATE_MIDDLE),
-		COLUMN_END,
-	};
-	struct table table;
+	struct table table = {.unit = unit_of_rows(rows, shown, costs->measure)};
 
-	if (rows->list.count) {
-		report_title(report, costs->id, costs->title, costs->remark);
-		table_begin(&table, columns);
-		for (size_t i = 0; i < shown; i++) {
-			const struct difference_row *row = &rows->list.items[i];
-			const struct per_step_row *either = row->after ? row->after : row->before;
+	if (!rows->list.count)
+		return;
+	report_title(report, costs->id, costs->title, costs->remark);
+	for (size_t i = 0; i < shown || !table.count; i++) {
+		const struct difference_row *row = &rows->list.items[i];
+		const struct per_step_row *either = row->after ? row->after : row->before;
 
-			difference_add_shown(&table, &row->cost, unit);
-			difference_add_data(&table, &row->cost);
-			difference_add_judgement(&table, &row->cost);
-			costs->add_kind(&table, either);
-			table_add_text(&table, either->api != NONE ? api_name((uint16_t)either->api) : NULL, "");
-			add_place(&table, row);
-		}
-		put_table(report, &table, all, rows, shown);
+		table_begin_row(&table);
+		difference_add_shown(&table, "before %s", &row->cost, table.unit);
+		difference_add_data(&table, bytes ? DIFFERENCE_KEYS("_bytes") : DIFFERENCE_KEYS("_ns"),
+				    bytes ? UNIT_BYTES_AVG : UNIT_NS_AVG, &row->cost);
+		difference_add_judgement(&table, &row->cost);
+		costs->add_kind(&table, costs->kind, either);
+		table_add_word(&table, costs->call, either->api != NONE ? api_name((uint16_t)either->api) : NULL);
+		add_place(&table, row, "line", "line_before", "function");
 	}
+	put_table(report, &table, all, rows, shown);
 }
 
 void difference_put_costs(struct report *report, const struct differences *all)

@@ -13,17 +13,25 @@
 #define WIDTH_DEFAULT 100u
 #define ROWS_DEFAULT 10u
 
+static bool has_steps(const struct differences *all)
+{
+	return all->before->has_steps && all->after->has_steps;
+}
+
 static void add_difference(struct table *table, const char *name, const struct difference *difference,
 			   enum measure measure)
 {
+	const struct differences *all = table->context;
 	struct time_unit unit = difference_unit(measure, difference_most(difference));
 	AUTO_FREE char *title = *unit.name ? xasprintf("%s, %s", name, unit.name) : xstrdup(name);
 
-	table_add_named(table, title, name);
-	difference_add_shown(table, difference, unit);
-	difference_add_data(table, measure == MEASURE_TIME ? difference : NULL);
-	difference_add_data(table, measure == MEASURE_COUNT ? difference : NULL);
-	difference_add_data(table, measure == MEASURE_BYTES ? difference : NULL);
+	table_begin_row(table);
+	table_add_named(table, has_steps(all) ? "a step" : "all of it", "what", TEXT_TRUNCATE_END, title, name);
+	difference_add_shown(table, "before", difference, unit);
+	difference_add_data(table, DIFFERENCE_KEYS("_ns"), UNIT_NS_AVG, measure == MEASURE_TIME ? difference : NULL);
+	difference_add_data(table, DIFFERENCE_KEYS(""), UNIT_COUNT_AVG, measure == MEASURE_COUNT ? difference : NULL);
+	difference_add_data(table, DIFFERENCE_KEYS("_bytes"), UNIT_BYTES_AVG,
+			    measure == MEASURE_BYTES ? difference : NULL);
 	difference_add_judgement(table, difference);
 }
 
@@ -63,22 +71,11 @@ static void put_intervals(struct report *report, const struct differences *all)
 
 static void put_step(struct report *report, const struct differences *all)
 {
-	bool steps = all->before->has_steps && all->after->has_steps;
-	const struct column columns[] = {
-		COLUMN_NAME(steps ? "a step" : "all of it", "what", TEXT_TRUNCATE_END),
-		SHOWN_COLUMNS("before"),
-		DATA_COLUMNS("_ns", UNIT_NS_AVG),
-		DATA_COLUMNS("", UNIT_COUNT_AVG),
-		DATA_COLUMNS("_bytes", UNIT_BYTES_AVG),
-		COLUMN_DATA("change_percent", UNIT_PERCENT),
-		COLUMN_DATA("changed", UNIT_TEXT),
-		COLUMN_END,
-	};
-	struct table table;
+	bool steps = has_steps(all);
+	struct table table = {.context = all};
 
 	if (report->writer)
 		report_title(report, "diff_step", steps ? "A step" : "All of it", NULL);
-	table_begin(&table, columns);
 	add_difference(&table, "wall time", &all->wall_ns, MEASURE_TIME);
 	if (steps)
 		add_difference(&table, "median wall time", &all->median_wall_ns, MEASURE_TIME);
@@ -126,34 +123,22 @@ static void put_side(struct report *report, const char *which, const struct diff
 /* The same as a row for programs. */
 static void add_trace(struct table *table, const char *which, const char *name, const struct per_step_tables *tables)
 {
-	table_add(table, which);
-	table_add(table, name);
-	table_add_time(table, tables->wall_ns);
-	if (tables->has_steps) {
-		table_add_count(table, tables->steps);
-		table_add_time(table, tables->outside_ns);
-	} else {
-		table_add_unknown(table, "not found");
-		table_add_unknown(table, "");
-	}
-	table_add(table, tables->has_gpu ? "yes" : "no");
+	table_begin_row(table);
+	table_add_name(table, "trace", "trace", TEXT_TRUNCATE_END, which);
+	table_add_name(table, "file", "file", TEXT_TRUNCATE_MIDDLE, name);
+	table_add_time(table, "took", "wall_ns", tables->wall_ns);
+	table_add_count(table, "steps", "steps", tables->steps);
+	table_unset_unless(table, tables->has_steps, "not found");
+	table_add_time(table, "GPU time of no step", "outside_gpu_ns", tables->outside_ns);
+	table_unset_unless(table, tables->has_steps, "");
+	table_add_name(table, "GPU times", "has_gpu_times", TEXT_TRUNCATE_END, tables->has_gpu ? "yes" : "no");
 }
 
 static void put_table_of_traces(struct report *report, const struct differences_options *options)
 {
-	const struct column columns[] = {
-		COLUMN_NAME("trace", "trace", TEXT_TRUNCATE_END),
-		COLUMN_NAME("file", "file", TEXT_TRUNCATE_MIDDLE),
-		COLUMN_NUMBER("took", "wall_ns", UNIT_NS),
-		COLUMN_NUMBER("steps", "steps", UNIT_COUNT),
-		COLUMN_NUMBER("GPU time of no step", "outside_gpu_ns", UNIT_NS),
-		COLUMN_NAME("GPU times", "has_gpu_times", TEXT_TRUNCATE_END),
-		COLUMN_END,
-	};
-	struct table table;
+	struct table table = {0};
 
 	report_title(report, "diff_traces", "Traces compared", NULL);
-	table_begin(&table, columns);
 	for (size_t i = 0; i < options->before.count; i++)
 		add_trace(&table, "before", options->before.names[i], &options->before.tables[i]);
 	for (size_t i = 0; i < options->after.count; i++)

@@ -304,7 +304,7 @@ static void put_share_of_samples(struct listing *listing, const char *what, uint
 		report_line(report, "  %s, %s %%: %s", number_time(sampled_ns).text,
 			    number_percent((double)sampled_ns, (double)listing->costs->sampled_ns).text, what);
 	else if (!is_in_rows)
-		source_table_add_rest(&listing->table, what, sampled_ns);
+		source_table_add_rest(&listing->table, listing->costs, what, sampled_ns);
 }
 
 /* CPU time by samples: of the lines above, of other functions, and of what has no line. */
@@ -408,10 +408,13 @@ static void put_listing(struct listing *listing)
 	report_title(report, "source_lines", "GPU and CPU time by source line",
 		     listing->costs->has_samples ? "of a line with what it calls; in calls: of CUDA; CPU: by samples"
 						 : "of a line with what it calls; in calls: the CPU in calls of CUDA");
-	source_table_begin(&listing->table, listing->costs);
 	put_functions(listing);
 	if (report->writer) {
 		table_writer_want_all_rows(report->writer);
+		if (!listing->table.count) {
+			source_table_add_rest(&listing->table, listing->costs, "", 0);
+			table_drop_rows(&listing->table);
+		}
 		report_table(report, &listing->table);
 	}
 }

@@ -6,43 +6,6 @@
 
 #define NO_BREAK_SPACE "\u00a0"
 
-#define COST_COLUMNS                                                                                                   \
-	COLUMN_NUMBER("line", "line_number", UNIT_ID), COLUMN_NUMBER("GPU ms", "gpu_ns", UNIT_NS),                     \
-		COLUMN_NUMBER("%", "percent", UNIT_PERCENT), COLUMN_NUMBER("self GPU ms", "self_gpu_ns", UNIT_NS),     \
-		COLUMN_NUMBER("calls", "launches", UNIT_COUNT), COLUMN_DATA("self_launches", UNIT_COUNT),              \
-		COLUMN_DATA("copies", UNIT_COUNT), COLUMN_NUMBER("copies ms", "copies_ns", UNIT_NS),                   \
-		COLUMN_NUMBER("waits ms", "waits_ns", UNIT_NS), COLUMN_NUMBER("idle ms", "idle_ns", UNIT_NS),          \
-		COLUMN_NUMBER("in calls ms", "cpu_ns", UNIT_NS)
-
-#define SAMPLE_COLUMNS                                                                                                 \
-	COLUMN_NUMBER("CPU ms", "sampled_ns", UNIT_NS), COLUMN_NUMBER("self CPU ms", "self_sampled_ns", UNIT_NS)
-
-#define PLACE_COLUMNS                                                                                                  \
-	COLUMN_NAME("source", "source", TEXT_TRUNCATE_END), COLUMN_NAME("function", "function", TEXT_TRUNCATE_MIDDLE), \
-		COLUMN_DATA("file", UNIT_TEXT), COLUMN_DATA("function_line_number", UNIT_ID)
-
-#define MEMORY_COLUMNS                                                                                                 \
-	COLUMN_NUMBER("GPU at peak", "gpu_at_peak_bytes", UNIT_BYTES),                                                 \
-		COLUMN_NUMBER("GPU not freed", "gpu_not_freed_bytes", UNIT_BYTES),                                     \
-		COLUMN_NUMBER("GPU per step", "gpu_growth_per_step_bytes", UNIT_BYTES_AVG),                            \
-		COLUMN_NUMBER("CPU at peak", "cpu_at_peak_bytes", UNIT_BYTES),                                         \
-		COLUMN_NUMBER("CPU not freed", "cpu_not_freed_bytes", UNIT_BYTES),                                     \
-		COLUMN_NUMBER("CPU per step", "cpu_growth_per_step_bytes", UNIT_BYTES_AVG)
-
-void source_table_begin(struct table *table, const struct line_costs *costs)
-{
-	static const struct column plain[] = {COST_COLUMNS, PLACE_COLUMNS, COLUMN_END};
-	static const struct column sampled[] = {COST_COLUMNS, SAMPLE_COLUMNS, PLACE_COLUMNS, COLUMN_END};
-	static const struct column with_memory[] = {COST_COLUMNS, PLACE_COLUMNS, MEMORY_COLUMNS, COLUMN_END};
-	static const struct column sampled_with_memory[] = {COST_COLUMNS, SAMPLE_COLUMNS, PLACE_COLUMNS, MEMORY_COLUMNS,
-							    COLUMN_END};
-
-	if (costs->has_memory)
-		table_begin(table, costs->has_samples ? sampled_with_memory : with_memory);
-	else
-		table_begin(table, costs->has_samples ? sampled : plain);
-}
-
 /* Replaces leading blanks by visible ones. */
 static void add_text(struct table *table, const char *text)
 {
@@ -55,69 +18,73 @@ static void add_text(struct table *table, const char *text)
 		free(shown);
 		shown = longer;
 	}
-	table_add_named(table, shown, text);
+	table_add_named(table, "source", "source", TEXT_TRUNCATE_END, shown, text);
 	free(shown);
 }
 
-static void add_memory(struct table *table, const struct line_memory *memory, bool has_growth)
-{
-	table_add_memory(table, memory->at_peak);
-	table_add_memory(table, memory->held);
-	table_add_growth(table, memory->growth);
-	table_unset_unless(table, has_growth, "-");
-}
-
-static const struct time_unit ms = {"ms", 1e6};
-
 static void add_costs(struct table *table, const struct line_costs *costs, const struct line_cost_row *row)
 {
-	const struct line_cost *under = &row->under;
+	const struct line_cost *under = &row->under, *own = &row->own;
 
-	table_add_ns(table, under->gpu_ns, ms);
-	table_add_percent(table, (double)under->gpu_ns, (double)costs->gpu_ns);
-	table_add_ns(table, row->own.gpu_ns, ms);
-	table_add_count(table, under->launches);
-	table_add_count(table, row->own.launches);
-	table_add_count(table, under->copies);
-	table_add_ns(table, under->copy_ns, ms);
-	table_add_ns(table, under->wait_ns, ms);
-	table_add_ns(table, under->idle_ns, ms);
-	table_add_ns(table, under->cpu_ns, ms);
+	table->unit = (struct time_unit){"ms", 1e6};
+	table_add_ns(table, "GPU %s", "gpu_ns", under->gpu_ns);
+	table_add_percent(table, "%", "percent", (double)under->gpu_ns, (double)costs->gpu_ns);
+	table_add_ns(table, "self GPU %s", "self_gpu_ns", own->gpu_ns);
+	table_add_count(table, "calls", "launches", under->launches);
+	table_add_data(table, "self_launches", UNIT_COUNT, own->launches);
+	table_add_data(table, "copies", UNIT_COUNT, under->copies);
+	table_add_ns(table, "copies %s", "copies_ns", under->copy_ns);
+	table_add_ns(table, "waits %s", "waits_ns", under->wait_ns);
+	table_add_ns(table, "idle %s", "idle_ns", under->idle_ns);
+	table_add_ns(table, "in calls %s", "cpu_ns", under->cpu_ns);
 	if (!costs->has_samples)
 		return;
-	table_add_ns(table, under->sampled_ns, ms);
-	table_add_ns(table, row->own.sampled_ns, ms);
+	table_add_ns(table, "CPU %s", "sampled_ns", under->sampled_ns);
+	table_add_ns(table, "self CPU %s", "self_sampled_ns", own->sampled_ns);
+}
+
+static void add_memory(struct table *table, const struct line_costs *costs, const struct line_cost *under)
+{
+	const struct line_memory *gpu = &under->gpu_memory, *cpu = &under->cpu_memory;
+
+	table_add_memory(table, "GPU at peak", "gpu_at_peak_bytes", gpu->at_peak);
+	table_add_memory(table, "GPU not freed", "gpu_not_freed_bytes", gpu->held);
+	table_add_growth(table, "GPU per step", "gpu_growth_per_step_bytes", gpu->growth);
+	table_unset_unless(table, costs->has_growth, "-");
+	table_add_memory(table, "CPU at peak", "cpu_at_peak_bytes", cpu->at_peak);
+	table_add_memory(table, "CPU not freed", "cpu_not_freed_bytes", cpu->held);
+	table_add_growth(table, "CPU per step", "cpu_growth_per_step_bytes", cpu->growth);
+	table_unset_unless(table, costs->has_growth, "-");
 }
 
 void source_table_add(struct table *table, const struct line_costs *costs, const struct source_table_place *place,
 		      const struct line_cost_row *row)
 {
-	table_add_id(table, place->number);
+	table_begin_row(table);
+	table_add_id(table, "line", "line_number", place->number);
 	table_unset_unless(table, place->number, "-");
 	add_costs(table, costs, row);
-	if (place->text)
-		add_text(table, place->text);
-	else
-		table_add_unknown(table, "");
-	table_add(table, place->code->name);
-	table_add(table, place->code->file);
-	table_add_id(table, place->code->first_line);
-	if (!costs->has_memory)
-		return;
-	add_memory(table, &row->under.gpu_memory, costs->has_growth);
-	add_memory(table, &row->under.cpu_memory, costs->has_growth);
+	add_text(table, place->text ? place->text : "");
+	table_unset_unless(table, place->text, "");
+	table_add_name(table, "function", "function", TEXT_TRUNCATE_MIDDLE, place->code->name);
+	table_add_word(table, "file", place->code->file);
+	table_add_id(table, NULL, "function_line_number", place->code->first_line);
+	if (costs->has_memory)
+		add_memory(table, costs, &row->under);
 }
 
-void source_table_add_rest(struct table *table, const char *what, uint64_t sampled_ns)
+void source_table_add_rest(struct table *table, const struct line_costs *costs, const char *what, uint64_t sampled_ns)
 {
+	const struct line_cost cost = {.sampled_ns = sampled_ns};
+	size_t first = table->cells.count;
+
+	source_table_add(table, costs, &(struct source_table_place){.code = &(struct model_code){.name = what}},
+			 &(struct line_cost_row){.under = cost, .own = cost});
 	for (unsigned i = 0; i < table->count; i++) {
 		const char *key = table->columns[i].key;
 
-		if (!strcmp(key, "sampled_ns") || !strcmp(key, "self_sampled_ns"))
-			table_add_ns(table, sampled_ns, ms);
-		else if (!strcmp(key, "function"))
-			table_add(table, what);
-		else
-			table_add_unknown(table, "");
+		if (strcmp(key, "sampled_ns") != 0 && strcmp(key, "self_sampled_ns") != 0 &&
+		    strcmp(key, "function") != 0)
+			table_unset_cell(table, first + i, "");
 	}
 }

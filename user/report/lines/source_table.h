@@ -12,9 +12,8 @@ struct source_table_place {
 };
 
 /* With columns for memory and for samples where they were recorded. */
-void source_table_begin(struct table *table, const struct line_costs *costs);
 void source_table_add(struct table *table, const struct line_costs *costs, const struct source_table_place *place,
 		      const struct line_cost_row *row);
 
 /* A row of CPU time by samples that is of no line; what: whose it is. */
-void source_table_add_rest(struct table *table, const char *what, uint64_t sampled_ns);
+void source_table_add_rest(struct table *table, const struct line_costs *costs, const char *what, uint64_t sampled_ns);

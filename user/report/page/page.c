@@ -55,10 +55,11 @@ void report_wrap(const struct report *report, const char *text, unsigned column,
 
 void report_table(struct report *report, struct table *table)
 {
-	if (report->writer)
+	if (report->writer) {
 		table_writer_put(report->writer, table);
-	else
-		table_put(table, report->out, &(struct table_look){report->width, report->truncates, report->color});
+		return;
+	}
+	table_put(table, report->out, &(struct table_look){report->width, report->truncates, report->color});
 	table_free(table);
 }
 
@@ -130,44 +131,6 @@ size_t report_shown(const struct report *report, size_t count)
 	return count < report->rows ? count : report->rows;
 }
 
-/* A row without a Python line has an unknown place. */
-void report_add_place(struct report *report, struct table *table, uint32_t line)
-{
-	const struct line *place = line == NONE ? NULL : &report->all->lines.all.items[line];
-
-	if (!place || place->reason) {
-		table_add_unknowns(table, 2, "");
-		return;
-	}
-	table_add(table, place->file);
-	if (line_shown(place))
-		table_add_id(table, line_shown(place));
-	else
-		table_add_unknown(table, "");
-}
-
-void report_add_label(struct report *report, struct table *table, uint32_t line)
-{
-	AUTO_FREE char *label = line == NONE ? xstrdup("-") : line_label(&report->all->lines, line);
-
-	if (line == NONE)
-		table_add_unknown(table, label);
-	else
-		table_add(table, label);
-	report_add_place(report, table, line);
-}
-
-void report_add_user_line(struct report *report, struct table *table, uint32_t user_line, uint32_t user_lines)
-{
-	AUTO_FREE char *user = user_line == NONE ? NULL : line_label(&report->all->lines, user_line);
-
-	if (user)
-		table_add(table, user);
-	else
-		table_add_unknown(table, "");
-	table_add_count(table, user_lines);
-}
-
 void report_note_user_line(struct report *report, struct table *table, uint32_t user_line, uint32_t user_lines,
 			   const char *more)
 {
@@ -180,28 +143,52 @@ void report_note_user_line(struct report *report, struct table *table, uint32_t 
 		table_add_note(table, xasprintf("<- %s%s%s%s", user, others, *user && *more ? ", " : "", more));
 }
 
+/* ------------------------------------------------------------------------------------------------------------------ */
+
+/* A row without a Python line has an unknown place. */
+void report_add_place(struct report *report, struct table *table, const char *file, const char *number, uint32_t line)
+{
+	const struct line *place = line == NONE ? NULL : &report->all->lines.all.items[line];
+	bool is_known = place && !place->reason;
+
+	table_add_word(table, file, is_known ? place->file : NULL);
+	table_add_id(table, NULL, number, is_known ? line_shown(place) : 0);
+	table_unset_unless(table, is_known && line_shown(place), "");
+}
+
+void report_add_label(struct report *report, struct table *table, const char *title, const char *key, uint32_t line)
+{
+	AUTO_FREE char *label = line == NONE ? NULL : line_label(&report->all->lines, line);
+
+	table_add_name(table, title, key, TEXT_TRUNCATE_PLACE, label);
+	report_add_place(report, table, "file", "line_number", line);
+}
+
+void report_add_user_line(struct report *report, struct table *table, uint32_t user_line, uint32_t user_lines)
+{
+	AUTO_FREE char *user = user_line == NONE ? NULL : line_label(&report->all->lines, user_line);
+
+	table_add_word(table, "called_from", user);
+	table_add_data(table, "callers", UNIT_COUNT, user_lines);
+}
+
 void report_add_process(struct report *report, struct table *table, uint32_t process)
 {
-	char *text;
+	AUTO_FREE char *text = process == NONE		 ? xstrdup("")
+			       : process == PROCESS_MANY ? xstrdup("several")
+							 : process_label(&report->model->processes[process]);
 
-	if (process == NONE) {
-		table_add_unknown(table, "");
-		return;
-	}
-	if (process == PROCESS_MANY)
-		text = xstrdup("several");
-	else
-		text = process_label(&report->model->processes[process]);
-	table_add(table, text);
-	free(text);
+	table_add_name(table, table->shows_process ? "process" : NULL, "process", TEXT_TRUNCATE_MIDDLE, text);
+	table_unset_unless(table, process != NONE, "");
 }
 
 void report_add_line(struct report *report, struct table *table, uint32_t line, uint32_t process)
 {
-	AUTO_FREE char *place = line_place(&report->all->lines, line);
+	AUTO_FREE char *place = line == NONE ? NULL : line_place(&report->all->lines, line);
 
-	table_add(table, place);
-	table_add(table, line_function(&report->all->lines, line));
+	table_add_name(table, "line", "line", TEXT_TRUNCATE_PLACE, place);
+	table_add_name(table, "function", "function", TEXT_TRUNCATE_MIDDLE,
+		       place ? line_function(&report->all->lines, line) : NULL);
 	report_add_process(report, table, process);
-	report_add_place(report, table, line);
+	report_add_place(report, table, "file", "line_number", line);
 }

@@ -85,33 +85,25 @@ void report_more(struct report *report, size_t count, const char *what, struct n
 /* How many of `count` rows of a table are shown. */
 size_t report_shown(const struct report *report, size_t count);
 
-/* Adds the cell "model.py:42 Block.forward", and for programs its file and line; NONE: "-". */
-#define LABEL_COLUMNS(title, key)                                                                                      \
-	COLUMN_NAME(title, key, TEXT_TRUNCATE_PLACE), COLUMN_DATA("file", UNIT_TEXT),                                  \
-		COLUMN_DATA("line_number", UNIT_ID)
-void report_add_label(struct report *report, struct table *table, uint32_t line);
+/* ---- cells that many tables have --------------------------------------------------------------------------------- */
+
+/* "model.py:42 Block.forward", and for programs its file and line; NONE: "-". */
+void report_add_label(struct report *report, struct table *table, const char *title, const char *key, uint32_t line);
+
+/* For programs only the file and the line, under these keys; NONE: it has no line. */
+void report_add_place(struct report *report, struct table *table, const char *file, const char *number, uint32_t line);
 
 /*
- * Adds two columns of data: the line of the user's own code that called a library's line, and user_lines, the number of
- * such lines.
+ * For programs: the line of the user's own code that called a library's line, and user_lines, the number of such lines.
  */
-#define USER_LINE_COLUMNS COLUMN_DATA("called_from", UNIT_TEXT), COLUMN_DATA("callers", UNIT_COUNT)
 void report_add_user_line(struct report *report, struct table *table, uint32_t user_line, uint32_t user_lines);
 
 /* The same as a note below a complete row.  more: text after it; "" nothing. */
 void report_note_user_line(struct report *report, struct table *table, uint32_t user_line, uint32_t user_lines,
 			   const char *more);
 
-/* Only the file and line columns of a label, for a cell that says more than a line; NONE: it has no line. */
-void report_add_place(struct report *report, struct table *table, uint32_t line);
-
-/* The process of a row, shown if there are several processes: "python3 41230", or "several"; NONE: no process. */
-#define PROCESS_COLUMN(report)                                                                                         \
-	COLUMN_NAME((report)->all->active > 1 ? "process" : COLUMN_NOT_SHOWN, "process", TEXT_TRUNCATE_MIDDLE)
+/* "python3 41230", or "several"; NONE: no process.  A page has it if table.shows_process. */
 void report_add_process(struct report *report, struct table *table, uint32_t process);
 
-/* The columns of a line, for a table that ends in them: its place, its function and its process. */
-#define LINE_COLUMNS(report)                                                                                           \
-	COLUMN_NAME("line", "line", TEXT_TRUNCATE_PLACE), COLUMN_NAME("function", "function", TEXT_TRUNCATE_MIDDLE),   \
-		PROCESS_COLUMN(report), COLUMN_DATA("file", UNIT_TEXT), COLUMN_DATA("line_number", UNIT_ID)
+/* A line's place, its function and its process. */
 void report_add_line(struct report *report, struct table *table, uint32_t line, uint32_t process);

@@ -32,14 +32,15 @@ void report_ops(struct report *report);		/* ops.c */
 void report_collectives(struct report *report); /* collectives.c */
 void report_steps(struct report *report);	/* steps.c */
 void report_breakdown(struct report *report);	/* breakdown.c: computation, communication, copies, idle */
-void report_step_idle(struct report *report);	/* step_idle.c: idle time of the steps, by cause */
-void report_memcpys(struct report *report);	/* memcpys.c */
-void report_idle(struct report *report);	/* idle.c */
-void report_waits(struct report *report);	/* waits.c */
-void report_off_cpu(struct report *report);	/* off_cpu.c */
-void report_cpu_lines(struct report *report);	/* cpu_lines.c */
-void report_compiles(struct report *report);	/* compiles.c */
-void report_jit(struct report *report);		/* jit.c */
+void report_add_breakdown(struct table *table, const struct breakdown_sums *sums, uint64_t span_ns); /* percents */
+void report_step_idle(struct report *report); /* step_idle.c: idle time of the steps, by cause */
+void report_memcpys(struct report *report);   /* memcpys.c */
+void report_idle(struct report *report);      /* idle.c */
+void report_waits(struct report *report);     /* waits.c */
+void report_off_cpu(struct report *report);   /* off_cpu.c */
+void report_cpu_lines(struct report *report); /* cpu_lines.c */
+void report_compiles(struct report *report);  /* compiles.c */
+void report_jit(struct report *report);	      /* jit.c */
 void report_torch_memory(struct report *report);
 void report_torch_held(struct report *report);
 /* torch_growth.c: its growth from step to step */
@@ -57,7 +58,9 @@ char *report_torch_growing_held(const struct analyses *all, unsigned width);
  */
 char *report_torch_space(const struct analyses *all, uint32_t index);
 char *report_holder_container(const struct model_holder *holder);
-void report_add_growth(struct table *table, bool grows, double per_step); /* "+13.0 MB" for a row that grows */
+/* Cells: "+13.0 MB" for a row that grows; the name of the space; the op. */
+void report_add_growth(struct table *table, const char *title, bool grows, double per_step);
+void report_add_torch_space(struct report *report, struct table *table, uint32_t space);
 void report_add_op(const struct report *report, struct table *table, uint32_t op_name);
 void report_memory(struct report *report);	 /* memory.c */
 void report_gpu_counters(struct report *report); /* gpu_counters.c: clocks, errors, memory by process */

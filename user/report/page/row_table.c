@@ -1,180 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "report/page/row_table.h"
 
-#include <string.h>
-
 #include "report/page/parts.h"
-
-#define TITLE_MAX 24
-
-static uint64_t number_at(const void *row, size_t at)
-{
-	return *(const uint64_t *)((const char *)row + at);
-}
-
-static uint32_t index_at(const void *row, size_t at)
-{
-	return *(const uint32_t *)((const char *)row + at);
-}
-
-/* ---- columns ----------------------------------------------------------------------------------------------------- */
-
-struct shown_columns {
-	struct column list[TABLE_COLUMNS_MAX + 1];
-	char titles[TABLE_COLUMNS_MAX][TITLE_MAX];
-	unsigned count;
-};
-
-static void add_column(struct shown_columns *columns, struct column column, const char *unit)
-{
-	const char *in = strstr(column.title, "%s");
-
-	if (columns->count == TABLE_COLUMNS_MAX)
-		return;
-	if (in) {
-		char *title = columns->titles[columns->count];
-
-		snprintf(title, TITLE_MAX, "%.*s%s%s", (int)(in - column.title), column.title, unit, in + 2);
-		column.title = title;
-	}
-	columns->list[columns->count++] = column;
-}
-
-static bool shows_process(const struct report *report, enum row_process process)
-{
-	return process == ROW_PROCESS_IF_SEVERAL ? report->all->active > 1 : process == ROW_PROCESS_SHOWN;
-}
-
-/* Adds the column, and those that its cell needs besides. */
-static void add_columns(struct shown_columns *columns, const struct row_column *row, const char *unit, bool process)
-{
-	static const struct column file = COLUMN_DATA("file", UNIT_TEXT), number = COLUMN_DATA("line_number", UNIT_ID);
-	static const struct column callers = COLUMN_DATA("callers", UNIT_COUNT);
-	static const struct column function = COLUMN_NAME("function", "function", TEXT_TRUNCATE_MIDDLE);
-	struct column of_process = COLUMN_NAME("process", "process", TEXT_TRUNCATE_MIDDLE);
-
-	if (!process)
-		of_process.title = COLUMN_NOT_SHOWN;
-	add_column(columns, row->cell == ROW_CELL_PROCESS ? of_process : row->column, unit);
-	if (row->cell == ROW_CELL_LINE) {
-		add_column(columns, function, unit);
-		add_column(columns, of_process, unit);
-	}
-	if (row->cell == ROW_CELL_LINE || row->cell == ROW_CELL_LABEL) {
-		add_column(columns, file, unit);
-		add_column(columns, number, unit);
-	}
-	if (row->cell == ROW_CELL_USER_LINE)
-		add_column(columns, callers, unit);
-}
-
-static void choose_columns(const struct row_column *from, const char *unit, bool process, struct shown_columns *columns)
-{
-	columns->count = 0;
-	for (; from->column.title; from++)
-		add_columns(columns, from, unit, process);
-	columns->list[columns->count] = (struct column)COLUMN_END;
-}
-
-/* ---- cells ------------------------------------------------------------------------------------------------------- */
-
-static void add_text(struct report *report, struct table *table, const struct row_column *column, const void *row)
-{
-	AUTO_FREE char *text = column->text(report, row);
-
-	table_add_text(table, text, "-");
-}
-
-/* Cells that are numbers. */
-static void add_number(struct table *table, const struct row_column *column, const void *row, struct time_unit unit,
-		       uint64_t sum)
-{
-	uint64_t number = number_at(row, column->at);
-
-	switch (column->cell) {
-	case ROW_CELL_NS:
-		table_add_ns(table, number, unit);
-		break;
-	case ROW_CELL_PERCENT:
-		table_add_percent(table, (double)number, (double)sum);
-		break;
-	case ROW_CELL_AVERAGE:
-		table_add_average(table, number, number_at(row, column->other));
-		break;
-	default:
-		table_add_count(table, number);
-	}
-}
-
-static void add_cell(struct report *report, struct table *table, const struct row_column *column, const void *row,
-		     struct time_unit unit, uint64_t sum)
-{
-	switch (column->cell) {
-	case ROW_CELL_TEXT:
-		add_text(report, table, column, row);
-		break;
-	case ROW_CELL_ADD:
-		if (column->add)
-			column->add(report, table, row);
-		break;
-	case ROW_CELL_LABEL:
-		report_add_label(report, table, index_at(row, column->at));
-		break;
-	case ROW_CELL_USER_LINE:
-		report_add_user_line(report, table, index_at(row, column->at), index_at(row, column->other));
-		break;
-	case ROW_CELL_PROCESS:
-		report_add_process(report, table, index_at(row, column->at));
-		break;
-	case ROW_CELL_LINE:
-		report_add_line(report, table, index_at(row, column->at), index_at(row, column->other));
-		break;
-	default:
-		add_number(table, column, row, unit, sum);
-	}
-}
-
-static void add_user_line(struct report *report, struct table *table, const struct row_column *column, const void *row)
-{
-	report_note_user_line(report, table, index_at(row, column->at), index_at(row, column->other), "");
-}
-
-static void add_row(struct report *report, struct table *table, const struct row_table *declared, const void *row,
-		    struct time_unit unit, uint64_t sum)
-{
-	const struct row_column *user_line = NULL;
-
-	for (const struct row_column *column = declared->columns; column->column.title; column++) {
-		add_cell(report, table, column, row, unit, sum);
-		user_line = column->cell == ROW_CELL_USER_LINE ? column : user_line;
-	}
-	if (declared->add_notes)
-		declared->add_notes(report, table, row);
-	else if (user_line)
-		add_user_line(report, table, user_line, row);
-}
-
-/* ---- tables ------------------------------------------------------------------------------------------------------ */
 
 static const void *row_at(const struct row_list *list, size_t index)
 {
 	return (const char *)list->rows + index * list->size;
 }
 
-static void put_rest(struct report *report, const struct row_table *table, const struct row_list *list, size_t shown,
-		     struct time_unit unit)
+static uint64_t amount_of(const struct row_table *table, const void *row)
 {
-	size_t left = list->count - shown;
-	uint64_t rest = 0;
+	return *(const uint64_t *)((const char *)row + table->amount);
+}
 
-	for (size_t i = shown; i < list->count; i++)
-		rest += number_at(row_at(list, i), table->columns->at);
-	if (table->counted)
-		report_more(report, left, table->more, number_count(rest), table->counted);
-	else if (table->unit_of_first)
-		report_more(report, left, table->more, number_time(rest), "");
-	else
-		report_more(report, left, table->more, number_in(rest, unit), unit.name);
+static struct time_unit choose_unit(const struct row_table *table, const struct row_list *list)
+{
+	if (table->unit_of_first && list->count)
+		return time_unit_for(amount_of(table, list->rows));
+	return time_unit_for(list->unit_ns ? list->unit_ns : list->sum);
 }
 
 static void put_title(struct report *report, const struct row_table *table, const struct row_list *list)
@@ -186,26 +29,55 @@ static void put_title(struct report *report, const struct row_table *table, cons
 			       table->carries == ROW_CARRIES_OF_WHOLE ? list->whole : report_ns(report));
 }
 
+static void add_row(struct report *report, struct table *table, const struct row_table *declared, const void *row)
+{
+	table_begin_row(table);
+	declared->add_row(report, table, row);
+}
+
+static void put_rest(struct report *report, const struct row_table *table, const struct row_list *list, size_t shown,
+		     struct time_unit unit)
+{
+	size_t left = list->count - shown;
+	uint64_t rest = 0;
+
+	for (size_t i = shown; i < list->count; i++)
+		rest += amount_of(table, row_at(list, i));
+	if (table->counted)
+		report_more(report, left, table->more, number_count(rest), table->counted);
+	else if (table->amount_text)
+		report_more(report, left, table->more, table->amount_text(rest), "");
+	else if (table->unit_of_first)
+		report_more(report, left, table->more, number_time(rest), "");
+	else
+		report_more(report, left, table->more, number_in(rest, unit), unit.name);
+}
+
 void report_rows(struct report *report, const struct row_table *declared, const struct row_list *list)
 {
-	struct time_unit unit = time_unit_for(list->unit_ns ? list->unit_ns : list->sum);
-	size_t shown = report_shown(report, list->count);
-	struct shown_columns columns;
-	struct table table;
+	struct table table = {
+		.unit = choose_unit(declared, list),
+		.whole = (double)list->sum,
+		.context = list->context,
+		.shows_process = list->process == ROW_PROCESS_IF_SEVERAL ? report->all && report->all->active > 1
+									 : list->process == ROW_PROCESS_SHOWN,
+	};
+	size_t shown = list->has_all ? list->count : report_shown(report, list->count);
 
-	if (!list->count)
+	if (!list->count && !list->none)
 		return;
-	if (declared->unit_of_first)
-		unit = time_unit_for(number_at(list->rows, declared->columns->at));
 	if (declared->id)
 		put_title(report, declared, list);
-	choose_columns(declared->columns, unit.name, shows_process(report, list->process), &columns);
-	table_begin(&table, columns.list);
 	for (size_t i = 0; i < shown; i++)
-		add_row(report, &table, declared, row_at(list, i), unit, list->sum);
+		if (!declared->is_shown || declared->is_shown(report, row_at(list, i)))
+			add_row(report, &table, declared, row_at(list, i));
+	if (!table.count && list->none) {
+		add_row(report, &table, declared, list->none);
+		table_drop_rows(&table);
+	}
 	report_table(report, &table);
 	if (declared->more)
-		put_rest(report, declared, list, shown, unit);
+		put_rest(report, declared, list, shown, table.unit);
 }
 
 void report_group(struct report *report, const struct row_table *table, const struct group *group)

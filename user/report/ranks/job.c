@@ -8,94 +8,62 @@
 #include "base/order.h"
 #include "report/ranks/rank_cells.h"
 
-static int64_t rank_at(const struct report_job *job, size_t row)
-{
-	return job->ranks->rows.items[row].of->rank;
-}
-
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
-static void put_steps(struct report *report, const struct report_job *job)
+static void add_step(struct report *report __attribute__((unused)), struct table *table, const void *item)
 {
-	static const struct column columns[] = {
-		COLUMN_NUMBER("step", "step", UNIT_NUMBER),
-		COLUMN_NUMBER("ranks", "ranks", UNIT_COUNT),
-		COLUMN_NUMBER("fastest ms", "fastest_ns", UNIT_NS),
-		COLUMN_NUMBER("median ms", "median_ns", UNIT_NS),
-		COLUMN_NUMBER("slowest ms", "slowest_ns", UNIT_NS),
-		COLUMN_NUMBER("apart ms", "apart_ns", UNIT_NS),
-		COLUMN_NUMBER("fastest", "fastest_rank", UNIT_ID),
-		COLUMN_NUMBER("slowest", "slowest_rank", UNIT_ID),
-		COLUMN_NUMBER("late most", "late_rank", UNIT_ID),
-		COLUMN_NUMBER("late ms", "late_ns", UNIT_NS),
-		COLUMN_END,
-	};
-	size_t shown = report_shown(report, job->steps->list.count);
-	struct table table;
+	const struct step_spread *step = item;
+	const struct report_job *job = table->context;
+	bool is_any_late = step->late != SIZE_MAX;
 
-	report_title(report, "merge_steps", "Steps on all ranks",
-		     "wall time; late: to collectives launched in the step");
-	table_begin(&table, columns);
-	for (size_t i = 0; i < shown; i++) {
-		const struct step_spread *step = &job->steps->list.items[i];
-
-		table_add_signed(&table, step->number);
-		table_add_count(&table, step->ranks);
-		table_add_ms(&table, step->fastest_ns);
-		table_add_ms(&table, step->median_ns);
-		table_add_ms(&table, step->slowest_ns);
-		table_add_ms(&table, step->slowest_ns - step->fastest_ns);
-		table_add_rank(&table, rank_at(job, step->fastest));
-		table_add_rank(&table, rank_at(job, step->slowest));
-		if (step->late == SIZE_MAX)
-			table_add_unknown(&table, "-");
-		else
-			table_add_rank(&table, rank_at(job, step->late));
-		table_add_ms(&table, step->late_ns);
-	}
-	report_table(report, &table);
+	table_add_signed(table, "step", "step", UNIT_NUMBER, step->number);
+	table_add_count(table, "ranks", "ranks", step->ranks);
+	table_add_ms(table, "fastest ms", "fastest_ns", step->fastest_ns);
+	table_add_ms(table, "median ms", "median_ns", step->median_ns);
+	table_add_ms(table, "slowest ms", "slowest_ns", step->slowest_ns);
+	table_add_ms(table, "apart ms", "apart_ns", step->slowest_ns - step->fastest_ns);
+	table_add_rank(table, "fastest", "fastest_rank", job_rank_at(job, step->fastest));
+	table_add_rank(table, "slowest", "slowest_rank", job_rank_at(job, step->slowest));
+	table_add_rank(table, "late most", "late_rank", job_rank_at(job, step->late));
+	table_unset_unless(table, is_any_late, "-");
+	table_add_ms(table, "late ms", "late_ns", step->late_ns);
 }
 
-static void put_ranks_of_steps(struct report *report, const struct report_job *job)
+static const struct row_table step_table = {
+	.id = "merge_steps",
+	.title = "Steps on all ranks",
+	.remark = "wall time; late: to collectives launched in the step",
+	.add_row = add_step,
+};
+
+static void add_rank_of_steps(struct report *report __attribute__((unused)), struct table *table, const void *item)
 {
-	static const struct column columns[] = {
-		COLUMN_NUMBER("rank", "rank", UNIT_ID),
-		COLUMN_NUMBER("steps", "steps", UNIT_COUNT),
-		COLUMN_NUMBER("compared", "compared", UNIT_COUNT),
-		COLUMN_NUMBER("avg ms", "wall_avg_ns", UNIT_NS_AVG),
-		COLUMN_NUMBER("fastest in", "fastest", UNIT_COUNT),
-		COLUMN_NUMBER("slowest in", "slowest", UNIT_COUNT),
-		COLUMN_NUMBER("late most in", "late_most", UNIT_COUNT),
-		COLUMN_NUMBER("late ms", "late_ns", UNIT_NS),
-		COLUMN_NAME("host", "host", TEXT_TRUNCATE_END),
-		COLUMN_DATA("pid", UNIT_ID),
-		COLUMN_DATA("log", UNIT_TEXT),
-		COLUMN_END,
-	};
-	struct table table;
+	const struct rank_row *rank = item;
+	const struct report_job *job = table->context;
+	const struct rank_steps_row none = {0}, *rows = job->steps->rows;
+	const struct rank_steps_row *row = job->ranks->rows.count ? &rows[rank - job->ranks->rows.items] : &none;
+	const struct rank_log *log = &job->ranks->logs.items[rank->log];
 
-	report_title(report, "merge_step_ranks", "Ranks in these steps",
-		     "in how many each was the fastest, the slowest, "
-		     "the one that was late by most");
-	table_begin(&table, columns);
-	for (size_t i = 0; i < job->ranks->rows.count; i++) {
-		const struct rank_steps_row *row = &job->steps->rows[i];
-		const struct rank_row *rank = &job->ranks->rows.items[i];
-
-		table_add_rank(&table, rank->of->rank);
-		table_add_count(&table, row->seen);
-		table_add_count(&table, row->compared);
-		table_add_ms_avg(&table, row->compared ? (double)row->wall_ns / (double)row->compared : NAN);
-		table_add_count(&table, row->fastest);
-		table_add_count(&table, row->slowest);
-		table_add_count(&table, row->late);
-		table_add_ms(&table, row->late_ns);
-		table_add(&table, job->ranks->logs.items[rank->log].host);
-		table_add_id(&table, rank->of->pid);
-		table_add(&table, job->ranks->logs.items[rank->log].name);
-	}
-	report_table(report, &table);
+	table_add_rank(table, "rank", "rank", rank->of->rank);
+	table_add_count(table, "steps", "steps", row->seen);
+	table_add_count(table, "compared", "compared", row->compared);
+	table_add_ms_avg(table, "avg ms", "wall_avg_ns",
+			 row->compared ? (double)row->wall_ns / (double)row->compared : NAN);
+	table_add_count(table, "fastest in", "fastest", row->fastest);
+	table_add_count(table, "slowest in", "slowest", row->slowest);
+	table_add_count(table, "late most in", "late_most", row->late);
+	table_add_ms(table, "late ms", "late_ns", row->late_ns);
+	table_add_name(table, "host", "host", TEXT_TRUNCATE_END, log->host);
+	table_add_id(table, NULL, "pid", rank->of->pid);
+	table_add_word(table, "log", log->name);
 }
+
+static const struct row_table rank_table = {
+	.id = "merge_step_ranks",
+	.title = "Ranks in these steps",
+	.remark = "in how many each was the fastest, the slowest, the one that was late by most",
+	.add_row = add_rank_of_steps,
+};
 
 DEFINE_ORDER(by_ns, uint64_t, least_first(*a, *b))
 
@@ -212,8 +180,14 @@ void report_job_steps_line(struct report *report, const struct report_job *job)
 
 void report_job_steps(struct report *report, const struct report_job *job)
 {
+	const struct row_list ranks = list_of_ranks(job->ranks, job);
+
 	if (!report->writer && !job->is_whole)
 		return;
-	put_steps(report, job);
-	put_ranks_of_steps(report, job);
+	report_rows(report, &step_table,
+		    &(struct row_list){
+			    ROWS_OF(&job->steps->list),
+			    .none = &(struct step_spread){.fastest = SIZE_MAX, .slowest = SIZE_MAX, .late = SIZE_MAX},
+			    .context = job});
+	report_rows(report, &rank_table, &ranks);
 }

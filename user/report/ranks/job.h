@@ -5,6 +5,12 @@
 #include "report/page/page.h"
 #include "report/ranks/ranks.h"
 
+/* The number of a rank by its row; -1: it is not known, or row is SIZE_MAX. */
+static inline int64_t job_rank_at(const struct report_job *job, size_t row)
+{
+	return row == SIZE_MAX ? -1 : job->ranks->rows.items[row].of->rank;
+}
+
 /* A line of the verdict: how much steps spread, and how many of them each rank has. */
 void report_job_steps_line(struct report *report, const struct report_job *job);
 

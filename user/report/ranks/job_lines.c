@@ -38,66 +38,63 @@ static bool is_large(const struct report_job *job, const struct difference *diff
 	return difference_is_seen(difference) && difference_change(difference) >= SHOWN_SHARE * whole;
 }
 
-static void add_spread(struct table *table, const struct report_job *job, const struct line_spread *spread,
-		       bool has_place)
+static void add_spread(struct report *report __attribute__((unused)), struct table *table, const void *item)
 {
+	const struct line_spread *spread = item;
+	const struct report_job *job = table->context;
 	const struct difference *most = &spread->most;
 
-	table_add_ms_avg(table, spread->least_ns);
-	table_add_ms_avg(table, most->before);
-	table_add_ms_avg(table, most->after);
-	table_add_ms_avg(table, most->after - most->before);
-	table_add_value(table, number_tenths(difference_percent(most)), difference_percent(most));
-	table_add_value(table, (struct number){""}, most->noise);
-	table_add_rank(table, job->ranks->rows.items[spread->least_rank].of->rank);
-	table_add_rank(table, job->ranks->rows.items[spread->most_rank].of->rank);
-	if (has_place)
-		table_add(table, spread->place);
-	table_add(table, spread->name);
-	table_add(table, difference_is_seen(most) ? "yes" : "no");
+	table_add_ms_avg(table, "least ms", "least_ns", spread->least_ns);
+	table_add_ms_avg(table, "median", "median_ns", most->before);
+	table_add_ms_avg(table, "most", "most_ns", most->after);
+	table_add_ms_avg(table, "more", "more_ns", most->after - most->before);
+	table_add_value(table, "%", "more_percent", UNIT_PERCENT, number_tenths(difference_percent(most)),
+			difference_percent(most));
+	table_add_value(table, NULL, "noise_ns", UNIT_NS_AVG, (struct number){""}, most->noise);
+	table_add_rank(table, "least on", "least_rank", job_rank_at(job, spread->least_rank));
+	table_add_rank(table, "most on", "most_rank", job_rank_at(job, spread->most_rank));
 }
 
-#define SPREAD_COLUMNS                                                                                                 \
-	COLUMN_NUMBER("least ms", "least_ns", UNIT_NS_AVG), COLUMN_NUMBER("median", "median_ns", UNIT_NS_AVG),         \
-		COLUMN_NUMBER("most", "most_ns", UNIT_NS_AVG), COLUMN_NUMBER("more", "more_ns", UNIT_NS_AVG),          \
-		COLUMN_NUMBER("%", "more_percent", UNIT_PERCENT), COLUMN_DATA("noise_ns", UNIT_NS_AVG),                \
-		COLUMN_NUMBER("least on", "least_rank", UNIT_ID), COLUMN_NUMBER("most on", "most_rank", UNIT_ID)
-
-/* has_place: they are of lines. */
-static void put_spreads(struct report *report, const struct report_job *job, const struct line_spreads *spreads,
-			bool has_place)
+static void add_line(struct report *report, struct table *table, const void *item)
 {
-	static const struct column of_lines[] = {
-		SPREAD_COLUMNS,
-		COLUMN_NAME("line", "line", TEXT_TRUNCATE_PLACE),
-		COLUMN_NAME("function", "function", TEXT_TRUNCATE_MIDDLE),
-		COLUMN_DATA("differs", UNIT_TEXT),
-		COLUMN_END,
-	};
-	static const struct column of_layers[] = {
-		SPREAD_COLUMNS,
-		COLUMN_NAME("layer", "layer", TEXT_TRUNCATE_START),
-		COLUMN_DATA("differs", UNIT_TEXT),
-		COLUMN_END,
-	};
+	const struct line_spread *spread = item;
+
+	add_spread(report, table, item);
+	table_add_name(table, "line", "line", TEXT_TRUNCATE_PLACE, spread->place);
+	table_add_name(table, "function", "function", TEXT_TRUNCATE_MIDDLE, spread->name);
+	table_add_word(table, "differs", difference_is_seen(&spread->most) ? "yes" : "no");
+}
+
+static void add_layer(struct report *report, struct table *table, const void *item)
+{
+	const struct line_spread *spread = item;
+
+	add_spread(report, table, item);
+	table_add_name(table, "layer", "layer", TEXT_TRUNCATE_START, spread->name);
+	table_add_word(table, "differs", difference_is_seen(&spread->most) ? "yes" : "no");
+}
+
+static const struct row_table line_table = {
+	.id = "merge_lines", .title = "Computation by line, on the ranks with least and most", .add_row = add_line};
+static const struct row_table layer_table = {
+	.id = "merge_layers", .title = "Computation by layer, on the ranks with least and most", .add_row = add_layer};
+
+static void put_spreads(struct report *report, const struct report_job *job, const struct line_spreads *spreads,
+			const struct row_table *table)
+{
 	size_t count = spreads->list.count, shown;
-	struct table table;
 
 	for (shown = 0; !shows_all(report, job) && shown < count; shown++)
 		if (!is_large(job, &spreads->list.items[shown].most))
 			break;
 	shown = rows_shown(report, job, shows_all(report, job) ? count : shown);
-	if (!shown && !shows_all(report, job))
-		return;
-	report_title(report, has_place ? "merge_lines" : "merge_layers",
-		     has_place ? "Computation by line, on the ranks with least and most"
-			       : "Computation by layer, on the ranks with least and most",
-		     job->lines->has_steps ? "per step; more: than the median rank"
-					   : "in all; more: than the median rank");
-	table_begin(&table, has_place ? of_lines : of_layers);
-	for (size_t i = 0; i < shown; i++)
-		add_spread(&table, job, &spreads->list.items[i], has_place);
-	report_table(report, &table);
+	if (shown || shows_all(report, job))
+		report_rows(
+			report, table,
+			&(struct row_list){ROWS(spreads->list.items, shown), .context = job, .has_all = true,
+					   .none = &(struct line_spread){.least_rank = SIZE_MAX, .most_rank = SIZE_MAX},
+					   .remark = job->lines->has_steps ? "per step; more: than the median rank"
+									   : "in all; more: than the median rank"});
 }
 
 /* ---- the late rank ----------------------------------------------------------------------------------------------- */
@@ -146,9 +143,9 @@ static void add_kind(struct table *table, const struct kind_row *row)
 	else
 		shown = row->kind == KIND_WAIT ? xasprintf("CPU waits: %s", api_name((uint16_t)either->api))
 					       : xstrdup("computation");
-	table_add_named(table, shown, keys[row->kind]);
-	table_add_text(table, row->kind == KIND_IDLE ? why_cause_name((enum why_cause)either->what) : NULL, "");
-	table_add_text(table, either->api != NONE ? api_name((uint16_t)either->api) : NULL, "");
+	table_add_named(table, "what", "what", TEXT_TRUNCATE_END, shown, keys[row->kind]);
+	table_add_word(table, "cause", row->kind == KIND_IDLE ? why_cause_name((enum why_cause)either->what) : NULL);
+	table_add_word(table, "call", either->api != NONE ? api_name((uint16_t)either->api) : NULL);
 	free(shown);
 }
 
@@ -169,43 +166,34 @@ static void add_difference(struct table *table, const struct report_job *job, co
 
 	if (!isnan(cost->noise))
 		noise = number_tenths(cost->noise / 1e6);
-	table_add_ms_avg(table, cost->before);
-	table_add_ms_avg(table, cost->after);
-	table_add_value(table, signed_ms(cost->after - cost->before), cost->after - cost->before);
-	table_add_value(table, noise, cost->noise);
+	table_begin_row(table);
+	table_add_ms_avg(table, "median ms", "median_ns", cost->before);
+	table_add_ms_avg(table, "this rank", "rank_ns", cost->after);
+	table_add_value(table, "change", "change_ns", UNIT_NS_AVG, signed_ms(cost->after - cost->before),
+			cost->after - cost->before);
+	table_add_value(table, "noise", "noise_ns", UNIT_NS_AVG, noise, cost->noise);
 	add_kind(table, row);
-	table_add(table, either_of(row)->place);
-	table_add(table, either_of(row)->name);
-	table_add(table, difference_is_seen(cost) ? "yes" : "no");
-	table_add_rank(table, job->ranks->rows.items[job->lines->late].of->rank);
+	table_add_name(table, "line", "line", TEXT_TRUNCATE_PLACE, either_of(row)->place);
+	table_add_name(table, "function", "function", TEXT_TRUNCATE_MIDDLE, either_of(row)->name);
+	table_add_word(table, "differs", difference_is_seen(cost) ? "yes" : "no");
+	table_add_rank(table, NULL, "rank", job_rank_at(job, job->lines->late));
 }
+
+static char no_text[] = "";
+static struct per_step_row no_costs = {.place = no_text, .name = no_text};
+static const struct difference_row no_difference = {.after = &no_costs};
 
 static void put_difference_rows(struct report *report, const struct report_job *job, const struct kind_rows *rows)
 {
-	static const struct column columns[] = {
-		COLUMN_NUMBER("median ms", "median_ns", UNIT_NS_AVG),
-		COLUMN_NUMBER("this rank", "rank_ns", UNIT_NS_AVG),
-		COLUMN_NUMBER("change", "change_ns", UNIT_NS_AVG),
-		COLUMN_NUMBER("noise", "noise_ns", UNIT_NS_AVG),
-		COLUMN_NAME("what", "what", TEXT_TRUNCATE_END),
-		COLUMN_DATA("cause", UNIT_TEXT),
-		COLUMN_DATA("call", UNIT_TEXT),
-		COLUMN_NAME("line", "line", TEXT_TRUNCATE_PLACE),
-		COLUMN_NAME("function", "function", TEXT_TRUNCATE_MIDDLE),
-		COLUMN_DATA("differs", UNIT_TEXT),
-		COLUMN_DATA("rank", UNIT_ID),
-		COLUMN_END,
-	};
 	bool all = shows_all(report, job);
 	size_t most = rows_shown(report, job, rows->list.count), shown = 0;
-	struct table table;
-	char *name = rank_name(&job->ranks->rows.items[job->lines->late]);
-	char *title = xasprintf("What %s does unlike the other ranks", name);
+	struct table table = {0};
+	AUTO_FREE char *name = rank_name(&job->ranks->rows.items[job->lines->late]);
+	AUTO_FREE char *title = xasprintf("What %s does unlike the other ranks", name);
 
 	report_title(report, "merge_difference", title,
 		     job->lines->has_steps ? "per step, beside the median of the others"
 					   : "in all, beside the median of the others");
-	table_begin(&table, columns);
 	for (size_t i = 0; i < rows->list.count && shown < most; i++) {
 		const struct kind_row *row = &rows->list.items[i];
 
@@ -214,14 +202,16 @@ static void put_difference_rows(struct report *report, const struct report_job *
 		add_difference(&table, job, row);
 		shown++;
 	}
+	if (!shown) { /* programs get the columns */
+		add_difference(&table, job, &(struct kind_row){.kind = KIND_WAIT, .of = &no_difference});
+		table_drop_rows(&table);
+	}
 	if (shown || report->writer)
 		report_table(report, &table);
 	else
 		table_free(&table);
 	if (!shown)
 		report_line(report, "  nothing that is recorded, by more than chance and a hundredth of a step");
-	free(title);
-	free(name);
 }
 
 static void put_difference(struct report *report, const struct report_job *job)
@@ -243,7 +233,7 @@ void report_job_lines(struct report *report, const struct report_job *job)
 	if (!job->lines->is_alike && !shows_all(report, job))
 		return;
 	put_difference(report, job);
-	put_spreads(report, job, &job->lines->lines, true);
+	put_spreads(report, job, &job->lines->lines, &line_table);
 	if (job->lines->layers.list.count || report->writer)
-		put_spreads(report, job, &job->lines->layers, false);
+		put_spreads(report, job, &job->lines->layers, &layer_table);
 }

@@ -5,23 +5,32 @@
 #include <inttypes.h>
 
 #include "analyze/ranks/ranks.h"
-#include "report/page/page.h"
+#include "report/page/row_table.h"
 
 /* Below 0: not known. */
-static inline void table_add_rank(struct table *table, int64_t rank)
+static inline void table_add_rank(struct table *table, const char *title, const char *key, int64_t rank)
 {
-	table_add_id(table, (uint64_t)rank);
+	table_add_id(table, title, key, (uint64_t)rank);
 	table_unset_unless(table, rank >= 0, "?");
 }
 
-static inline void table_add_ms(struct table *table, uint64_t ns)
+static inline void table_add_ms(struct table *table, const char *title, const char *key, uint64_t ns)
 {
-	table_add_integer(table, number_tenths((double)ns / 1e6), ns);
+	table_add_integer(table, title, key, UNIT_NS, number_tenths((double)ns / 1e6), ns);
 }
 
-static inline void table_add_ms_avg(struct table *table, double ns)
+static inline void table_add_ms_avg(struct table *table, const char *title, const char *key, double ns)
 {
-	table_add_value(table, number_tenths(ns / 1e6), ns);
+	table_add_value(table, title, key, UNIT_NS_AVG, number_tenths(ns / 1e6), ns);
+}
+
+/* A row for each rank. */
+static inline struct row_list list_of_ranks(const struct ranks *ranks, const void *context)
+{
+	static const struct arriving_rank no_one;
+	static const struct rank_row none = {.of = &no_one};
+
+	return (struct row_list){ROWS_OF(&ranks->rows), .none = &none, .context = context, .has_all = true};
 }
 
 /* "rank 3", "a rank whose number is not known"; the caller frees it. */

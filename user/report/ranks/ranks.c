@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/distance.h"
-#include "report/page/page.h"
+#include "report/page/parts.h"
 #include "report/ranks/job.h"
 #include "report/ranks/rank_cells.h"
 #include "report/ranks/rank_notes.h"
@@ -32,37 +32,42 @@ static struct number drift_of(const struct rank_clock *clock)
 
 /* ---- clocks ------------------------------------------------------------------------------------------------------ */
 
-static void add_clock(struct table *table, const struct ranks *ranks, size_t log)
+static void add_clock(struct report *report __attribute__((unused)), struct table *table, const void *item)
 {
-	const struct rank_log *of = &ranks->logs.items[log];
+	const struct rank_log *of = item;
+	const struct ranks *ranks = table->context;
 	const struct rank_clock *clock = &ranks->clocks.items[of->clock];
-	bool is_fitted = clock->kind == RANK_CLOCK_FITTED;
+	size_t log = (size_t)(of - ranks->logs.items);
+	bool is_first = clock->kind == RANK_CLOCK_FIRST, is_fitted = clock->kind == RANK_CLOCK_FITTED;
 	double offset = (double)clock->fit.line.offset_ns;
-	struct number number;
+	struct number ahead = {"-"};
 
-	table_add(table, of->host);
-	table_add(table, rank_clock_word(ranks, log));
-	snprintf(number.text, sizeof(number.text), "%+.3f", offset / 1e6);
-	if (clock->kind == RANK_CLOCK_FIRST)
-		table_add_value(table, (struct number){"-"}, 0);
-	else
-		table_add_value(table, number, offset);
-	table_add_value(table, drift_of(clock), clock->fit.line.drift * 1e6);
+	if (!is_first)
+		snprintf(ahead.text, sizeof(ahead.text), "%+.3f", offset / 1e6);
+	table_add_name(table, "host", "host", TEXT_TRUNCATE_END, of->host);
+	table_add_name(table, "clock by", "aligned_by", TEXT_TRUNCATE_END, rank_clock_word(ranks, log));
+	table_add_value(table, "ahead ms", "offset_ns", UNIT_NS_AVG, ahead, is_first ? 0 : offset);
+	table_add_value(table, "drift us/s", "drift_ppm", UNIT_NUMBER, drift_of(clock), clock->fit.line.drift * 1e6);
 	table_unset_unless(table, is_fitted && clock->fit.has_drift, "-");
-	if (is_fitted) {
-		table_add_integer(table, number_tenths((double)clock->fit.error_ns / 1e3), clock->fit.error_ns);
-		table_add_integer(table, number_tenths((double)clock->fit.error_most_ns / 1e3),
-				  clock->fit.error_most_ns);
-		table_add_count(table, clock->fit.used);
-		table_add_count(table, clock->fit.pairs);
-	} else {
-		table_add_unknowns(table, 4, "-");
-	}
-	table_add(table, of->name);
+	table_add_integer(table, "error us", "error_ns", UNIT_NS, number_tenths((double)clock->fit.error_ns / 1e3),
+			  clock->fit.error_ns);
+	table_add_integer(table, "95 %", "error_most_ns", UNIT_NS,
+			  number_tenths((double)clock->fit.error_most_ns / 1e3), clock->fit.error_most_ns);
+	table_add_count(table, "used", "collectives_used", clock->fit.used);
+	table_add_count(table, "of", "collectives_in_common", clock->fit.pairs);
+	table_unset_last(table, 4, is_fitted, "-");
+	table_add_name(table, "log", "log", TEXT_TRUNCATE_START, of->name);
 	/* after the first of all */
-	table_add_data(table, rank_log_begun(ranks, log) - ranks->begin_ns);
-	table_add(table, of->is_cut ? "yes" : "no");
+	table_add_data(table, "began_after_ns", UNIT_NS, rank_log_begun(ranks, log) - ranks->begin_ns);
+	table_add_word(table, "cut_short", of->is_cut ? "yes" : "no");
 }
+
+static const struct row_table clock_table = {
+	.id = "merge_logs",
+	.title = "Logs and their clocks",
+	.remark = "beside that of the first log",
+	.add_row = add_clock,
+};
 
 /* When a log ends, on the clock of the first. */
 static uint64_t log_ended(const struct ranks *ranks, size_t log)
@@ -145,27 +150,7 @@ static void put_span(struct report *report, const struct ranks *ranks)
 
 static void put_clocks(struct report *report, const struct ranks *ranks)
 {
-	static const struct column columns[] = {
-		COLUMN_NAME("host", "host", TEXT_TRUNCATE_END),
-		COLUMN_NAME("clock by", "aligned_by", TEXT_TRUNCATE_END),
-		COLUMN_NUMBER("ahead ms", "offset_ns", UNIT_NS_AVG),
-		COLUMN_NUMBER("drift us/s", "drift_ppm", UNIT_NUMBER),
-		COLUMN_NUMBER("error us", "error_ns", UNIT_NS),
-		COLUMN_NUMBER("95 %", "error_most_ns", UNIT_NS),
-		COLUMN_NUMBER("used", "collectives_used", UNIT_COUNT),
-		COLUMN_NUMBER("of", "collectives_in_common", UNIT_COUNT),
-		COLUMN_NAME("log", "log", TEXT_TRUNCATE_START),
-		COLUMN_DATA("began_after_ns", UNIT_NS),
-		COLUMN_DATA("cut_short", UNIT_TEXT),
-		COLUMN_END,
-	};
-	struct table table;
-
-	report_title(report, "merge_logs", "Logs and their clocks", "beside that of the first log");
-	table_begin(&table, columns);
-	for (size_t i = 0; i < ranks->logs.count; i++)
-		add_clock(&table, ranks, i);
-	report_table(report, &table);
+	report_rows(report, &clock_table, &(struct row_list){ROWS_OF(&ranks->logs), .context = ranks, .has_all = true});
 	put_span(report, ranks);
 	put_log_notes(report, ranks);
 	put_clock_notes(report, ranks);
@@ -177,75 +162,57 @@ static void add_onset(struct table *table, const struct ranks *ranks, const stru
 {
 	const struct number no_text = {""};
 
-	if (!onset->is_known) {
-		table_add_unknowns(table, 5, "");
-		return;
-	}
-	table_add_data(table, onset->from_ns - ranks->compared_from_ns);
-	table_add_value(table, no_text, onset->more_ns);
-	table_add_value(table, no_text, onset->error_ns);
-	table_add_data(table, onset->before);
-	table_add_data(table, onset->late_before);
+	table_add_data(table, "later_after_ns", UNIT_NS, onset->from_ns - ranks->compared_from_ns);
+	table_add_value(table, NULL, "later_by_ns", UNIT_NS_AVG, no_text, onset->more_ns);
+	table_add_value(table, NULL, "later_error_ns", UNIT_NS_AVG, no_text, onset->error_ns);
+	table_add_data(table, "compared_before", UNIT_COUNT, onset->before);
+	table_add_data(table, "late_before", UNIT_COUNT, onset->late_before);
+	table_unset_last(table, 5, onset->is_known, "");
 }
 
-static void add_row(struct table *table, const struct ranks *ranks, const struct rank_row *row)
+static void add_rank(struct report *report __attribute__((unused)), struct table *table, const void *item)
 {
+	const struct rank_row *row = item;
+	const struct ranks *ranks = table->context;
 	const struct rank_log *log = &ranks->logs.items[row->log];
+	uint64_t exit_ns = row->of->exit_ns;
 
-	table_add_rank(table, row->of->rank);
-	table_add_count(table, row->compared);
-	table_add_count(table, row->late);
-	table_add_ms(table, row->late_ns);
-	table_add_ms(table, row->most_ns);
-	table_add_ms(table, row->waited_ns);
-	table_add(table, log->host);
-	table_add(table, row->of->process_name);
-	table_add_id(table, row->of->pid);
-	table_add(table, log->name);
-	table_add_data(table, row->of->repeated + row->of->left_out + row->of->unnumbered + row->of->after_step_back);
-	if (row->of->exit_ns)
-		table_add_data(table,
-			       clock_line_at(rank_log_clock(ranks, row->log), row->of->exit_ns) - ranks->begin_ns);
-	else
-		table_add_unknown(table, "");
+	table_add_rank(table, "rank", "rank", row->of->rank);
+	table_add_count(table, "compared", "compared", row->compared);
+	table_add_count(table, "late", "late", row->late);
+	table_add_ms(table, "ms in all", "late_ns", row->late_ns);
+	table_add_ms(table, "at most", "late_most_ns", row->most_ns);
+	table_add_ms(table, "waited ms", "waited_ns", row->waited_ns);
+	table_add_name(table, "host", "host", TEXT_TRUNCATE_END, log->host);
+	table_add_name(table, "process", "process", TEXT_TRUNCATE_MIDDLE, row->of->process_name);
+	table_add_id(table, "pid", "pid", row->of->pid);
+	table_add_word(table, "log", log->name);
+	table_add_data(table, "not_compared", UNIT_COUNT,
+		       row->of->repeated + row->of->left_out + row->of->unnumbered + row->of->after_step_back);
+	table_add_data(table, "ended_after_ns", UNIT_NS,
+		       clock_line_at(rank_log_clock(ranks, row->log), exit_ns) - ranks->begin_ns);
+	table_unset_unless(table, exit_ns, "");
 	add_onset(table, ranks, &row->onset);
 }
 
+static const struct row_table rank_table = {
+	.id = "merge_ranks",
+	.title = "Ranks",
+	.remark = "late: last to a collective, after the median rank; waited: for the last",
+	.add_row = add_rank,
+};
+
 static void put_ranks(struct report *report, const struct ranks *ranks)
 {
-	static const struct column columns[] = {
-		COLUMN_NUMBER("rank", "rank", UNIT_ID),
-		COLUMN_NUMBER("compared", "compared", UNIT_COUNT),
-		COLUMN_NUMBER("late", "late", UNIT_COUNT),
-		COLUMN_NUMBER("ms in all", "late_ns", UNIT_NS),
-		COLUMN_NUMBER("at most", "late_most_ns", UNIT_NS),
-		COLUMN_NUMBER("waited ms", "waited_ns", UNIT_NS),
-		COLUMN_NAME("host", "host", TEXT_TRUNCATE_END),
-		COLUMN_NAME("process", "process", TEXT_TRUNCATE_MIDDLE),
-		COLUMN_NUMBER("pid", "pid", UNIT_ID),
-		COLUMN_DATA("log", UNIT_TEXT),
-		COLUMN_DATA("not_compared", UNIT_COUNT),
-		COLUMN_DATA("ended_after_ns", UNIT_NS),
-		COLUMN_DATA("later_after_ns", UNIT_NS),
-		COLUMN_DATA("later_by_ns", UNIT_NS_AVG),
-		COLUMN_DATA("later_error_ns", UNIT_NS_AVG),
-		COLUMN_DATA("compared_before", UNIT_COUNT),
-		COLUMN_DATA("late_before", UNIT_COUNT),
-		COLUMN_END,
-	};
+	const struct row_list rows = list_of_ranks(ranks, ranks);
 	uint64_t left_out = 0, unnumbered = 0, by_step = 0;
-	struct table table;
 
-	report_title(report, "merge_ranks", "Ranks",
-		     "late: last to a collective, after the median rank; waited: for the last");
-	table_begin(&table, columns);
-	for (size_t i = 0; i < ranks->rows.count; i++) {
-		add_row(&table, ranks, &ranks->rows.items[i]);
-		left_out += ranks->rows.items[i].of->repeated + ranks->rows.items[i].of->left_out;
-		unnumbered += ranks->rows.items[i].of->unnumbered;
-		by_step += ranks->rows.items[i].of->by_step;
+	report_rows(report, &rank_table, &rows);
+	array_each (row, &ranks->rows) {
+		left_out += row->of->repeated + row->of->left_out;
+		unnumbered += row->of->unnumbered;
+		by_step += row->of->by_step;
 	}
-	report_table(report, &table);
 	report_rank_notes(report, ranks);
 	if (left_out)
 		report_line(report, "  %s collectives are not compared: they share a number, or are too many",
@@ -262,111 +229,71 @@ static void put_ranks(struct report *report, const struct ranks *ranks)
 
 /* ---- what their GPUs did ----------------------------------------------------------------------------------------- */
 
-static void add_breakdown(struct table *table, const struct ranks *ranks, const struct rank_row *row)
+static void add_breakdown(struct report *report __attribute__((unused)), struct table *table, const void *item)
 {
+	const struct rank_row *row = item;
+	const struct ranks *ranks = table->context;
 	const struct rank_log *log = &ranks->logs.items[row->log];
 	uint32_t gpus;
 	struct breakdown_sums sums = rank_breakdown(ranks, row, &gpus);
-	uint64_t span_ns = log->timed_ns * gpus, idle_ns = breakdown_idle_ns(&sums, span_ns);
-	double span = (double)span_ns;
+	uint64_t span_ns = log->timed_ns * gpus;
 
-	table_add_rank(table, row->of->rank);
-	table_add_percent(table, (double)sums.computation_ns, span);
-	table_add_percent(table, (double)sums.exposed_communication_ns, span);
-	table_add_percent(table, (double)sums.exposed_copies_ns, span);
-	table_add_percent(table, (double)idle_ns, span);
-	table_add_percent(table, (double)breakdown_overlap_ns(&sums), (double)sums.communication_ns);
-	table_add_ms(table, sums.computation_ns);
-	table_add_ms(table, sums.exposed_communication_ns);
-	table_add(table, log->host);
-	table_add_data(table, sums.exposed_copies_ns);
-	table_add_data(table, idle_ns);
-	table_add_data(table, span_ns);
-	table_add_data(table, sums.communication_ns);
-	table_add_data(table, gpus);
-	table_add_id(table, row->of->pid);
-	table_add(table, log->name);
+	table_add_rank(table, "rank", "rank", row->of->rank);
+	report_add_breakdown(table, &sums, span_ns);
+	table_add_ms(table, "computation ms", "computation_ns", sums.computation_ns);
+	table_add_ms(table, "exposed ms", "exposed_communication_ns", sums.exposed_communication_ns);
+	table_add_name(table, "host", "host", TEXT_TRUNCATE_END, log->host);
+	table_add_data(table, "exposed_copies_ns", UNIT_NS, sums.exposed_copies_ns);
+	table_add_data(table, "idle_ns", UNIT_NS, breakdown_idle_ns(&sums, span_ns));
+	table_add_data(table, "span_ns", UNIT_NS, span_ns);
+	table_add_data(table, "communication_ns", UNIT_NS, sums.communication_ns);
+	table_add_data(table, "gpus", UNIT_COUNT, gpus);
+	table_add_id(table, NULL, "pid", row->of->pid);
+	table_add_word(table, "log", log->name);
 }
 
-static void put_breakdown(struct report *report, const struct ranks *ranks)
-{
-	static const struct column columns[] = {
-		COLUMN_NUMBER("rank", "rank", UNIT_ID),
-		COLUMN_NUMBER("computation %", "computation_percent", UNIT_PERCENT),
-		COLUMN_NUMBER("exposed comm. %", "exposed_communication_percent", UNIT_PERCENT),
-		COLUMN_NUMBER("exposed copies %", "exposed_copies_percent", UNIT_PERCENT),
-		COLUMN_NUMBER("idle %", "idle_percent", UNIT_PERCENT),
-		COLUMN_NUMBER("overlap %", "overlap_percent", UNIT_PERCENT),
-		COLUMN_NUMBER("computation ms", "computation_ns", UNIT_NS),
-		COLUMN_NUMBER("exposed ms", "exposed_communication_ns", UNIT_NS),
-		COLUMN_NAME("host", "host", TEXT_TRUNCATE_END),
-		COLUMN_DATA("exposed_copies_ns", UNIT_NS),
-		COLUMN_DATA("idle_ns", UNIT_NS),
-		COLUMN_DATA("span_ns", UNIT_NS),
-		COLUMN_DATA("communication_ns", UNIT_NS),
-		COLUMN_DATA("gpus", UNIT_COUNT),
-		COLUMN_DATA("pid", UNIT_ID),
-		COLUMN_DATA("log", UNIT_TEXT),
-		COLUMN_END,
-	};
-	struct table table;
-
-	report_title(report, "merge_breakdown", "What the ranks' GPUs did",
-		     "% of each log; exposed: beside no computation; overlap: of communication, beside computation");
-	table_begin(&table, columns);
-	for (size_t i = 0; i < ranks->rows.count; i++)
-		add_breakdown(&table, ranks, &ranks->rows.items[i]);
-	report_table(report, &table);
-}
+static const struct row_table breakdown_table = {
+	.id = "merge_breakdown",
+	.title = "What the ranks' GPUs did",
+	.remark = "% of each log; exposed: beside no computation; overlap: of communication, beside computation",
+	.add_row = add_breakdown,
+};
 
 /* ---- late ranks -------------------------------------------------------------------------------------------------- */
 
-static void add_late(struct table *table, const struct ranks *ranks, const struct late_row *row)
+static void add_late(struct report *report __attribute__((unused)), struct table *table, const void *item)
 {
-	const struct rank_row *rank = &ranks->rows.items[row->rank];
+	const struct late_row *row = item;
+	const struct ranks *ranks = table->context;
+	const struct rank_row *rank = row->rank == SIZE_MAX ? NULL : &ranks->rows.items[row->rank];
+	bool has_pause = row->paused_ns && row->pause_from != NONE;
+	size_t log = rank ? rank->log : 0;
 
-	table_add_rank(table, rank->of->rank);
-	table_add_count(table, row->count);
-	table_add_ms(table, row->ns);
-	table_add(table, rank_text(ranks, rank->log, row->name));
-	table_add(table, rank_text(ranks, rank->log, row->line));
-	if (row->paused_ns && row->pause_from != NONE) {
-		table_add_ms(table, row->paused_ns);
-		table_add(table, rank_text(ranks, rank->log, row->pause_from));
-		table_add(table, rank_text(ranks, rank->log, row->pause_to));
-	} else {
-		table_add_unknown(table, "-");
-		table_add_unknowns(table, 2, "");
-	}
-	table_add_ms(table, row->most_ns);
+	table_add_rank(table, "rank", "rank", rank ? rank->of->rank : -1);
+	table_add_count(table, "late", "count", row->count);
+	table_add_ms(table, "ms in all", "late_ns", row->ns);
+	table_add_name(table, "collective", "collective", TEXT_TRUNCATE_MIDDLE, rank_text(ranks, log, row->name));
+	table_add_name(table, "line", "line", TEXT_TRUNCATE_PLACE, rank_text(ranks, log, row->line));
+	table_add_ms(table, "pause ms", "pause_ns", row->paused_ns);
+	table_unset_unless(table, has_pause, "-");
+	table_add_name(table, "after", "pause_from", TEXT_TRUNCATE_PLACE,
+		       has_pause ? rank_text(ranks, log, row->pause_from) : "");
+	table_add_word(table, "pause_to", has_pause ? rank_text(ranks, log, row->pause_to) : "");
+	table_unset_last(table, 2, has_pause, "");
+	table_add_data(table, "late_most_ns", UNIT_NS, row->most_ns);
 }
+
+static const struct row_table late_table = {.add_row = add_late};
 
 static void put_late(struct report *report, const struct ranks *ranks)
 {
-	static const struct column columns[] = {
-		COLUMN_NUMBER("rank", "rank", UNIT_ID),
-		COLUMN_NUMBER("late", "count", UNIT_COUNT),
-		COLUMN_NUMBER("ms in all", "late_ns", UNIT_NS),
-		COLUMN_NAME("collective", "collective", TEXT_TRUNCATE_MIDDLE),
-		COLUMN_NAME("line", "line", TEXT_TRUNCATE_PLACE),
-		COLUMN_NUMBER("pause ms", "pause_ns", UNIT_NS),
-		COLUMN_NAME("after", "pause_from", TEXT_TRUNCATE_PLACE),
-		COLUMN_DATA("pause_to", UNIT_TEXT),
-		COLUMN_DATA("late_most_ns", UNIT_NS),
-		COLUMN_END,
-	};
+	const struct late_row none = {.rank = SIZE_MAX, .name = NONE, .line = NONE};
 	size_t shown = report_shown(report, ranks->late.count);
-	struct table table;
 
 	report_title(report, "merge_late", "Who was late, and where",
 		     "pause: before the worst of them, the longest without a CUDA call");
-	table_begin(&table, columns);
-	for (size_t i = 0; i < shown; i++)
-		add_late(&table, ranks, &ranks->late.items[i]);
-	if (shown || report->writer)
-		report_table(report, &table);
-	else
-		table_free(&table);
+	report_rows(report, &late_table,
+		    &(struct row_list){ROWS_OF(&ranks->late), .none = report->writer ? &none : NULL, .context = ranks});
 	if (!ranks->compared)
 		report_line(report, "  no collective has GPU times on two ranks or more: it cannot be said");
 	else if (!ranks->late.count)
@@ -379,11 +306,12 @@ static void put_late(struct report *report, const struct ranks *ranks)
 static void put_job(struct report *report, void *context)
 {
 	const struct report_job *job = context;
+	const struct row_list rows = list_of_ranks(job->ranks, job->ranks);
 
 	report_rank_verdict(report, job);
 	put_clocks(report, job->ranks);
 	put_ranks(report, job->ranks);
-	put_breakdown(report, job->ranks);
+	report_rows(report, &breakdown_table, &rows);
 	put_late(report, job->ranks);
 	report_job_lines(report, job);
 	report_job_steps(report, job);

@@ -24,180 +24,162 @@ static const char *text_of(const struct collective_split *split, size_t log, uin
 	return text == NONE ? "" : split->logs[log].texts.list.items[text];
 }
 
-#define SPLIT_COLUMNS                                                                                                  \
-	COLUMN_NUMBER("count", "kernels", UNIT_COUNT), COLUMN_NUMBER("ms", "ns", UNIT_NS),                             \
-		COLUMN_NUMBER("waiting", "waiting_ns", UNIT_NS), COLUMN_NUMBER("transfer", "transfer_ns", UNIT_NS),    \
-		COLUMN_NUMBER("unknown", "unknown_ns", UNIT_NS), COLUMN_NUMBER("dispatch", "dispatch_ns", UNIT_NS),    \
-		COLUMN_DATA("error_ns", UNIT_NS), COLUMN_DATA("launches_seen", UNIT_COUNT)
-
 static void add_sum(struct table *table, const struct split_sum *sum)
 {
-	table_add_count(table, sum->count);
-	table_add_ms(table, sum->ns);
-	table_add_ms(table, sum->waiting_ns);
-	table_add_ms(table, sum->transfer_ns);
-	table_add_ms(table, sum->unknown_ns);
-	table_add_ms(table, sum->dispatch_ns);
+	table_add_count(table, "count", "kernels", sum->count);
+	table_add_ms(table, "ms", "ns", sum->ns);
+	table_add_ms(table, "waiting", "waiting_ns", sum->waiting_ns);
+	table_add_ms(table, "transfer", "transfer_ns", sum->transfer_ns);
+	table_add_ms(table, "unknown", "unknown_ns", sum->unknown_ns);
+	table_add_ms(table, "dispatch", "dispatch_ns", sum->dispatch_ns);
 	table_unset_unless(table, sum->dispatched, "-");
-	table_add_data(table, sum->error_ns);
-	table_add_data(table, sum->dispatched);
+	table_add_data(table, "error_ns", UNIT_NS, sum->error_ns);
+	table_add_data(table, "launches_seen", UNIT_COUNT, sum->dispatched);
 }
 
-/* The GPU of a rank, where a process has several ranks. */
-#define GPU_COLUMN(split) COLUMN_NUMBER((split)->has_gpus ? "GPU" : COLUMN_NOT_SHOWN, "gpu", UNIT_ID)
+static const struct kernels_of_process no_kernels = {.device = NONE};
+static const struct split_rank no_rank = {.of = &no_kernels, .rank = -1};
 
-static void add_gpu(struct table *table, const struct split_rank *rank)
+/* The number of a rank, and its GPU, which a page shows where a process has several ranks. */
+static void add_rank(struct table *table, const struct collective_split *split, const struct split_rank *rank)
 {
-	table_add_id(table, rank->of->device);
-	table_unset_unless(table, rank->of->device != NONE, "-");
+	uint32_t device = rank->of->device;
+
+	table_add_rank(table, "rank", "rank", rank->rank);
+	table_add_id(table, split->has_gpus ? "GPU" : NULL, "gpu", device);
+	table_unset_unless(table, device != NONE, "-");
 }
 
-static void put_by_rank(struct report *report, const struct ranks *ranks, const struct collective_split *split)
+/* What the rows of these tables are of. */
+struct split_tables {
+	const struct ranks *ranks;
+	const struct collective_split *split;
+};
+
+static void add_rank_row(struct report *report __attribute__((unused)), struct table *table, const void *item)
 {
-	const struct column columns[] = {
-		COLUMN_NUMBER("rank", "rank", UNIT_ID),
-		GPU_COLUMN(split),
-		SPLIT_COLUMNS,
-		COLUMN_NUMBER("last", "last", UNIT_COUNT),
-		COLUMN_NAME("process", "process", TEXT_TRUNCATE_MIDDLE),
-		COLUMN_NUMBER("pid", "pid", UNIT_ID),
-		COLUMN_DATA("log", UNIT_TEXT),
-		COLUMN_END,
-	};
-	struct table table;
+	const struct split_tables *of = table->context;
+	const struct split_rank *rank = item;
 
-	report_title(report, "split_ranks", "Time of collectives, by rank",
-		     "waiting: until the last rank began; dispatch: launched, before it began; last: how often it was");
-	table_begin(&table, columns);
-	array_each (rank, &split->ranks) {
-		table_add_rank(&table, rank->rank);
-		add_gpu(&table, rank);
-		add_sum(&table, &rank->sum);
-		table_add_count(&table, rank->sum.last);
-		table_add(&table, rank->of->name);
-		table_add_id(&table, rank->of->pid);
-		table_add(&table, ranks->logs.items[rank->log].name);
-	}
-	report_table(report, &table);
+	add_rank(table, of->split, rank);
+	add_sum(table, &rank->sum);
+	table_add_count(table, "last", "last", rank->sum.last);
+	table_add_name(table, "process", "process", TEXT_TRUNCATE_MIDDLE, rank->of->name);
+	table_add_id(table, "pid", "pid", rank->of->pid);
+	table_add_word(table, "log", of->ranks->logs.items[rank->log].name);
 }
 
-/* Says of how much time it cannot be said what it was, and why. */
+static const struct row_table rank_table = {
+	.id = "split_ranks",
+	.title = "Time of collectives, by rank",
+	.remark = "waiting: until the last rank began; dispatch: launched, before it began; last: how often it was",
+	.add_row = add_rank_row,
+};
+
+/* Of how much time it cannot be said what it was, and why. */
+struct lack_row {
+	int lack;
+	uint64_t count, ns;
+};
+
+static bool is_lacking(const struct report *report __attribute__((unused)), const void *item)
+{
+	return ((const struct lack_row *)item)->count;
+}
+
+static void add_lack(struct report *report __attribute__((unused)), struct table *table, const void *item)
+{
+	const struct lack_row *row = item;
+
+	table_add_count(table, "count", "kernels", row->count);
+	table_add_ms(table, "ms", "ns", row->ns);
+	table_add_name(table, "cannot be split:", "reason", TEXT_TRUNCATE_END, split_lack_words[row->lack]);
+	table_add_word(table, "id", lack_keys[row->lack]);
+}
+
+static const struct row_table lack_table = {
+	.id = "split_unknown",
+	.title = "Collectives whose time cannot be split",
+	.add_row = add_lack,
+	.is_shown = is_lacking,
+};
+
 static void put_lacks(struct report *report, const struct collective_split *split)
 {
-	static const struct column columns[] = {
-		COLUMN_NUMBER("count", "kernels", UNIT_COUNT),
-		COLUMN_NUMBER("ms", "ns", UNIT_NS),
-		COLUMN_NAME("cannot be split:", "reason", TEXT_TRUNCATE_END),
-		COLUMN_DATA("id", UNIT_TEXT),
-		COLUMN_END,
-	};
-	uint64_t count[SPLIT_LACKS] = {0}, ns[SPLIT_LACKS] = {0}, all = 0;
-	struct table table;
+	struct lack_row rows[SPLIT_LACKS] = {0};
+	uint64_t all = 0;
 
-	for (size_t i = 0; i < split->ranks.count; i++)
-		for (size_t k = 0; k < split->ranks.items[i].of->kernels.list.count; k++) {
-			uint8_t lack = split->ranks.items[i].splits[k].lack;
+	array_each (rank, &split->ranks) {
+		for (size_t k = 0; k < rank->of->kernels.list.count; k++) {
+			uint8_t lack = rank->splits[k].lack;
 
-			count[lack]++;
-			ns[lack] += kernel_duration(&split->ranks.items[i].of->kernels.list.items[k]);
+			rows[lack].lack = lack;
+			rows[lack].count++;
+			rows[lack].ns += kernel_duration(&rank->of->kernels.list.items[k]);
 			all += lack != SPLIT_KNOWN;
 		}
-	if (!all && !report->writer)
-		return;
-	report_title(report, "split_unknown", "Collectives whose time cannot be split", NULL);
-	table_begin(&table, columns);
-	for (int i = SPLIT_KNOWN + 1; i < SPLIT_LACKS; i++) {
-		if (!count[i])
-			continue;
-		table_add_count(&table, count[i]);
-		table_add_ms(&table, ns[i]);
-		table_add(&table, split_lack_words[i]);
-		table_add(&table, lack_keys[i]);
 	}
-	report_table(report, &table);
+	if (all || report->writer)
+		report_rows(report, &lack_table,
+			    &(struct row_list){ROWS(rows + SPLIT_KNOWN + 1, SPLIT_LACKS - SPLIT_KNOWN - 1),
+					       .none = &rows[SPLIT_KNOWN], .has_all = true});
 }
 
-static void put_by_collective(struct report *report, const struct collective_split *split)
+static void add_collective(struct report *report __attribute__((unused)), struct table *table, const void *item)
 {
-	const struct column columns[] = {
-		COLUMN_NUMBER("rank", "rank", UNIT_ID),
-		GPU_COLUMN(split),
-		SPLIT_COLUMNS,
-		COLUMN_NAME("by", "by", TEXT_TRUNCATE_END),
-		COLUMN_NAME("collective", "collective", TEXT_TRUNCATE_MIDDLE),
-		COLUMN_NAME("line", "line", TEXT_TRUNCATE_PLACE),
-		COLUMN_DATA("pid", UNIT_ID),
-		COLUMN_END,
-	};
-	size_t shown = report_shown(report, split->rows.count);
-	struct table table;
+	const struct split_row *row = item;
+	const struct collective_split *split = ((const struct split_tables *)table->context)->split;
+	const struct split_rank *rank = row->rank == SIZE_MAX ? &no_rank : &split->ranks.items[row->rank];
 
-	report_title(report, "split_collectives", "Time of collectives, by rank, collective and line",
-		     "by: what the kernels of other ranks are found by");
-	table_begin(&table, columns);
-	for (size_t i = 0; i < shown; i++) {
-		const struct split_row *row = &split->rows.items[i];
-		const struct split_rank *rank = &split->ranks.items[row->rank];
-
-		table_add_rank(&table, rank->rank);
-		add_gpu(&table, rank);
-		add_sum(&table, &row->sum);
-		table_add(&table, basis_words[row->basis]);
-		table_add(&table, text_of(split, rank->log, row->name));
-		table_add(&table, text_of(split, rank->log, row->line));
-		table_add_id(&table, rank->of->pid);
-	}
-	report_table(report, &table);
-	if (split->rows.count > shown)
-		report_line(report, "  ... and %s more", number_count(split->rows.count - shown).text);
+	add_rank(table, split, rank);
+	add_sum(table, &row->sum);
+	table_add_name(table, "by", "by", TEXT_TRUNCATE_END, basis_words[row->basis]);
+	table_add_name(table, "collective", "collective", TEXT_TRUNCATE_MIDDLE, text_of(split, rank->log, row->name));
+	table_add_name(table, "line", "line", TEXT_TRUNCATE_PLACE, text_of(split, rank->log, row->line));
+	table_add_id(table, NULL, "pid", rank->of->pid);
 }
 
-static void put_lasts(struct report *report, const struct collective_split *split)
+static const struct row_table collective_table = {
+	.id = "split_collectives",
+	.title = "Time of collectives, by rank, collective and line",
+	.remark = "by: what the kernels of other ranks are found by",
+	.add_row = add_collective,
+};
+
+static void add_last(struct report *report __attribute__((unused)), struct table *table, const void *item)
 {
-	const struct column columns[] = {
-		COLUMN_NUMBER("rank", "rank", UNIT_ID),
-		GPU_COLUMN(split),
-		COLUMN_NUMBER("last", "count", UNIT_COUNT),
-		COLUMN_NUMBER("ms late", "late_ns", UNIT_NS),
-		COLUMN_NUMBER("queued", "queued_ns", UNIT_NS),
-		COLUMN_NAME("its GPU was", "cause", TEXT_TRUNCATE_END),
-		COLUMN_NAME("at", "cause_line", TEXT_TRUNCATE_PLACE),
-		COLUMN_NAME("collective", "collective", TEXT_TRUNCATE_MIDDLE),
-		COLUMN_NAME("line", "line", TEXT_TRUNCATE_PLACE),
-		COLUMN_DATA("late_most_ns", UNIT_NS),
-		COLUMN_DATA("pid", UNIT_ID),
-		COLUMN_END,
-	};
-	size_t shown = report_shown(report, split->lasts.count);
-	struct table table;
+	const struct last_row *row = item;
+	const struct collective_split *split = ((const struct split_tables *)table->context)->split;
+	const struct split_rank *rank = row->rank == SIZE_MAX ? &no_rank : &split->ranks.items[row->rank];
+	const char *cause = row->cause == NONE	       ? NULL
+			    : row->cause == WHY_CAUSES ? "busy"
+						       : why_short((enum why_cause)row->cause);
 
-	if (!split->lasts.count && !report->writer)
-		return;
-	report_title(report, "split_last", "Who began last, and why",
-		     "after the median rank; queued: launched by then, behind other work");
-	table_begin(&table, columns);
-	for (size_t i = 0; i < shown; i++) {
-		const struct last_row *row = &split->lasts.items[i];
-		const struct split_rank *rank = &split->ranks.items[row->rank];
+	add_rank(table, split, rank);
+	table_add_count(table, "last", "count", row->count);
+	table_add_ms(table, "ms late", "late_ns", row->ns);
+	table_add_ms(table, "queued", "queued_ns", row->queued_ns);
+	table_add_name(table, "its GPU was", "cause", TEXT_TRUNCATE_END, cause);
+	table_unset_unless(table, cause, "?");
+	table_add_name(table, "at", "cause_line", TEXT_TRUNCATE_PLACE, text_of(split, rank->log, row->cause_line));
+	table_add_name(table, "collective", "collective", TEXT_TRUNCATE_MIDDLE, text_of(split, rank->log, row->name));
+	table_add_name(table, "line", "line", TEXT_TRUNCATE_PLACE, text_of(split, rank->log, row->line));
+	table_add_data(table, "late_most_ns", UNIT_NS, row->most_ns);
+	table_add_id(table, NULL, "pid", rank->of->pid);
+}
 
-		table_add_rank(&table, rank->rank);
-		add_gpu(&table, rank);
-		table_add_count(&table, row->count);
-		table_add_ms(&table, row->ns);
-		table_add_ms(&table, row->queued_ns);
-		if (row->cause == NONE)
-			table_add_unknown(&table, "?");
-		else
-			table_add(&table, row->cause == WHY_CAUSES ? "busy" : why_short((enum why_cause)row->cause));
-		table_add(&table, text_of(split, rank->log, row->cause_line));
-		table_add(&table, text_of(split, rank->log, row->name));
-		table_add(&table, text_of(split, rank->log, row->line));
-		table_add_data(&table, row->most_ns);
-		table_add_id(&table, rank->of->pid);
-	}
-	report_table(report, &table);
-	if (split->lasts.count > shown)
-		report_line(report, "  ... and %s more", number_count(split->lasts.count - shown).text);
+static const struct row_table last_table = {
+	.id = "split_last",
+	.title = "Who began last, and why",
+	.remark = "after the median rank; queued: launched by then, behind other work",
+	.add_row = add_last,
+};
+
+/* Of a list of rows: how many are not in the table. */
+static void put_more(struct report *report, size_t count)
+{
+	if (count > report_shown(report, count))
+		report_line(report, "  ... and %s more", number_count(count - report_shown(report, count)).text);
 }
 
 static void put_notes(struct report *report, const struct collective_split *split)
@@ -245,77 +227,72 @@ static char *members_of(const struct collective_split *split, const struct split
 	return has_unknown ? xjoin(text, ",", xstrdup("?")) : text;
 }
 
-static void add_communicator(struct table *table, const struct collective_split *split,
-			     const struct split_communicator *row)
+static void add_communicator(struct report *report __attribute__((unused)), struct table *table, const void *item)
 {
+	const struct split_communicator *row = item;
+	const struct collective_split *split = ((const struct split_tables *)table->context)->split;
 	const struct kept_communicator *kept =
 		row->of == NONE ? NULL : &split->logs[row->log].communicators.items[row->of];
-	char *members = members_of(split, row);
+	AUTO_FREE char *members = members_of(split, row);
 
-	table_add(table, members);
-	table_add_count(table, kept ? (uint64_t)kept->ranks : 0);
+	table_add_name(table, "ranks", "ranks", TEXT_TRUNCATE_END, members);
+	table_add_count(table, "of", "size", kept ? (uint64_t)kept->ranks : 0);
 	table_unset_unless(table, kept && kept->ranks > 0, "-");
-	table_add_count(table, row->most);
-	table_add_bytes(table, row->bytes);
+	table_add_count(table, "collectives", "collectives", row->most);
+	table_add_bytes(table, "bytes", "bytes", row->bytes);
 	table_unset_unless(table, row->of_unknown_bytes != row->sum.count, "-");
 	table_add_rate(table, (double)row->rated_bytes, row->rated_bytes ? row->rated_ns : 0);
-	table_add_ms(table, row->sum.ns);
-	table_add_ms(table, row->sum.waiting_ns);
-	table_add_ms(table, row->sum.transfer_ns);
-	table_add_ms(table, row->sum.unknown_ns);
-	table_add_ms(table, row->sum.dispatch_ns);
+	table_add_ms(table, "ms", "ns", row->sum.ns);
+	table_add_ms(table, "waiting", "waiting_ns", row->sum.waiting_ns);
+	table_add_ms(table, "transfer", "transfer_ns", row->sum.transfer_ns);
+	table_add_ms(table, "unknown", "unknown_ns", row->sum.unknown_ns);
+	table_add_ms(table, "dispatch", "dispatch_ns", row->sum.dispatch_ns);
 	table_unset_unless(table, row->sum.dispatched, "-");
-	table_add_text(table, kept ? split->logs[row->log].texts.list.items[kept->name] : NULL, "(not known)");
-	table_add_data(table, row->sum.count);
-	table_add_data(table, row->of_unknown_bytes);
-	free(members);
+	table_add_name(table, "communicator", "communicator", TEXT_TRUNCATE_MIDDLE,
+		       kept ? split->logs[row->log].texts.list.items[kept->name] : NULL);
+	table_unset_unless(table, kept, "(not known)");
+	table_add_data(table, "kernels", UNIT_COUNT, row->sum.count);
+	table_add_data(table, "kernels_of_unknown_bytes", UNIT_COUNT, row->of_unknown_bytes);
 }
 
-static void put_communicators(struct report *report, const struct collective_split *split, bool is_whole)
-{
-	static const struct column columns[] = {
-		COLUMN_NAME("ranks", "ranks", TEXT_TRUNCATE_END),
-		COLUMN_NUMBER("of", "size", UNIT_COUNT),
-		COLUMN_NUMBER("collectives", "collectives", UNIT_COUNT),
-		COLUMN_NUMBER("bytes", "bytes", UNIT_BYTES),
-		COLUMN_NUMBER("GB/s", "bytes_per_s", UNIT_BYTES_PER_S),
-		COLUMN_NUMBER("ms", "ns", UNIT_NS),
-		COLUMN_NUMBER("waiting", "waiting_ns", UNIT_NS),
-		COLUMN_NUMBER("transfer", "transfer_ns", UNIT_NS),
-		COLUMN_NUMBER("unknown", "unknown_ns", UNIT_NS),
-		COLUMN_NUMBER("dispatch", "dispatch_ns", UNIT_NS),
-		COLUMN_NAME("communicator", "communicator", TEXT_TRUNCATE_MIDDLE),
-		COLUMN_DATA("kernels", UNIT_COUNT),
-		COLUMN_DATA("kernels_of_unknown_bytes", UNIT_COUNT),
-		COLUMN_END,
-	};
-	size_t shown = report_shown(report, split->communicators.count);
-	struct table table;
-
-	if (!report->writer && !is_whole &&
-	    split->communicators.count < 2) /* it would say what the ranks' table says */
-		return;
-	report_title(report, "split_communicators", "Communicators",
-		     "all ranks together; GB/s: of their bytes, while they transferred");
-	table_begin(&table, columns);
-	for (size_t i = 0; i < shown; i++)
-		add_communicator(&table, split, &split->communicators.items[i]);
-	report_table(report, &table);
-	if (split->communicators.count > shown)
-		report_line(report, "  ... and %s more", number_count(split->communicators.count - shown).text);
-}
+static const struct row_table communicator_table = {
+	.id = "split_communicators",
+	.title = "Communicators",
+	.remark = "all ranks together; GB/s: of their bytes, while they transferred",
+	.add_row = add_communicator,
+};
 
 void report_collective_split(struct report *report, const struct ranks *ranks, const struct collective_split *split,
 			     bool is_whole)
 {
+	const struct split_tables of = {ranks, split};
+	bool is_for_all = report->writer || is_whole;
+	/* rows of tables that have none: programs get the columns */
+	const struct split_row no_row = {.rank = SIZE_MAX, .name = NONE, .line = NONE};
+	const struct last_row no_last = {
+		.rank = SIZE_MAX, .name = NONE, .line = NONE, .cause = NONE, .cause_line = NONE};
+	const struct split_communicator no_communicator = {.of = NONE};
+
 	if (!split->kernels && !report->writer)
 		return;
-	put_by_rank(report, ranks, split);
+	report_rows(report, &rank_table,
+		    &(struct row_list){ROWS_OF(&split->ranks), .none = &no_rank, .context = &of, .has_all = true});
 	put_notes(report, split);
-	put_communicators(report, split, is_whole);
-	put_by_collective(report, split);
+	if (is_for_all || split->communicators.count > 1) { /* else it would say what the ranks' table says */
+		report_rows(
+			report, &communicator_table,
+			&(struct row_list){ROWS_OF(&split->communicators), .none = &no_communicator, .context = &of});
+		put_more(report, split->communicators.count);
+	}
+	report_rows(report, &collective_table,
+		    &(struct row_list){ROWS_OF(&split->rows), .none = &no_row, .context = &of});
+	put_more(report, split->rows.count);
 	put_lacks(report, split);
-	put_lasts(report, split);
+	if (split->lasts.count || report->writer) {
+		report_rows(report, &last_table,
+			    &(struct row_list){ROWS_OF(&split->lasts), .none = &no_last, .context = &of});
+		put_more(report, split->lasts.count);
+	}
 }
 
 /* A log's own ranks are on its own clock. */

@@ -4,69 +4,56 @@
 
 #include <stdlib.h>
 
+#include "report/page/row_table.h"
 #include "report/sums/gpu_trace.h"
 #include "report/table/kernel_label.h"
 
-static void add_average(struct table *table, const struct activity_row *row)
+static char *unnamed_text(const struct activity_row *row)
 {
-	uint64_t timed = row->timed ?: 1;
-
-	table_add_value(table, number_time(row->ns / timed), (double)row->ns / (double)timed);
-	table_unset_unless(table, row->timed, "-");
-}
-
-static void add_time(struct table *table, bool is_known, uint64_t ns)
-{
-	table_add_time(table, ns);
-	table_unset_unless(table, is_known, "-");
+	return row->kind == MODEL_MEMSET   ? xstrdup("[CUDA memset]")
+	       : row->kind == MODEL_MEMCPY ? xasprintf("[CUDA memcpy %s]", gpu_memcpy_kind(row->what))
+					   : xstrdup("(name not known)");
 }
 
 static void add_gpu_name(struct report *report, struct table *table, const struct activity_row *row)
 {
-	char name[32], *label;
+	bool is_named = row->kind != MODEL_MEMSET && row->kind != MODEL_MEMCPY && row->what != NONE;
+	AUTO_FREE char *name = is_named ? xstrdup(report->model->strings[row->what]) : unnamed_text(row);
+	AUTO_FREE char *label = is_named ? kernel_label(name) : xstrdup(name);
 
-	if (row->kind == MODEL_MEMSET) {
-		table_add(table, "[CUDA memset]");
-	} else if (row->kind == MODEL_MEMCPY) {
-		snprintf(name, sizeof(name), "[CUDA memcpy %s]", gpu_memcpy_kind(row->what));
-		table_add(table, name);
-	} else if (row->what == NONE) {
-		table_add(table, "(name not known)");
-	} else {
-		label = kernel_label(report->model->strings[row->what]);
-		table_add_named(table, label, report->model->strings[row->what]);
-		free(label);
-	}
+	table_add_named(table, "Name", "name", TEXT_TRUNCATE_THIRD, label, name);
 }
 
-static void put_sums(struct report *report, const struct activity_sums *sums, bool of_calls)
+static void add_row(struct report *report, struct table *table, const void *item)
 {
-	static const struct column columns[] = {
-		COLUMN_NUMBER("Time(%)", "percent", UNIT_PERCENT), COLUMN_NUMBER("Time", "ns", UNIT_NS),
-		COLUMN_NUMBER("Calls", "calls", UNIT_COUNT),	   COLUMN_NUMBER("Avg", "avg_ns", UNIT_NS_AVG),
-		COLUMN_NUMBER("Min", "min_ns", UNIT_NS),	   COLUMN_NUMBER("Max", "max_ns", UNIT_NS),
-		COLUMN_NAME("Name", "name", TEXT_TRUNCATE_THIRD),  COLUMN_END,
-	};
-	size_t shown = report->writer ? report_shown(report, sums->rows.count) : sums->rows.count;
-	struct table table;
+	const struct activity_row *row = item;
+	uint64_t timed = row->timed ?: 1;
 
-	table_begin(&table, columns);
-	for (size_t i = 0; i < shown; i++) {
-		const struct activity_row *row = &sums->rows.items[i];
+	table_add_percent(table, "Time(%)", "percent", (double)row->ns, table->whole);
+	table_add_time(table, "Time", "ns", row->ns);
+	table_unset_unless(table, row->timed, "-");
+	table_add_count(table, "Calls", "calls", row->count);
+	table_add_value(table, "Avg", "avg_ns", UNIT_NS_AVG, number_time(row->ns / timed),
+			(double)row->ns / (double)timed);
+	table_add_time(table, "Min", "min_ns", row->min_ns);
+	table_add_time(table, "Max", "max_ns", row->max_ns);
+	table_unset_last(table, 3, row->timed, "-");
+	if (table->context == &report->all->api_sums)
+		table_add_name(table, "Name", "name", TEXT_TRUNCATE_THIRD, api_name((uint16_t)row->what));
+	else
+		add_gpu_name(report, table, row);
+}
 
-		table_add_percent(&table, (double)row->ns, (double)sums->ns);
-		add_time(&table, row->timed, row->ns);
-		table_add_count(&table, row->count);
-		add_average(&table, row);
-		add_time(&table, row->timed, row->min_ns);
-		add_time(&table, row->timed, row->max_ns);
-		if (of_calls)
-			table_add(&table, api_name((uint16_t)row->what));
-		else
-			add_gpu_name(report, &table, row);
-	}
-	report_table(report, &table);
-	if (sums->rows.count > shown)
+static void put_sums(struct report *report, const struct activity_sums *sums, const char *id, const char *title,
+		     const char *remark)
+{
+	const struct row_table table = {.id = id, .title = title, .remark = remark, .add_row = add_row};
+	size_t shown = report_shown(report, sums->rows.count);
+
+	report_rows(report, &table,
+		    &(struct row_list){ROWS_OF(&sums->rows), .none = &(struct activity_row){.kind = MODEL_MEMSET},
+				       .context = sums, .sum = sums->ns, .has_all = !report->writer});
+	if (report->writer && sums->rows.count > shown)
 		report_line(report, "  ... and %zu more", sums->rows.count - shown);
 }
 
@@ -74,14 +61,10 @@ static void put_after(struct report *report, unsigned lists)
 {
 	if (lists & LIST_GPU_TRACE)
 		gpu_trace_end(report);
-	if (lists & LIST_GPU_SUM) {
-		report_title(report, "gpu_sum", "GPU activities", "% of GPU time");
-		put_sums(report, &report->all->gpu_sums, false);
-	}
-	if (lists & LIST_API_SUM) {
-		report_title(report, "api_sum", "CUDA calls", "% of the time in CUDA calls");
-		put_sums(report, &report->all->api_sums, true);
-	}
+	if (lists & LIST_GPU_SUM)
+		put_sums(report, &report->all->gpu_sums, "gpu_sum", "GPU activities", "% of GPU time");
+	if (lists & LIST_API_SUM)
+		put_sums(report, &report->all->api_sums, "api_sum", "CUDA calls", "% of the time in CUDA calls");
 	report_list_complete(report);
 }
 

@@ -9,43 +9,29 @@
 
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
 
-/* The columns of add_sums. */
-#define ROW_SUMS(adds)                                                                                                 \
-	ROW_ADD(COLUMN_NUMBER("computation %", "computation_percent", UNIT_PERCENT), adds),                            \
-		ROW_ADD(COLUMN_NUMBER("exposed comm. %", "exposed_communication_percent", UNIT_PERCENT), NULL),        \
-		ROW_ADD(COLUMN_NUMBER("exposed copies %", "exposed_copies_percent", UNIT_PERCENT), NULL),              \
-		ROW_ADD(COLUMN_NUMBER("idle %", "idle_percent", UNIT_PERCENT), NULL),                                  \
-		ROW_ADD(COLUMN_NUMBER("overlap %", "overlap_percent", UNIT_PERCENT), NULL),                            \
-		ROW_ADD(COLUMN_DATA("span_ns", UNIT_NS), NULL), ROW_ADD(COLUMN_DATA("computation_ns", UNIT_NS), NULL), \
-		ROW_ADD(COLUMN_DATA("exposed_communication_ns", UNIT_NS), NULL),                                       \
-		ROW_ADD(COLUMN_DATA("exposed_copies_ns", UNIT_NS), NULL),                                              \
-		ROW_ADD(COLUMN_DATA("idle_ns", UNIT_NS), NULL),                                                        \
-		ROW_ADD(COLUMN_DATA("communication_ns", UNIT_NS), NULL),                                               \
-		ROW_ADD(COLUMN_DATA("copies_ns", UNIT_NS), NULL)
-
-static void add_overlap(struct table *table, uint64_t overlap_ns, uint64_t communication_ns)
+void report_add_breakdown(struct table *table, const struct breakdown_sums *sums, uint64_t span_ns)
 {
-	table_add_percent(table, (double)overlap_ns, (double)communication_ns);
+	double span = (double)span_ns;
+
+	table_add_percent(table, "computation %", "computation_percent", (double)sums->computation_ns, span);
+	table_add_percent(table, "exposed comm. %", "exposed_communication_percent",
+			  (double)sums->exposed_communication_ns, span);
+	table_add_percent(table, "exposed copies %", "exposed_copies_percent", (double)sums->exposed_copies_ns, span);
+	table_add_percent(table, "idle %", "idle_percent", (double)breakdown_idle_ns(sums, span_ns), span);
+	table_add_percent(table, "overlap %", "overlap_percent", (double)breakdown_overlap_ns(sums),
+			  (double)sums->communication_ns);
 }
 
 static void add_sums(struct table *table, const struct breakdown_sums *sums, uint64_t span_ns)
 {
-	struct time_unit ns = time_unit_for(0);
-	uint64_t idle_ns = breakdown_idle_ns(sums, span_ns);
-	double span = (double)span_ns;
-
-	table_add_percent(table, (double)sums->computation_ns, span);
-	table_add_percent(table, (double)sums->exposed_communication_ns, span);
-	table_add_percent(table, (double)sums->exposed_copies_ns, span);
-	table_add_percent(table, (double)idle_ns, span);
-	add_overlap(table, breakdown_overlap_ns(sums), sums->communication_ns);
-	table_add_ns(table, span_ns, ns);
-	table_add_ns(table, sums->computation_ns, ns);
-	table_add_ns(table, sums->exposed_communication_ns, ns);
-	table_add_ns(table, sums->exposed_copies_ns, ns);
-	table_add_ns(table, idle_ns, ns);
-	table_add_ns(table, sums->communication_ns, ns);
-	table_add_ns(table, sums->copies_ns, ns);
+	report_add_breakdown(table, sums, span_ns);
+	table_add_data(table, "span_ns", UNIT_NS, span_ns);
+	table_add_data(table, "computation_ns", UNIT_NS, sums->computation_ns);
+	table_add_data(table, "exposed_communication_ns", UNIT_NS, sums->exposed_communication_ns);
+	table_add_data(table, "exposed_copies_ns", UNIT_NS, sums->exposed_copies_ns);
+	table_add_data(table, "idle_ns", UNIT_NS, breakdown_idle_ns(sums, span_ns));
+	table_add_data(table, "communication_ns", UNIT_NS, sums->communication_ns);
+	table_add_data(table, "copies_ns", UNIT_NS, sums->copies_ns);
 }
 
 /* ---- GPUs and processes ------------------------------------------------------------------------------------------ */
@@ -54,39 +40,23 @@ static void add_gpu(struct report *report, struct table *table, const void *item
 {
 	const struct breakdown_row *row = item;
 
-	(void)report;
-	table_add_id(table, row->device);
+	table_add_id(table, "GPU", "gpu", row->device);
+	add_sums(table, &row->sums, report_timed_ns(report));
+	table_add_data(table, "first_to_last_ns", UNIT_NS, row->sums.last_ns - row->sums.first_ns);
 }
-
-static void add_of_recording(struct report *report, struct table *table, const void *item)
-{
-	add_sums(table, &((const struct breakdown_row *)item)->sums, report_timed_ns(report));
-}
-
-static void add_first_to_last(struct report *report, struct table *table, const void *item)
-{
-	const struct breakdown_sums *sums = &((const struct breakdown_row *)item)->sums;
-
-	(void)report;
-	table_add_ns(table, sums->last_ns - sums->first_ns, time_unit_for(0));
-}
-
-#define ROW_GPU ROW_ADD(COLUMN_NUMBER("GPU", "gpu", UNIT_ID), add_gpu)
-#define ROW_FIRST_TO_LAST ROW_ADD(COLUMN_DATA("first_to_last_ns", UNIT_NS), add_first_to_last)
 
 static const struct row_table gpus = {
-	.id = "breakdown",
-	.title = "What GPUs did",
-	.remark = "% of the recording; " REMARK,
-	.columns = (const struct row_column[]){ROW_GPU, ROW_SUMS(add_of_recording), ROW_FIRST_TO_LAST, ROW_END},
-};
+	.id = "breakdown", .title = "What GPUs did", .remark = "% of the recording; " REMARK, .add_row = add_gpu};
 
-static void add_pid_and_rank(struct report *report, struct table *table, const void *item)
+static void add_process(struct report *report, struct table *table, const void *item)
 {
-	const struct model_process *process = &report->model->processes[((const struct breakdown_row *)item)->process];
+	const struct breakdown_row *row = item;
+	const struct model_process *process = &report->model->processes[row->process];
 
-	table_add_id(table, process->pid);
-	table_add_id(table, (uint64_t)process->rank);
+	add_gpu(report, table, row);
+	report_add_process(report, table, row->process);
+	table_add_id(table, NULL, "pid", process->pid);
+	table_add_id(table, NULL, "rank", (uint64_t)process->rank);
 	table_unset_unless(table, process->rank >= 0, "-");
 }
 
@@ -94,16 +64,7 @@ static const struct row_table processes = {
 	.id = "breakdown_processes",
 	.title = "What processes did on GPUs",
 	.remark = "of its own work; % of the recording",
-	.columns =
-		(const struct row_column[]){
-			ROW_GPU,
-			ROW_SUMS(add_of_recording),
-			ROW_FIRST_TO_LAST,
-			ROW_PROCESS(struct breakdown_row, process),
-			ROW_ADD(COLUMN_DATA("pid", UNIT_ID), add_pid_and_rank),
-			ROW_ADD(COLUMN_DATA("rank", UNIT_ID), NULL),
-			ROW_END,
-		},
+	.add_row = add_process,
 };
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
@@ -116,21 +77,13 @@ struct step_sums {
 	struct breakdown_sums sums;
 };
 
-static void add_step(struct report *report, struct table *table, const void *item)
+static void add_step(struct report *report __attribute__((unused)), struct table *table, const void *item)
 {
 	const struct step_sums *row = item;
 
-	(void)report;
-	table_add(table, row->what);
-	table_add_id(table, row->step ? row->step->number : 0);
+	table_add_name(table, "steps", "what", TEXT_TRUNCATE_END, row->what);
+	table_add_id(table, "step", "step", row->step ? row->step->number : 0);
 	table_unset_unless(table, row->step, "");
-}
-
-static void add_of_step(struct report *report, struct table *table, const void *item)
-{
-	const struct step_sums *row = item;
-
-	(void)report;
 	add_sums(table, &row->sums, row->span_ns);
 }
 
@@ -138,13 +91,7 @@ static const struct row_table step_table = {
 	.id = "breakdown_steps",
 	.title = "What GPUs did in steps",
 	.remark = "of the process's own work; % of the steps",
-	.columns =
-		(const struct row_column[]){
-			ROW_ADD(COLUMN_NAME("steps", "what", TEXT_TRUNCATE_END), add_step),
-			ROW_ADD(COLUMN_NUMBER("step", "step", UNIT_ID), NULL),
-			ROW_SUMS(add_of_step),
-			ROW_END,
-		},
+	.add_row = add_step,
 };
 
 static void put_steps_of(struct report *report, size_t index, const char *title)
@@ -189,42 +136,32 @@ static void put_steps(struct report *report)
 
 /* ---- lines ------------------------------------------------------------------------------------------------------- */
 
-static void add_line_overlap(struct report *report, struct table *table, const void *item)
+static void add_line(struct report *report, struct table *table, const void *item)
 {
 	const struct breakdown_line *row = item;
+	const char *name = row->name == NONE ? NULL : communication_word(report->model->strings[row->name]);
 
-	(void)report;
-	add_overlap(table, row->communication_ns - row->exposed_communication_ns, row->communication_ns);
-}
-
-static char *communication_text(const struct report *report, const void *item)
-{
-	const struct breakdown_line *row = item;
-
-	return row->name == NONE ? NULL : xstrdup(communication_word(report->model->strings[row->name]));
+	table_add_ns(table, "exposed %s", "exposed_communication_ns", row->exposed_communication_ns);
+	table_add_ns(table, "all %s", "communication_ns", row->communication_ns);
+	table_add_percent(table, "overlap %", "overlap_percent",
+			  (double)(row->communication_ns - row->exposed_communication_ns),
+			  (double)row->communication_ns);
+	table_add_data(table, "computation_ns", UNIT_NS, row->computation_ns);
+	table_add_data(table, "exposed_copies_ns", UNIT_NS, row->exposed_copies_ns);
+	table_add_name(table, "communication", "communication", TEXT_TRUNCATE_END, name);
+	report_add_line(report, table, row->line, row->process);
+	report_add_user_line(report, table, row->user_line, row->user_lines);
+	report_note_user_line(report, table, row->user_line, row->user_lines, "");
 }
 
 static const struct row_table lines = {
 	.id = "breakdown_lines",
 	.title = "Exposed communication by Python line",
 	.remark = REMARK,
+	.add_row = add_line,
+	.amount = offsetof(struct breakdown_line, exposed_communication_ns),
 	.carries = ROW_CARRIES_OF_WHOLE,
 	.more = "line",
-	.columns =
-		(const struct row_column[]){
-			ROW_NS("exposed %s", "exposed_communication_ns", struct breakdown_line,
-			       exposed_communication_ns),
-			ROW_NS("all %s", "communication_ns", struct breakdown_line, communication_ns),
-			ROW_ADD(COLUMN_NUMBER("overlap %", "overlap_percent", UNIT_PERCENT), add_line_overlap),
-			ROW_OF(.column = COLUMN_DATA("computation_ns", UNIT_NS), .cell = ROW_CELL_NS,
-			       .at = offsetof(struct breakdown_line, computation_ns)),
-			ROW_OF(.column = COLUMN_DATA("exposed_copies_ns", UNIT_NS), .cell = ROW_CELL_NS,
-			       .at = offsetof(struct breakdown_line, exposed_copies_ns)),
-			ROW_TEXT("communication", "communication", TEXT_TRUNCATE_END, communication_text),
-			ROW_LINE(struct breakdown_line, line, process),
-			ROW_USER_LINE(struct breakdown_line),
-			ROW_END,
-		},
 };
 
 /* A page has the lines with a loss; for programs lines sum up to the GPUs. */
@@ -247,11 +184,10 @@ void report_breakdown(struct report *report)
 
 	if (!report->writer && !all->all.communication_ns)
 		return; /* the lines of GPUs have said it */
-	report_rows(report, &gpus, &(struct row_list){ROWS(all->gpus.items, all->gpus.count)});
+	report_rows(report, &gpus, &(struct row_list){ROWS_OF(&all->gpus)});
 	if (report->writer || all->processes.count > all->gpus.count)
 		report_rows(report, &processes,
-			    &(struct row_list){ROWS(all->processes.items, all->processes.count),
-					       .process = ROW_PROCESS_SHOWN});
+			    &(struct row_list){ROWS_OF(&all->processes), .process = ROW_PROCESS_SHOWN});
 	put_steps(report);
 	put_lines(report);
 }

@@ -5,37 +5,33 @@
 #include "report/page/parts.h"
 #include "report/page/row_table.h"
 
-static char *api_text(const struct report *report, const void *row)
+static void add_call(struct report *report, struct table *table, const void *item)
 {
-	return xstrdup(api_name((uint16_t)((const GROUP_ROW *)row)->part[0]));
+	const GROUP_ROW *row = item;
+	bool timed = report->all->api_times.more;
+
+	if (timed) {
+		table_add_ns(table, "%s", "ns", row->ns);
+		table_add_share(table, row->ns);
+	}
+	table_add_count(table, "calls", "calls", row->count);
+	if (timed)
+		table_add_average(table, row->ns, row->more);
+	table_add_name(table, "call", "call", TEXT_TRUNCATE_MIDDLE, api_name((uint16_t)row->part[0]));
+	report_add_label(report, table, "mostly at", "line", row->line);
 }
 
 static const struct row_table timed_table = {
 	.id = "calls",
 	.title = "CPU in CUDA calls",
+	.add_row = add_call,
 	.carries = ROW_CARRIES_OF_RECORDING,
-	.columns =
-		(const struct row_column[]){
-			ROW_NS("%s", "ns", GROUP_ROW, ns),
-			ROW_PERCENT(GROUP_ROW, ns),
-			ROW_COUNT("calls", "calls", GROUP_ROW, count),
-			ROW_AVERAGE(GROUP_ROW, ns, more),
-			ROW_TEXT("call", "call", TEXT_TRUNCATE_MIDDLE, api_text),
-			ROW_LABEL("mostly at", "line", GROUP_ROW, line),
-			ROW_END,
-		},
 };
 static const struct row_table counted_table = {
 	.id = "calls",
 	.title = "CPU in CUDA calls",
 	.remark = "returns were not seen: calls only",
-	.columns =
-		(const struct row_column[]){
-			ROW_COUNT("calls", "calls", GROUP_ROW, count),
-			ROW_TEXT("call", "call", TEXT_TRUNCATE_MIDDLE, api_text),
-			ROW_LABEL("mostly at", "line", GROUP_ROW, line),
-			ROW_END,
-		},
+	.add_row = add_call,
 };
 
 void report_calls(struct report *report)
@@ -84,37 +80,21 @@ static const char *error_meaning(int32_t result)
 			      NULL);
 }
 
-static void add_result(struct report *report, struct table *table, const void *row)
+static void add_failure(struct report *report, struct table *table, const void *item)
 {
-	table_add_signed(table, (int32_t)((const GROUP_ROW *)row)->part[0]);
-}
+	const GROUP_ROW *row = item;
+	int32_t result = (int32_t)row->part[0];
 
-static void add_meaning(struct report *report, struct table *table, const void *row)
-{
-	const char *meaning = error_meaning((int32_t)((const GROUP_ROW *)row)->part[0]);
-
-	table_add_text(table, meaning, "");
-}
-
-static char *failed_text(const struct report *report, const void *row)
-{
-	return xstrdup(api_name((uint16_t)((const GROUP_ROW *)row)->part[1]));
+	table_add_count(table, "count", "count", row->count);
+	table_add_signed(table, "returned", "result", UNIT_ID, result);
+	table_add_name(table, "meaning", "meaning", TEXT_TRUNCATE_END, error_meaning(result));
+	table_unset_unless(table, error_meaning(result), "");
+	table_add_name(table, "call", "call", TEXT_TRUNCATE_END, api_name((uint16_t)row->part[1]));
+	report_add_label(report, table, "line", "line", row->line);
 }
 
 /* For programs. */
-static const struct row_table failed_table = {
-	.id = "failed",
-	.title = "Failed CUDA calls",
-	.columns =
-		(const struct row_column[]){
-			ROW_COUNT("count", "count", GROUP_ROW, count),
-			ROW_ADD(COLUMN_NUMBER("returned", "result", UNIT_ID), add_result),
-			ROW_ADD(COLUMN_NAME("meaning", "meaning", TEXT_TRUNCATE_END), add_meaning),
-			ROW_TEXT("call", "call", TEXT_TRUNCATE_END, failed_text),
-			ROW_LABEL("line", "line", GROUP_ROW, line),
-			ROW_END,
-		},
-};
+static const struct row_table failed_table = {.id = "failed", .title = "Failed CUDA calls", .add_row = add_failure};
 
 void report_failed(struct report *report)
 {

@@ -6,10 +6,8 @@
 #include "report/page/row_table.h"
 #include "report/table/kernel_label.h"
 
-static char *what_text(const struct report *report, const void *item)
+static char *what_text(const struct report *report, const struct compile_row *row)
 {
-	const struct compile_row *row = item;
-
 	switch (row->kind) {
 	case WHY_COMPILE_JIT:
 		return xasprintf("driver: %s", jit_name(&(struct model_jit){.operation = (uint8_t)row->what}));
@@ -27,9 +25,8 @@ static char *what_text(const struct report *report, const void *item)
 	return xstrdup("");
 }
 
-static char *kernel_text(const struct report *report, const void *item)
+static char *kernel_text(const struct report *report, const struct compile_row *row)
 {
-	const struct compile_row *row = item;
 	AUTO_FREE char *label = NULL;
 
 	if (row->kernel == NONE)
@@ -38,44 +35,36 @@ static char *kernel_text(const struct report *report, const void *item)
 	return row->kernels > 1 ? xasprintf("%s and %" PRIu32 " more", label, row->kernels - 1) : xstrdup(label);
 }
 
-static char *known_text(const struct report *report, const void *item)
-{
-	return xstrdup(((const struct compile_row *)item)->kind == WHY_COMPILE_FRAMES ? "sampled" : "exact");
-}
-
 static uint64_t most_ns(const struct compiles *compiles)
 {
 	return compiles->ns > compiles->idle_ns ? compiles->ns : compiles->idle_ns;
 }
 
-static void add_idle(struct report *report, struct table *table, const void *item)
+static void add_row(struct report *report, struct table *table, const void *item)
 {
 	const struct compile_row *row = item;
+	AUTO_FREE char *what = what_text(report, row), *kernel = kernel_text(report, row);
 
-	if (analyses_know_gpus(report->all))
-		table_add_ns(table, row->idle_ns, time_unit_for(most_ns(&report->all->idle.compiles)));
-	else
-		table_add_unknown(table, "-");
+	table_add_ns(table, "%s", "ns", row->ns);
+	table_add_ns(table, "GPU idle", "gpu_idle_ns", row->idle_ns);
+	table_unset_unless(table, analyses_know_gpus(report->all), "-");
+	table_add_count(table, "count", "count", row->count);
+	table_add_name(table, "what", "what", TEXT_TRUNCATE_END, what);
+	table_add_name(table, "time", "known", TEXT_TRUNCATE_END,
+		       row->kind == WHY_COMPILE_FRAMES ? "sampled" : "exact");
+	table_add_name(table, "kernel", "kernel", TEXT_TRUNCATE_MIDDLE, kernel);
+	report_add_label(report, table, "line", "line", row->line);
+	report_add_process(report, table, row->process);
 }
 
 static const struct row_table table = {
 	.id = "compiles",
 	.title = "Compiling and loading code by Python line",
 	.remark = "kernel: launched next, if it was new",
+	.add_row = add_row,
+	.amount = offsetof(struct compile_row, ns),
 	.carries = ROW_CARRIES_OF_RECORDING,
 	.more = "row",
-	.columns =
-		(const struct row_column[]){
-			ROW_NS("%s", "ns", struct compile_row, ns),
-			ROW_ADD(COLUMN_NUMBER("GPU idle", "gpu_idle_ns", UNIT_NS), add_idle),
-			ROW_COUNT("count", "count", struct compile_row, count),
-			ROW_TEXT("what", "what", TEXT_TRUNCATE_END, what_text),
-			ROW_TEXT("time", "known", TEXT_TRUNCATE_END, known_text),
-			ROW_TEXT("kernel", "kernel", TEXT_TRUNCATE_MIDDLE, kernel_text),
-			ROW_LABEL("line", "line", struct compile_row, line),
-			ROW_PROCESS(struct compile_row, process),
-			ROW_END,
-		},
 };
 
 /* Children that compile need not use a GPU themselves. */
@@ -92,8 +81,7 @@ void report_compiles(struct report *report)
 	const struct compiles *compiles = &report->all->idle.compiles;
 
 	report_rows(report, &table,
-		    &(struct row_list){ROWS(compiles->rows.items, compiles->rows.count), .sum = compiles->ns,
-				       .unit_ns = most_ns(compiles),
+		    &(struct row_list){ROWS_OF(&compiles->rows), .sum = compiles->ns, .unit_ns = most_ns(compiles),
 				       .process = has_several_processes(compiles) ? ROW_PROCESS_SHOWN
 										  : ROW_PROCESS_NOT_SHOWN});
 }

@@ -5,6 +5,7 @@
 
 #include "analyze/sums/cost_account.h"
 #include "report/page/parts.h"
+#include "report/page/row_table.h"
 
 static const char *state_name(enum gpt_cost_state state)
 {
@@ -17,84 +18,64 @@ static const char *state_name(enum gpt_cost_state state)
 	return names[state];
 }
 
-static void add_time(struct table *table, const struct cost_row *row, uint64_t ns)
+static void add_row(struct report *report __attribute__((unused)), struct table *table, const void *item)
 {
-	table_add_time(table, ns);
-	table_unset_unless(table, row->state != GPT_COST_NOT_MEASURED, "-");
+	const struct cost_row *row = item;
+	double each = row->count ? (double)row->ns / (double)row->count : 0;
+	bool is_measured = row->state != GPT_COST_NOT_MEASURED;
+
+	table_add_time(table, "time", "ns", row->ns);
+	table_unset_unless(table, is_measured, "-");
+	table_add_count(table, "times", "count", row->count);
+	table_unset_unless(table, row->count, "-");
+	table_add_value(table, "each", "each_ns", UNIT_NS_AVG, number_time((uint64_t)(each + 0.5)), each);
+	table_unset_unless(table, each > 0, "-");
+	table_add_time(table, "of it long", "long_ns", row->long_ns);
+	table_add_data(table, "long_count", UNIT_COUNT, row->long_count);
+	table_unset_last(table, 2, is_measured, "-");
+	table_add_word(table, "part", row->name);
+	table_add_name(table, "how known", "how", TEXT_WHOLE, state_name(row->state));
+	table_add_name(table, "what", "what", TEXT_WHOLE, row->words);
 }
+
+static const struct row_table cost_table = {
+	.id = "cost",
+	.title = "What the trace cost the program",
+	.add_row = add_row,
+	.carries = ROW_CARRIES_OF_WHOLE,
+};
 
 static void put_rows(struct report *report, const struct cost_account *account)
 {
-	static const struct column columns[] = {
-		COLUMN_NUMBER("time", "ns", UNIT_NS),
-		COLUMN_NUMBER("times", "count", UNIT_COUNT),
-		COLUMN_NUMBER("each", "each_ns", UNIT_NS_AVG),
-		COLUMN_NUMBER("of it long", "long_ns", UNIT_NS),
-		COLUMN_DATA("long_count", UNIT_COUNT),
-		COLUMN_DATA("part", UNIT_TEXT),
-		COLUMN_NAME("how known", "how", TEXT_WHOLE),
-		COLUMN_NAME("what", "what", TEXT_WHOLE),
-		COLUMN_END,
-	};
-	char *remark = xasprintf("%s in all that is known, of all threads%s", number_time(account->ns).text,
-				 account->is_of_longer ? ", in the whole recording" : "");
-	struct table table;
+	AUTO_FREE char *remark = xasprintf("%s in all that is known, of all threads%s", number_time(account->ns).text,
+					   account->is_of_longer ? ", in the whole recording" : "");
 
-	report_title(report, "cost", "What the trace cost the program", remark);
-	report_carries(report, account->thread.ns + account->thread_entries_ns, account->thread.span_ns);
-	table_begin(&table, columns);
-	for (size_t i = 0; i < account->count; i++) {
-		const struct cost_row *row = &account->rows[i];
-		double each = row->count ? (double)row->ns / (double)row->count : 0;
-
-		add_time(&table, row, row->ns);
-		table_add_count(&table, row->count);
-		table_unset_unless(&table, row->count, "-");
-		table_add_value(&table, number_time((uint64_t)(each + 0.5)), each);
-		table_unset_unless(&table, each > 0, "-");
-		add_time(&table, row, row->long_ns);
-		table_add_count(&table, row->long_count);
-		table_unset_unless(&table, row->state != GPT_COST_NOT_MEASURED, "-");
-		table_add(&table, row->name);
-		table_add(&table, state_name(row->state));
-		table_add(&table, row->words);
-	}
-	report_table(report, &table);
+	report_rows(report, &cost_table,
+		    &(struct row_list){ROWS(account->rows, account->count), .remark = remark,
+				       .sum = account->thread.ns + account->thread_entries_ns,
+				       .whole = account->thread.span_ns, .has_all = true});
 	if (account->long_ns)
 		report_line(report, "  long: over 50 us; other work of the processor may have interrupted these");
-	free(remark);
 }
 
-static void put_thread(struct report *report, const struct cost_account *account)
+static void add_thread(struct report *report __attribute__((unused)), struct table *table, const void *item)
 {
-	static const struct column columns[] = {
-		COLUMN_NUMBER("%", "percent", UNIT_PERCENT),
-		COLUMN_NUMBER("programs", "ns", UNIT_NS),
-		COLUMN_NUMBER("entries", "entries_ns", UNIT_NS),
-		COLUMN_NUMBER("times", "count", UNIT_COUNT),
-		COLUMN_NUMBER("of", "span_ns", UNIT_NS),
-		COLUMN_NUMBER("of it long", "long_ns", UNIT_NS),
-		COLUMN_NUMBER("pid", "pid", UNIT_ID),
-		COLUMN_NUMBER("tid", "tid", UNIT_ID),
-		COLUMN_END,
-	};
+	const struct cost_account *account = item;
 	const struct model_cost_thread *thread = &account->thread;
-	uint64_t ns = thread->ns + account->thread_entries_ns;
-	struct table table;
+	double ns = (double)(thread->ns + account->thread_entries_ns), span = (double)thread->span_ns;
 
-	report_title(report, "cost_thread", "The thread that paid most to probes", NULL);
-	table_begin(&table, columns);
-	table_add_value(&table, number_percent((double)ns, (double)thread->span_ns),
-			thread->span_ns ? (double)ns * 100 / (double)thread->span_ns : 0);
-	table_add_time(&table, thread->ns);
-	table_add_time(&table, account->thread_entries_ns);
-	table_add_count(&table, thread->count);
-	table_add_time(&table, thread->span_ns);
-	table_add_time(&table, thread->long_ns);
-	table_add_id(&table, thread->pid);
-	table_add_id(&table, thread->tid);
-	report_table(report, &table);
+	table_add_value(table, "%", "percent", UNIT_PERCENT, number_percent(ns, span), span > 0 ? ns * 100 / span : 0);
+	table_add_time(table, "programs", "ns", thread->ns);
+	table_add_time(table, "entries", "entries_ns", account->thread_entries_ns);
+	table_add_count(table, "times", "count", thread->count);
+	table_add_time(table, "of", "span_ns", thread->span_ns);
+	table_add_time(table, "of it long", "long_ns", thread->long_ns);
+	table_add_id(table, "pid", "pid", thread->pid);
+	table_add_id(table, "tid", "tid", thread->tid);
 }
+
+static const struct row_table thread_table = {
+	.id = "cost_thread", .title = "The thread that paid most to probes", .add_row = add_thread};
 
 void report_cost(struct report *report)
 {
@@ -105,7 +86,7 @@ void report_cost(struct report *report)
 		return;
 	put_rows(report, &account);
 	if (report->writer && account.thread.count)
-		put_thread(report, &account);
+		report_rows(report, &thread_table, &(struct row_list){ROWS(&account, 1)});
 	report_section(report, NULL);
 }
 

@@ -6,6 +6,7 @@
 
 #include "analyze/steps/cost_proof.h"
 #include "report/page/parts.h"
+#include "report/page/row_table.h"
 
 /* Why nothing is proven; NULL: there is a row with an interval. */
 static char *unproven_text(const struct report *report, const struct cost_proof_row *row)
@@ -41,54 +42,41 @@ static char *proven_text(const struct report *report, const struct cost_proof_ro
 			 number_time(report->model->schedule.windows_ms * (uint64_t)1000000).text);
 }
 
-static void add_percent(struct table *table, double ns, double whole_ns)
+static void add_percent(struct table *table, const char *title, const char *key, double ns, double whole_ns)
 {
 	double percent = whole_ns > 0 ? ns * 100 / whole_ns : NAN;
-	struct number shown;
+	struct number shown = {"-"};
 
-	if (isnan(percent)) {
-		table_add_unknown(table, "-");
-		return;
-	}
-	snprintf(shown.text, sizeof(shown.text), "%.2f", percent);
-	table_add_value(table, shown, percent);
+	if (!isnan(percent))
+		snprintf(shown.text, sizeof(shown.text), "%.2f", percent);
+	table_add_value(table, title, key, UNIT_PERCENT, shown, percent);
 }
 
-static void add_length(struct table *table, double ns)
+static void add_length(struct table *table, const char *title, const char *key, double ns)
 {
-	table_add_value(table, number_time((uint64_t)ns), ns);
+	table_add_value(table, title, key, UNIT_NS_AVG, number_time((uint64_t)ns), ns);
 }
 
-static void put_rows(struct report *report, const struct cost_proof *proof)
+static void add_row(struct report *report, struct table *table, const void *item)
 {
-	static const struct column columns[] = {
-		COLUMN_NUMBER("%", "percent", UNIT_PERCENT),
-		COLUMN_NUMBER("+-", "noise_percent", UNIT_PERCENT),
-		COLUMN_NUMBER("recorded", "recorded_ns", UNIT_NS_AVG),
-		COLUMN_NUMBER("counted", "counted_ns", UNIT_NS_AVG),
-		COLUMN_NUMBER("steps recorded", "recorded_steps", UNIT_COUNT),
-		COLUMN_NUMBER("counted", "counted_steps", UNIT_COUNT),
-		COLUMN_NUMBER("pairs", "pairs", UNIT_COUNT),
-		COLUMN_NUMBER("pid", "pid", UNIT_ID),
-		COLUMN_END,
-	};
-	struct table table;
+	const struct cost_proof_row *row = item;
 
-	report_title(report, "cost_proof", "What recording costs a step, by process",
-		     "+-: half the interval of 95 % confidence");
-	table_begin(&table, columns);
-	array_each (row, &proof->rows) {
-		add_percent(&table, row->recorded_ns - row->counted_ns, row->counted_ns);
-		add_percent(&table, row->noise_ns, row->counted_ns);
-		add_length(&table, row->recorded_ns);
-		add_length(&table, row->counted_ns);
-		table_add_count(&table, row->recorded_steps);
-		table_add_count(&table, row->counted_steps);
-		table_add_count(&table, row->pairs);
-		table_add_id(&table, report->model->processes[row->process].pid);
-	}
-	report_table(report, &table);
+	add_percent(table, "%", "percent", row->recorded_ns - row->counted_ns, row->counted_ns);
+	add_percent(table, "+-", "noise_percent", row->noise_ns, row->counted_ns);
+	add_length(table, "recorded", "recorded_ns", row->recorded_ns);
+	add_length(table, "counted", "counted_ns", row->counted_ns);
+	table_add_count(table, "steps recorded", "recorded_steps", row->recorded_steps);
+	table_add_count(table, "counted", "counted_steps", row->counted_steps);
+	table_add_count(table, "pairs", "pairs", row->pairs);
+	table_add_id(table, "pid", "pid", report->model->processes[row->process].pid);
 }
+
+static const struct row_table table = {
+	.id = "cost_proof",
+	.title = "What recording costs a step, by process",
+	.remark = "+-: half the interval of 95 % confidence",
+	.add_row = add_row,
+};
 
 void report_cost_proof(struct report *report)
 {
@@ -105,7 +93,7 @@ void report_cost_proof(struct report *report)
 		fputc('\n', report->out);
 	report_text(report, 2, "%s", text);
 	if (proof.rows.count && (report->writer || proof.rows.count > 1))
-		put_rows(report, &proof);
+		report_rows(report, &table, &(struct row_list){ROWS_OF(&proof.rows), .has_all = true});
 	free(text);
 	cost_proof_free(&proof);
 }

@@ -5,35 +5,30 @@
 #include "report/page/parts.h"
 #include "report/page/row_table.h"
 
-static void add_threads(struct report *report, struct table *table, const void *row)
+static void add_row(struct report *report, struct table *table, const void *item)
 {
-	table_add_count(table, cpu_line_threads(&report->all->cpu_lines, ((const struct line_row *)row)->line));
-}
+	const struct line_row *row = item;
+	struct cpu_lines *cpu = &report->all->cpu_lines;
+	uint32_t native = cpu_line_native(cpu, row->line);
 
-static char *native_text(const struct report *report, const void *row)
-{
-	uint32_t string = cpu_line_native(&report->all->cpu_lines, ((const struct line_row *)row)->line);
-
-	return string == NONE ? NULL : xstrdup(report->model->strings[string]);
+	table_add_ns(table, "self %s", "self_ns", row->self);
+	table_add_ns(table, "total %s", "total_ns", row->total);
+	table_add_share(table, row->self);
+	table_add_count(table, NULL, "samples", row->launches);
+	table_add_count(table, "threads", "threads", cpu_line_threads(cpu, row->line));
+	report_add_label(report, table, "line", "line", row->line);
+	table_add_name(table, "mostly in", "native", TEXT_TRUNCATE_MIDDLE,
+		       native == NONE ? NULL : report->model->strings[native]);
+	report_add_process(report, table, row->process);
 }
 
 static const struct row_table table = {
 	.id = "cpu_lines",
 	.title = "CPU time by Python line",
+	.add_row = add_row,
+	.amount = offsetof(struct line_row, self),
 	.carries = ROW_CARRIES_OF_RECORDING,
 	.more = "line",
-	.columns =
-		(const struct row_column[]){
-			ROW_NS("self %s", "self_ns", struct line_row, self),
-			ROW_NS("total %s", "total_ns", struct line_row, total),
-			ROW_PERCENT(struct line_row, self),
-			ROW_COUNT(COLUMN_NOT_SHOWN, "samples", struct line_row, launches),
-			ROW_ADD(COLUMN_NUMBER("threads", "threads", UNIT_COUNT), add_threads),
-			ROW_LABEL("line", "line", struct line_row, line),
-			ROW_TEXT("mostly in", "native", TEXT_TRUNCATE_MIDDLE, native_text),
-			ROW_PROCESS(struct line_row, process),
-			ROW_END,
-		},
 };
 
 void report_cpu_lines(struct report *report)

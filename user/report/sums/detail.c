@@ -5,6 +5,7 @@
 
 #include "analyze/sums/detail_spans.h"
 #include "report/page/parts.h"
+#include "report/page/row_table.h"
 
 static const struct {
 	const char *name, *words;
@@ -91,75 +92,56 @@ static void put_lines(struct report *report, const struct detail_spans *spans)
 	}
 }
 
-static void put_last_cost_table(struct report *report)
+static void add_thousandths(struct table *table, const char *title, const char *key, uint64_t ns)
 {
-	static const struct column columns[] = {
-		COLUMN_NUMBER("%", "percent", UNIT_PERCENT),
-		COLUMN_NUMBER("limit %", "limit_percent", UNIT_PERCENT),
-		COLUMN_NUMBER("pid", "pid", UNIT_ID),
-		COLUMN_NUMBER("tid", "tid", UNIT_ID),
-		COLUMN_END,
-	};
-	const struct model_detail *last = last_cost(report->model);
-	struct table table;
-
-	if (!last)
-		return;
-	report_title(report, "cost_limit", "What recording cost in the last second", NULL);
-	table_begin(&table, columns);
-	table_add_value(&table, number_thousandths(last->measured / NS_OF_THOUSANDTH), (double)last->measured / 1e7);
-	table_add_value(&table, number_thousandths(last->limit / NS_OF_THOUSANDTH), (double)last->limit / 1e7);
-	table_add_id(&table, last->pid);
-	table_unset_unless(&table, last->tid, "-");
-	table_add_id(&table, last->tid);
-	table_unset_unless(&table, last->tid, "-");
-	report_table(report, &table);
+	table_add_value(table, title, key, UNIT_PERCENT, number_thousandths(ns / NS_OF_THOUSANDTH), (double)ns / 1e7);
 }
 
-static void put_table(struct report *report, const struct detail_spans *spans)
+static void add_last(struct report *report __attribute__((unused)), struct table *table, const void *item)
 {
-	static const struct column columns[] = {
-		COLUMN_NUMBER("left out", "ns", UNIT_NS),
-		COLUMN_NUMBER("times", "times", UNIT_COUNT),
-		COLUMN_NUMBER("from", "from_ns", UNIT_NS),
-		COLUMN_NUMBER("%", "percent", UNIT_PERCENT),
-		COLUMN_NUMBER("limit %", "limit_percent", UNIT_PERCENT),
-		COLUMN_NUMBER("tid", "tid", UNIT_ID),
-		COLUMN_NAME("what", "detail", TEXT_WHOLE),
-		COLUMN_NAME("why", "why_id", TEXT_WHOLE),
-		COLUMN_END,
-	};
-	struct table table;
+	const struct model_detail *last = item;
 
-	report_title(report, "detail", "What was left out for a while", NULL);
-	table_begin(&table, columns);
-	for (size_t i = 0; i < spans->count; i++) {
-		const struct detail_row *row = &spans->rows[i];
-		bool of_thread = row->why == GPT_DETAIL_COST;
-		double percent = percent_of(row, row->measured), limit = percent_of(row, row->limit);
-
-		table_add_time(&table, row->ns);
-		table_add_count(&table, row->times);
-		table_add_time(&table, report_after_start(report, row->first_ns));
-		table_add_value(&table, number_percent(percent, 100), percent);
-		table_add_value(&table, number_percent(limit, 100), limit);
-		table_add_id(&table, row->tid);
-		table_unset_unless(&table, of_thread, "-");
-		table_add(&table, kinds[row->kind].name);
-		table_add(&table, why_name(row->why));
-	}
-	report_table(report, &table);
+	add_thousandths(table, "%", "percent", last->measured);
+	add_thousandths(table, "limit %", "limit_percent", last->limit);
+	table_add_id(table, "pid", "pid", last->pid);
+	table_add_id(table, "tid", "tid", last->tid);
+	table_unset_last(table, 2, last->tid, "-");
 }
+
+static const struct row_table last_table = {
+	.id = "cost_limit", .title = "What recording cost in the last second", .add_row = add_last};
+
+static void add_percent(struct table *table, const char *title, const char *key, double percent)
+{
+	table_add_value(table, title, key, UNIT_PERCENT, number_percent(percent, 100), percent);
+}
+
+static void add_row(struct report *report, struct table *table, const void *item)
+{
+	const struct detail_row *row = item;
+
+	table_add_time(table, "left out", "ns", row->ns);
+	table_add_count(table, "times", "times", row->times);
+	table_add_time(table, "from", "from_ns", report_after_start(report, row->first_ns));
+	add_percent(table, "%", "percent", percent_of(row, row->measured));
+	add_percent(table, "limit %", "limit_percent", percent_of(row, row->limit));
+	table_add_id(table, "tid", "tid", row->tid);
+	table_unset_unless(table, row->why == GPT_DETAIL_COST, "-");
+	table_add_name(table, "what", "detail", TEXT_WHOLE, kinds[row->kind].name);
+	table_add_name(table, "why", "why_id", TEXT_WHOLE, why_name(row->why));
+}
+
+static const struct row_table table = {.id = "detail", .title = "What was left out for a while", .add_row = add_row};
 
 void report_detail(struct report *report)
 {
+	const struct model_detail *last = last_cost(report->model);
 	struct detail_spans spans;
 
 	detail_spans_make(&spans, report->model, &report->all->window);
 	if (report->writer) {
-		if (spans.count)
-			put_table(report, &spans);
-		put_last_cost_table(report);
+		report_rows(report, &table, &(struct row_list){ROWS(spans.rows, spans.count), .has_all = true});
+		report_rows(report, &last_table, &(struct row_list){ROWS(last, last != NULL)});
 	} else {
 		put_lines(report, &spans);
 		put_last_cost(report);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "report/page/parts.h"
+#include "report/page/row_table.h"
 
 static const char *device_name(const struct model *model, uint32_t id)
 {
@@ -152,52 +153,41 @@ static void put_remarks(struct report *report)
 	report_overlap(report, report->all->gpu_lines.sum);
 }
 
-static void put_table(struct report *report)
+static void add_row(struct report *report, struct table *table, const void *item)
 {
-	static const struct column columns[] = {
-		COLUMN_NUMBER("GPU", "gpu", UNIT_ID),
-		COLUMN_NUMBER("busy %", "busy_percent", UNIT_PERCENT),
-		COLUMN_NUMBER("kernels %", "kernels_percent", UNIT_PERCENT),
-		COLUMN_NUMBER("copies %", "copies_percent", UNIT_PERCENT),
-		COLUMN_NUMBER("idle %", "idle_percent", UNIT_PERCENT),
-		COLUMN_NUMBER("launches", "launches", UNIT_COUNT),
-		COLUMN_NAME("name", "name", TEXT_TRUNCATE_MIDDLE),
-		COLUMN_DATA("busy_ns", UNIT_NS),
-		COLUMN_DATA("kernels_ns", UNIT_NS),
-		COLUMN_DATA("copies_ns", UNIT_NS),
-		COLUMN_DATA("first_to_last_ns", UNIT_NS),
-		COLUMN_END,
-	};
+	const struct utilization_row *row = item;
 	double window = (double)report_timed_ns(report);
-	struct time_unit ns = time_unit_for(0);
-	struct table table;
+	uint64_t copies_ns = row->busy_ns - row->kernel_ns;
 
-	report_title(report, "gpus", "GPUs", "% of the recording; copies: what only copies and fills cover");
-	table_begin(&table, columns);
-	array_each (row, &report->all->utilization.rows) {
-		table_add_id(&table, row->device);
-		table_add_percent(&table, (double)row->busy_ns, window);
-		table_add_percent(&table, (double)row->kernel_ns, window);
-		table_add_percent(&table, (double)(row->busy_ns - row->kernel_ns), window);
-		table_add_percent(&table, window - (double)row->busy_ns, window);
-		table_add_count(&table, row->launches);
-		table_add(&table, device_name(report->model, row->device));
-		table_add_ns(&table, row->busy_ns, ns);
-		table_add_ns(&table, row->kernel_ns, ns);
-		table_add_ns(&table, row->busy_ns - row->kernel_ns, ns);
-		table_add_ns(&table, first_to_last_ns(row), ns);
-	}
-	report_table(report, &table);
-	put_remarks(report);
+	table_add_id(table, "GPU", "gpu", row->device);
+	table_add_percent(table, "busy %", "busy_percent", (double)row->busy_ns, window);
+	table_add_percent(table, "kernels %", "kernels_percent", (double)row->kernel_ns, window);
+	table_add_percent(table, "copies %", "copies_percent", (double)copies_ns, window);
+	table_add_percent(table, "idle %", "idle_percent", window - (double)row->busy_ns, window);
+	table_add_count(table, "launches", "launches", row->launches);
+	table_add_name(table, "name", "name", TEXT_TRUNCATE_MIDDLE, device_name(report->model, row->device));
+	table_add_data(table, "busy_ns", UNIT_NS, row->busy_ns);
+	table_add_data(table, "kernels_ns", UNIT_NS, row->kernel_ns);
+	table_add_data(table, "copies_ns", UNIT_NS, copies_ns);
+	table_add_data(table, "first_to_last_ns", UNIT_NS, first_to_last_ns(row));
 }
+
+static const struct row_table table = {
+	.id = "gpus",
+	.title = "GPUs",
+	.remark = "% of the recording; copies: what only copies and fills cover",
+	.add_row = add_row,
+};
 
 void report_devices(struct report *report)
 {
 	if (report->writer) {
-		put_table(report);
-		return;
+		report_rows(report, &table,
+			    &(struct row_list){ROWS_OF(&report->all->utilization.rows),
+					       .none = &(struct utilization_row){0}, .has_all = true});
+	} else {
+		fputc('\n', report->out);
+		put_devices(report);
 	}
-	fputc('\n', report->out);
-	put_devices(report);
 	put_remarks(report);
 }

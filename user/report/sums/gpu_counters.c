@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "report/page/parts.h"
+#include "report/page/row_table.h"
 
 static const struct {
 	const char *name, *unit;
@@ -18,45 +19,32 @@ static const struct {
 	[GPU_COUNTER_NVLINK_RX] = {"NVLink in", "MB/s"},
 };
 
-static void add_value(struct table *table, uint64_t value)
+static void add_value(struct table *table, const char *title, const char *key, uint64_t value)
 {
-	table_add_value(table, number_count(value), (double)value);
+	table_add_value(table, title, key, UNIT_NUMBER, number_count(value), (double)value);
 	table_unset_unless(table, value != MODEL_NOT_SAID, "-");
 }
 
-static void put_counters(struct report *report, const struct gpu_counter_sums *sums)
+static void add_counter(struct report *report __attribute__((unused)), struct table *table, const void *item)
 {
-	static const struct column columns[] = {
-		COLUMN_NUMBER("GPU", "gpu", UNIT_ID),
-		COLUMN_NUMBER("min", "min", UNIT_NUMBER),
-		COLUMN_NUMBER("median", "median", UNIT_NUMBER),
-		COLUMN_NUMBER("max", "max", UNIT_NUMBER),
-		COLUMN_NUMBER("limit", "limit", UNIT_NUMBER),
-		COLUMN_NAME("unit", "unit", TEXT_TRUNCATE_END),
-		COLUMN_NAME("counter", "counter", TEXT_TRUNCATE_END),
-		COLUMN_DATA("known_ns", UNIT_NS),
-		COLUMN_END,
-	};
-	struct time_unit ns = time_unit_for(0);
-	struct table table;
+	const struct gpu_counter_row *row = item;
 
-	if (!sums->rows.count)
-		return;
-	report_title(report, "gpu_counters", "Clocks and power of GPUs",
-		     "by time; NVML is asked up to ten times a second");
-	table_begin(&table, columns);
-	array_each (row, &sums->rows) {
-		table_add_id(&table, row->device);
-		add_value(&table, row->least);
-		add_value(&table, row->median);
-		add_value(&table, row->most);
-		add_value(&table, row->limit);
-		table_add(&table, counters[row->counter].unit);
-		table_add(&table, counters[row->counter].name);
-		table_add_ns(&table, row->ns, ns);
-	}
-	report_table(report, &table);
+	table_add_id(table, "GPU", "gpu", row->device);
+	add_value(table, "min", "min", row->least);
+	add_value(table, "median", "median", row->median);
+	add_value(table, "max", "max", row->most);
+	add_value(table, "limit", "limit", row->limit);
+	table_add_name(table, "unit", "unit", TEXT_TRUNCATE_END, counters[row->counter].unit);
+	table_add_name(table, "counter", "counter", TEXT_TRUNCATE_END, counters[row->counter].name);
+	table_add_data(table, "known_ns", UNIT_NS, row->ns);
 }
+
+static const struct row_table counter_table = {
+	.id = "gpu_counters",
+	.title = "Clocks and power of GPUs",
+	.remark = "by time; NVML is asked up to ten times a second",
+	.add_row = add_counter,
+};
 
 /* ---- low clocks -------------------------------------------------------------------------------------------------- */
 
@@ -74,33 +62,26 @@ static const char *reason_text(unsigned reason)
 	return name ? name : "NVML gives no reason";
 }
 
-static void put_throttles(struct report *report, const struct gpu_counter_sums *sums)
+static void add_throttle(struct report *report, struct table *table, const void *item)
 {
-	struct time_unit unit = time_unit_for(sums->throttles.count ? sums->throttles.items[0].ns : 0);
-	const struct column columns[] = {
-		COLUMN_NUMBER(unit.name, "ns", UNIT_NS),
-		COLUMN_NUMBER("%", "percent", UNIT_PERCENT),
-		COLUMN_NUMBER("low clock", "low_clock_ns", UNIT_NS),
-		COLUMN_NUMBER("GPU", "gpu", UNIT_ID),
-		COLUMN_NAME("reason", "reason", TEXT_TRUNCATE_END),
-		COLUMN_END,
-	};
-	struct table table;
+	const struct gpu_throttle_row *row = item;
 
-	if (!sums->throttles.count)
-		return;
-	report_title(report, "gpu_throttled", "GPUs held back",
-		     "% of the time with samples; low clock: under 97 % of its maximum");
-	table_begin(&table, columns);
-	array_each (row, &sums->throttles) {
-		table_add_ns(&table, row->ns, unit);
-		table_add_percent(&table, (double)row->ns, (double)sampled_ns(sums, row->device));
-		table_add_ns(&table, row->low_ns, unit);
-		table_add_id(&table, row->device);
-		table_add(&table, reason_text(row->reason));
-	}
-	report_table(report, &table);
+	table_add_ns(table, "%s", "ns", row->ns);
+	table_add_percent(table, "%", "percent", (double)row->ns,
+			  (double)sampled_ns(&report->all->gpu_counters, row->device));
+	table_add_ns(table, "low clock", "low_clock_ns", row->low_ns);
+	table_add_id(table, "GPU", "gpu", row->device);
+	table_add_name(table, "reason", "reason", TEXT_TRUNCATE_END, reason_text(row->reason));
 }
+
+static const struct row_table throttle_table = {
+	.id = "gpu_throttled",
+	.title = "GPUs held back",
+	.remark = "% of the time with samples; low clock: under 97 % of its maximum",
+	.add_row = add_throttle,
+	.amount = offsetof(struct gpu_throttle_row, ns),
+	.unit_of_first = true,
+};
 
 /* The reason for most of the time with a low clock. */
 static const char *main_reason(const struct gpu_counter_sums *sums, uint32_t device)
@@ -147,45 +128,37 @@ static char *low_clock_text(const struct analyses *all, const struct gpu_sampled
 	return xjoin(text, " ", xasprintf("of the %s with samples", number_time(device->ns).text));
 }
 
-/* For programs; on a page there are lines. */
-static void put_low_clocks(struct report *report, const struct gpu_counter_sums *sums)
+static bool is_low(const struct report *report __attribute__((unused)), const void *item)
 {
-	static const struct column columns[] = {
-		COLUMN_NUMBER("GPU", "gpu", UNIT_ID),
-		COLUMN_NUMBER("low clock", "low_clock_ns", UNIT_NS),
-		COLUMN_NUMBER("%", "percent", UNIT_PERCENT),
-		COLUMN_NUMBER("MHz", "mhz", UNIT_NUMBER),
-		COLUMN_NUMBER("of MHz", "max_mhz", UNIT_NUMBER),
-		COLUMN_NUMBER("cost", "cost_ns", UNIT_NS),
-		COLUMN_NUMBER("slow kernels", "slow_kernels", UNIT_COUNT),
-		COLUMN_NAME("reason", "reason", TEXT_TRUNCATE_END),
-		COLUMN_END,
-	};
-	struct table table;
-
-	if (!array_find(&sums->devices, item, was_low(item)))
-		return;
-	report_title(report, "gpu_low_clocks", "GPUs at low clocks",
-		     "cost: how much longer kernels took than those of their name and shape at the highest clock");
-	table_begin(&table, columns);
-	array_each (device, &sums->devices) {
-		const struct clock_device *clocks = gpu_clocks_of(&sums->clocks, device->device);
-		uint64_t cost_ns = clocks && clocks->cost_ns > 0 ? (uint64_t)clocks->cost_ns : 0;
-
-		if (!was_low(device))
-			continue;
-		table_add_id(&table, device->device);
-		table_add_time(&table, device->low_ns);
-		table_add_percent(&table, (double)device->low_ns, (double)device->ns);
-		add_value(&table, low_mhz(device));
-		add_value(&table, device->sm_max_mhz);
-		table_add_time(&table, cost_ns);
-		table_unset_unless(&table, clocks, "-");
-		table_add_count(&table, clocks ? clocks->slow_kernels : 0);
-		table_add(&table, main_reason(sums, device->device));
-	}
-	report_table(report, &table);
+	return was_low(item);
 }
+
+static void add_low_clock(struct report *report, struct table *table, const void *item)
+{
+	const struct gpu_sampled *device = item;
+	const struct gpu_counter_sums *sums = &report->all->gpu_counters;
+	const struct clock_device *clocks = gpu_clocks_of(&sums->clocks, device->device);
+	uint64_t cost_ns = clocks && clocks->cost_ns > 0 ? (uint64_t)clocks->cost_ns : 0;
+
+	table_add_id(table, "GPU", "gpu", device->device);
+	table_add_time(table, "low clock", "low_clock_ns", device->low_ns);
+	table_add_percent(table, "%", "percent", (double)device->low_ns, (double)device->ns);
+	add_value(table, "MHz", "mhz", low_mhz(device));
+	add_value(table, "of MHz", "max_mhz", device->sm_max_mhz);
+	table_add_time(table, "cost", "cost_ns", cost_ns);
+	table_unset_unless(table, clocks, "-");
+	table_add_count(table, "slow kernels", "slow_kernels", clocks ? clocks->slow_kernels : 0);
+	table_add_name(table, "reason", "reason", TEXT_TRUNCATE_END, main_reason(sums, device->device));
+}
+
+/* For programs; on a page there are lines. */
+static const struct row_table low_table = {
+	.id = "gpu_low_clocks",
+	.title = "GPUs at low clocks",
+	.remark = "cost: how much longer kernels took than those of their name and shape at the highest clock",
+	.add_row = add_low_clock,
+	.is_shown = is_low,
+};
 
 char *report_low_clock(const struct analyses *all, size_t index)
 {
@@ -257,37 +230,28 @@ char *report_slow_gpu(const struct analyses *all)
 
 /* ---- errors and memory ------------------------------------------------------------------------------------------- */
 
-static void put_errors(struct report *report, const struct gpu_counter_sums *sums)
+static void add_error(struct report *report, struct table *table, const void *item)
 {
-	static const struct column columns[] = {
-		COLUMN_NUMBER("GPU", "gpu", UNIT_ID),
-		COLUMN_NUMBER("count", "count", UNIT_COUNT),
-		COLUMN_NUMBER("after the start", "after_start_ns", UNIT_NS),
-		COLUMN_NAME("error", "error", TEXT_TRUNCATE_END),
-		COLUMN_NUMBER("number", "number", UNIT_ID),
-		COLUMN_END,
-	};
-	struct table table;
+	const struct gpu_error_row *row = item;
 
-	if (!sums->errors.count)
-		return;
-	report_title(report, "gpu_errors", "Errors of GPUs",
-		     "the first of each; NVIDIA's documents explain the numbers of XIDs");
-	table_begin(&table, columns);
-	array_each (row, &sums->errors) {
-		table_add_id(&table, row->device);
-		table_add_count(&table, row->count);
-		table_add_time(&table, report_after_start(report, row->first_ns));
-		table_add(&table, gpu_error_name((enum gpt_gpu_error_kind)row->kind));
-		table_add_id(&table, row->data);
-		table_unset_unless(&table, row->kind == GPT_GPU_XID, "-");
-	}
-	report_table(report, &table);
+	table_add_id(table, "GPU", "gpu", row->device);
+	table_add_count(table, "count", "count", row->count);
+	table_add_time(table, "after the start", "after_start_ns", report_after_start(report, row->first_ns));
+	table_add_name(table, "error", "error", TEXT_TRUNCATE_END, gpu_error_name((enum gpt_gpu_error_kind)row->kind));
+	table_add_id(table, "number", "number", row->data);
+	table_unset_unless(table, row->kind == GPT_GPU_XID, "-");
 }
 
-static void add_memory(struct table *table, uint64_t bytes)
+static const struct row_table error_table = {
+	.id = "gpu_errors",
+	.title = "Errors of GPUs",
+	.remark = "the first of each; NVIDIA's documents explain the numbers of XIDs",
+	.add_row = add_error,
+};
+
+static void add_memory(struct table *table, const char *title, const char *key, uint64_t bytes)
 {
-	table_add_memory(table, bytes);
+	table_add_memory(table, title, key, bytes);
 	table_unset_unless(table, bytes != MODEL_NOT_SAID_64, "-");
 }
 
@@ -299,49 +263,36 @@ static char *process_text(const struct report *report, const struct gpu_process_
 			  : xasprintf("process %" PRIu32 ", not traced", row->pid);
 }
 
-static void put_processes(struct report *report, const struct gpu_counter_sums *sums)
+static void add_process(struct report *report, struct table *table, const void *item)
 {
-	static const struct column columns[] = {
-		COLUMN_NUMBER("at most", "most_bytes", UNIT_BYTES),
-		COLUMN_NUMBER("at the end", "last_bytes", UNIT_BYTES),
-		COLUMN_NUMBER("GPU", "gpu", UNIT_ID),
-		COLUMN_NAME("process", "process", TEXT_TRUNCATE_MIDDLE),
-		COLUMN_DATA("pid", UNIT_ID),
-		COLUMN_DATA("traced", UNIT_TEXT),
-		COLUMN_END,
-	};
-	size_t shown = report_shown(report, sums->processes.count);
-	struct table table;
+	const struct gpu_process_row *row = item;
+	AUTO_FREE char *text = process_text(report, row);
 
-	if (!sums->processes.count)
-		return;
-	report_title(report, "gpu_processes", "Memory of GPUs by process", "also of processes that are not traced");
-	table_begin(&table, columns);
-	for (size_t i = 0; i < shown; i++) {
-		const struct gpu_process_row *row = &sums->processes.items[i];
-		char *text = process_text(report, row);
-
-		add_memory(&table, row->most);
-		add_memory(&table, row->last);
-		table_add_id(&table, row->device);
-		table_add(&table, text);
-		table_add_id(&table, row->pid);
-		table_add(&table, row->process != NONE ? "yes" : "no");
-		free(text);
-	}
-	report_table(report, &table);
+	add_memory(table, "at most", "most_bytes", row->most);
+	add_memory(table, "at the end", "last_bytes", row->last);
+	table_add_id(table, "GPU", "gpu", row->device);
+	table_add_name(table, "process", "process", TEXT_TRUNCATE_MIDDLE, text);
+	table_add_id(table, NULL, "pid", row->pid);
+	table_add_word(table, "traced", row->process != NONE ? "yes" : "no");
 }
+
+static const struct row_table process_table = {
+	.id = "gpu_processes",
+	.title = "Memory of GPUs by process",
+	.remark = "also of processes that are not traced",
+	.add_row = add_process,
+};
 
 void report_gpu_counters(struct report *report)
 {
 	const struct gpu_counter_sums *sums = &report->all->gpu_counters;
 
-	put_counters(report, sums);
-	if (report->writer)
-		put_low_clocks(report, sums);
-	put_throttles(report, sums);
-	put_errors(report, sums);
-	put_processes(report, sums);
+	report_rows(report, &counter_table, &(struct row_list){ROWS_OF(&sums->rows), .has_all = true});
+	if (report->writer && array_find(&sums->devices, item, was_low(item)))
+		report_rows(report, &low_table, &(struct row_list){ROWS_OF(&sums->devices), .has_all = true});
+	report_rows(report, &throttle_table, &(struct row_list){ROWS_OF(&sums->throttles), .has_all = true});
+	report_rows(report, &error_table, &(struct row_list){ROWS_OF(&sums->errors), .has_all = true});
+	report_rows(report, &process_table, &(struct row_list){ROWS_OF(&sums->processes)});
 }
 
 const char *report_no_counters(const struct model *model)

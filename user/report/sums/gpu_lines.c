@@ -56,47 +56,38 @@ static void add_generated(struct table *table, const struct lines *lines, uint32
 		table_add_note(table, xasprintf("   launches %s", launches));
 }
 
-/* Of row->generated_line, which PyTorch compiled; NULL: there is none. */
-static char *generated_place(const struct report *report, const struct line_row *row)
+/* What tables of lines end in. */
+static void add_place(struct report *report, struct table *table, const struct line_row *row)
 {
-	return row->generated_line == NONE ? NULL : line_short_place(&report->all->lines, row->generated_line);
+	const struct lines *lines = &report->all->lines;
+	AUTO_FREE char *generated = row->generated_line == NONE ? NULL : line_short_place(lines, row->generated_line);
+	AUTO_FREE char *more = generated ? xasprintf("generated %s", generated) : xstrdup("");
+
+	report_add_line(report, table, row->line, row->process);
+	report_add_user_line(report, table, row->user_line, row->user_lines);
+	table_add_word(table, "generated", generated);
+	report_note_user_line(report, table, row->user_line, row->user_lines, more);
+	add_generated(table, lines, generated ? row->generated_line : row->line);
 }
 
-static void add_generated_place(struct report *report, struct table *table, const void *row)
-{
-	AUTO_FREE char *place = generated_place(report, row);
-
-	table_add_text(table, place, "");
-}
-
-/* Adds the calling line; if PyTorch compiled code in between, also the generated line and what that was made of. */
-static void add_notes(struct report *report, struct table *table, const void *item)
+static void add_gpu_line(struct report *report, struct table *table, const void *item)
 {
 	const struct line_row *row = item;
-	AUTO_FREE char *place = generated_place(report, row);
-	AUTO_FREE char *generated = place ? xasprintf("generated %s", place) : xstrdup("");
 
-	report_note_user_line(report, table, row->user_line, row->user_lines, generated);
-	add_generated(table, &report->all->lines, row->generated_line == NONE ? row->line : row->generated_line);
+	table_add_ns(table, "self %s", "self_ns", row->self);
+	table_add_ns(table, "total %s", "total_ns", row->total);
+	table_add_share(table, row->self);
+	table_add_count(table, "calls", "launches", row->launches);
+	add_place(report, table, row);
 }
 
 static const struct row_table gpu_table = {
 	.id = "gpu_lines",
 	.title = "GPU time by Python line",
 	.remark = "% of GPU time",
+	.add_row = add_gpu_line,
+	.amount = offsetof(struct line_row, self),
 	.more = "line",
-	.add_notes = add_notes,
-	.columns =
-		(const struct row_column[]){
-			ROW_NS("self %s", "self_ns", struct line_row, self),
-			ROW_NS("total %s", "total_ns", struct line_row, total),
-			ROW_PERCENT(struct line_row, self),
-			ROW_COUNT("calls", "launches", struct line_row, launches),
-			ROW_LINE(struct line_row, line, process),
-			ROW_USER_LINE(struct line_row),
-			ROW_ADD(COLUMN_DATA("generated", UNIT_TEXT), add_generated_place),
-			ROW_END,
-		},
 };
 
 static void put_gpu_self(struct report *report, const struct line_sums *sums)
@@ -110,44 +101,42 @@ static void put_gpu_self(struct report *report, const struct line_sums *sums)
 	put_backward(report, sums, backward);
 }
 
+static void add_own_line(struct report *report, struct table *table, const void *item)
+{
+	const struct line_row *row = item;
+
+	table_add_ns(table, "total %s", "total_ns", row->total);
+	table_add_share(table, row->total);
+	report_add_line(report, table, row->line, row->process);
+}
+
+static const struct row_table own_table = {
+	.id = "own_lines",
+	.title = "GPU time under lines of your own code",
+	.remark = "launched there or by what they call",
+	.add_row = add_own_line,
+};
+
 /*
  * Lines of the user's own code by what ran under them.  In most programs libraries do the launching, so the table above
  * names them; this one names the lines that the user can change.  Left out if it would say nothing new.
  */
 static void put_gpu_own(struct report *report, const struct line_sums *sums)
 {
-	size_t shown = 0;
-	struct time_unit unit = time_unit_for(sums->sum);
-	char total[16];
-	const struct column columns[] = {
-		COLUMN_NUMBER(total, "total_ns", UNIT_NS),
-		COLUMN_NUMBER("%", "percent", UNIT_PERCENT),
-		LINE_COLUMNS(report),
-		COLUMN_END,
-	};
-	struct table table;
+	AUTO_FREE struct line_row *own = xcalloc(sums->total_count, sizeof(*own));
+	size_t count = 0;
 	bool differs = false;
 
-	snprintf(total, sizeof(total), "total %s", unit.name);
-	table_begin(&table, columns);
-	for (size_t i = 0; i < sums->total_count && shown < report->rows; i++) {
-		const struct line_row *row = &sums->totals[i];
-
-		if (line_is_library(&report->all->lines, row->line))
+	for (size_t i = 0; i < sums->total_count; i++) {
+		if (line_is_library(&report->all->lines, sums->totals[i].line))
 			continue;
-		differs |= row->self != row->total;
-		table_add_ns(&table, row->total, unit);
-		table_add_percent(&table, (double)row->total, (double)sums->sum);
-		report_add_line(report, &table, row->line, row->process);
-		shown++;
+		differs |= count < report->rows && sums->totals[i].self != sums->totals[i].total;
+		own[count++] = sums->totals[i];
 	}
-	if (!differs && !report->writer) {
-		table_free(&table);
-		return;
-	}
-	report_title(report, "own_lines", "GPU time under lines of your own code",
-		     "launched there or by what they call");
-	report_table(report, &table);
+	if (differs || report->writer)
+		report_rows(report, &own_table,
+			    &(struct row_list){ROWS(own, count), .sum = sums->sum,
+					       .none = &(struct line_row){.line = NONE, .process = NONE}});
 }
 
 void report_gpu_by_line(struct report *report)
@@ -156,23 +145,24 @@ void report_gpu_by_line(struct report *report)
 	put_gpu_own(report, &report->all->gpu_lines);
 }
 
+static void add_call_line(struct report *report, struct table *table, const void *item)
+{
+	const struct line_row *row = item;
+
+	table_add_count(table, "calls", "launches", row->self);
+	table_add_count(table, "with callees", "total_launches", row->total);
+	table_add_share(table, row->self);
+	add_place(report, table, row);
+}
+
 static const struct row_table calls_table = {
 	.id = "call_lines",
 	.title = "CUDA calls by Python line",
 	.remark = "kernel and graph launches, copies, fills",
+	.add_row = add_call_line,
+	.amount = offsetof(struct line_row, self),
 	.more = "line",
 	.counted = "calls",
-	.add_notes = add_notes,
-	.columns =
-		(const struct row_column[]){
-			ROW_COUNT("calls", "launches", struct line_row, self),
-			ROW_COUNT("with callees", "total_launches", struct line_row, total),
-			ROW_PERCENT(struct line_row, self),
-			ROW_LINE(struct line_row, line, process),
-			ROW_USER_LINE(struct line_row),
-			ROW_ADD(COLUMN_DATA("generated", UNIT_TEXT), add_generated_place),
-			ROW_END,
-		},
 };
 
 void report_calls_by_line(struct report *report)
@@ -187,20 +177,24 @@ void report_calls_by_line(struct report *report)
 	put_backward(report, sums, backward);
 }
 
+static void add_untimed(struct report *report, struct table *table, const void *item)
+{
+	const GROUP_ROW *row = item;
+
+	table_add_count(table, "launches", "launches", row->count);
+	table_add_share(table, row->count);
+	report_add_line(report, table, row->line, row->process);
+}
+
 static const struct row_table untimed_table = {
 	.id = "untimed_lines",
 	.title = "Launches without GPU times by Python line",
 	.remark = "not in the tables of GPU time; why: the last lines",
+	.add_row = add_untimed,
+	.amount = offsetof(GROUP_ROW, count),
 	.carries = ROW_CARRIES_OF_WHOLE,
 	.more = "line",
 	.counted = "launches",
-	.columns =
-		(const struct row_column[]){
-			ROW_COUNT("launches", "launches", GROUP_ROW, count),
-			ROW_PERCENT(GROUP_ROW, count),
-			ROW_LINE(GROUP_ROW, line, process),
-			ROW_END,
-		},
 };
 
 void report_untimed_launches(struct report *report)

@@ -46,11 +46,6 @@ static bool has_other_processes(const struct report *report, size_t shown)
 	return report->all->active > 1 || process == PROCESS_MANY;
 }
 
-static char *launch_label(struct report *report, const struct idle_row *row)
-{
-	return has_other_launch(row) ? line_label(&report->all->lines, row->launch_line) : xstrdup("");
-}
-
 /* Of a line of the user's own, the caller is only told where there are several. */
 static bool shows_caller(const struct report *report, const struct idle_row *row)
 {
@@ -58,20 +53,22 @@ static bool shows_caller(const struct report *report, const struct idle_row *row
 	       (row->is_divided || row->user_lines > 1 || line_is_library(&report->all->lines, row->line));
 }
 
-static void add_row(struct report *report, struct table *table, const struct idle_row *row, struct time_unit unit)
+static void add_row(struct report *report, struct table *table, const struct idle_row *row, bool has_launches)
 {
-	AUTO_FREE char *line = charged_to(report, row), *why = idle_words(&report->all->idle, row);
-	AUTO_FREE char *launch = launch_label(report, row);
+	const struct idle *idle = &report->all->idle;
+	AUTO_FREE char *line = charged_to(report, row), *why = idle_words(idle, row);
+	AUTO_FREE char *launch =
+		has_other_launch(row) ? line_label(&report->all->lines, row->launch_line) : xstrdup("");
 
-	table_add_ns(table, row->ns, unit);
-	table_add_percent(table, (double)row->ns, idle_is_edge(row->cause) ? 0 : (double)report->all->idle.sum);
-	table_add_count(table, row->count);
-	table_add(table, line);
-	report_add_place(report, table, has_line(row) ? row->line : NONE);
-	table_add(table, why);
-	table_add(table, launch);
-	report_add_place(report, table, row->launch_line);
-	table_add(table, idle_is_edge(row->cause) ? "" : why_cause_name(row->cause));
+	table_add_ns(table, "%s", "idle_ns", row->ns);
+	table_add_percent(table, "%", "percent", (double)row->ns, idle_is_edge(row->cause) ? 0 : (double)idle->sum);
+	table_add_count(table, "gaps", "gaps", row->count);
+	table_add_name(table, "line", "line", TEXT_TRUNCATE_PLACE, line);
+	report_add_place(report, table, "file", "line_number", has_line(row) ? row->line : NONE);
+	table_add_name(table, "why", "why", TEXT_TRUNCATE_MIDDLE, why);
+	table_add_name(table, has_launches ? "launch" : NULL, "launch", TEXT_TRUNCATE_PLACE, launch);
+	report_add_place(report, table, "launch_file", "launch_line_number", row->launch_line);
+	table_add_word(table, "cause_id", idle_is_edge(row->cause) ? "" : why_cause_name(row->cause));
 	report_add_user_line(report, table, row->user_line, row->user_lines);
 	report_add_process(report, table, row->process);
 	if (shows_caller(report, row))
@@ -110,23 +107,9 @@ void report_idle(struct report *report)
 {
 	const struct idle *idle = &report->all->idle;
 	size_t gaps = idle->count - idle->edges, shown = report_shown(report, gaps);
-	struct time_unit unit = time_unit_for(idle->sum || !idle->count ? idle->sum : idle->rows[0].ns);
-	bool launches = has_other_launches(report, shown), processes = has_other_processes(report, shown);
-	const struct column columns[] = {
-		COLUMN_NUMBER(unit.name, "idle_ns", UNIT_NS),
-		COLUMN_NUMBER("%", "percent", UNIT_PERCENT),
-		COLUMN_NUMBER("gaps", "gaps", UNIT_COUNT),
-		LABEL_COLUMNS("line", "line"),
-		COLUMN_NAME("why", "why", TEXT_TRUNCATE_MIDDLE),
-		COLUMN_NAME(launches ? "launch" : COLUMN_NOT_SHOWN, "launch", TEXT_TRUNCATE_PLACE),
-		COLUMN_DATA("launch_file", UNIT_TEXT),
-		COLUMN_DATA("launch_line_number", UNIT_ID),
-		COLUMN_DATA("cause_id", UNIT_TEXT),
-		USER_LINE_COLUMNS,
-		COLUMN_NAME(processes ? "process" : COLUMN_NOT_SHOWN, "process", TEXT_TRUNCATE_MIDDLE),
-		COLUMN_END,
-	};
-	struct table table;
+	struct table table = {.unit = time_unit_for(idle->sum || !idle->count ? idle->sum : idle->rows[0].ns),
+			      .shows_process = has_other_processes(report, shown)};
+	bool has_launches = has_other_launches(report, shown);
 	uint64_t rest = 0;
 
 	if (!idle->count)
@@ -134,13 +117,15 @@ void report_idle(struct report *report)
 	report_title(report, "idle", "GPU idle by Python line",
 		     "% of idle time between operations; who kept the GPU waiting");
 	report_carries(report, idle->sum, report_ns(report));
-	table_begin(&table, columns);
-	for (size_t i = 0; i < idle->count; i++)
-		if (i < shown || i >= gaps)
-			add_row(report, &table, &idle->rows[i], unit);
-		else
+	for (size_t i = 0; i < idle->count; i++) {
+		if (i >= shown && i < gaps) {
 			rest += idle->rows[i].ns;
+			continue;
+		}
+		table_begin_row(&table);
+		add_row(report, &table, &idle->rows[i], has_launches);
+	}
 	report_table(report, &table);
-	report_more(report, gaps - shown, "cause", number_in(rest, unit), unit.name);
+	report_more(report, gaps - shown, "cause", number_in(rest, table.unit), table.unit.name);
 	explain_rows(report, shown);
 }

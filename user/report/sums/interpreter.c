@@ -9,10 +9,8 @@
 #define LONG_NS 1000000u
 #define SHARE 100u
 
-static char *what_text(const struct report *report, const void *item)
+static char *what_text(const struct report *report, const struct interpreter_row *row)
 {
-	const struct interpreter_row *row = item;
-
 	if (row->kind == MODEL_SPAN_IMPORT)
 		return xasprintf("import %s", report->model->strings[row->name]);
 	if (row->generation >= 0)
@@ -20,29 +18,27 @@ static char *what_text(const struct report *report, const void *item)
 	return xstrdup("collection");
 }
 
-static void add_idle(struct report *report, struct table *table, const void *item)
+static void add_row(struct report *report, struct table *table, const void *item)
 {
-	const struct interpreter *interpreter = &report->all->interpreter;
+	const struct interpreter_row *row = item;
+	AUTO_FREE char *what = what_text(report, row);
 
-	table_add_ns(table, ((const struct interpreter_row *)item)->idle_ns, time_unit_for(interpreter->longest_ns));
-	table_unset_unless(table, interpreter->has_gpu, "-");
+	table_add_ns(table, "%s", "ns", row->ns);
+	table_add_count(table, "count", "count", row->count);
+	table_add_ns(table, "longest", "longest_ns", row->longest_ns);
+	table_add_ns(table, "GPU idle", "gpu_idle_ns", row->idle_ns);
+	table_unset_unless(table, report->all->interpreter.has_gpu, "-");
+	table_add_name(table, "what", "what", TEXT_TRUNCATE_MIDDLE, what);
 }
 
 static const struct row_table table = {
 	.id = "python",
 	.title = "Python itself",
 	.remark = "garbage collection and imports; GPU idle: the part without GPU work",
+	.add_row = add_row,
+	.amount = offsetof(struct interpreter_row, ns),
 	.carries = ROW_CARRIES_OF_RECORDING,
 	.more = "row",
-	.columns =
-		(const struct row_column[]){
-			ROW_NS("%s", "ns", struct interpreter_row, ns),
-			ROW_COUNT("count", "count", struct interpreter_row, count),
-			ROW_NS("longest", "longest_ns", struct interpreter_row, longest_ns),
-			ROW_ADD(COLUMN_NUMBER("GPU idle", "gpu_idle_ns", UNIT_NS), add_idle),
-			ROW_TEXT("what", "what", TEXT_TRUNCATE_MIDDLE, what_text),
-			ROW_END,
-		},
 };
 
 void report_interpreter(struct report *report)
@@ -52,6 +48,6 @@ void report_interpreter(struct report *report)
 
 	if (interpreter->longest_ns >= LONG_NS || interpreter->ns >= (window->end_ns - window->start_ns) / SHARE)
 		report_rows(report, &table,
-			    &(struct row_list){ROWS(interpreter->rows.items, interpreter->rows.count),
-					       .sum = interpreter->ns, .unit_ns = interpreter->longest_ns});
+			    &(struct row_list){ROWS_OF(&interpreter->rows), .sum = interpreter->ns,
+					       .unit_ns = interpreter->longest_ns});
 }

@@ -5,30 +5,27 @@
 #include "report/page/parts.h"
 #include "report/page/row_table.h"
 
-static void add_name(struct report *report, struct table *table, const void *row)
+static void add_row(struct report *report, struct table *table, const void *item)
 {
-	uint32_t name = ((const GROUP_ROW *)row)->part[0];
-	const char *full = name == NONE ? "(name not known)" : report->model->strings[name];
+	const GROUP_ROW *row = item;
+	const char *full = row->part[0] == NONE ? "(name not known)" : report->model->strings[row->part[0]];
 	AUTO_FREE char *label = kernel_label(full);
 
-	table_add_named(table, label, full);
+	table_add_ns(table, "%s", "gpu_ns", row->ns);
+	table_add_share(table, row->ns);
+	table_add_count(table, "calls", "calls", row->count);
+	table_add_average(table, row->ns, row->count);
+	table_add_named(table, "kernel", "kernel", TEXT_TRUNCATE_THIRD, label, full);
+	report_add_label(report, table, "mostly launched at", "line", row->line);
 }
 
 static const struct row_table kernels = {
 	.id = "kernels",
 	.title = "GPU time by kernel",
 	.remark = "% of GPU time",
+	.add_row = add_row,
+	.amount = offsetof(GROUP_ROW, ns),
 	.more = "kernel",
-	.columns =
-		(const struct row_column[]){
-			ROW_NS("%s", "gpu_ns", GROUP_ROW, ns),
-			ROW_PERCENT(GROUP_ROW, ns),
-			ROW_COUNT("calls", "calls", GROUP_ROW, count),
-			ROW_AVERAGE(GROUP_ROW, ns, count),
-			ROW_ADD(COLUMN_NAME("kernel", "kernel", TEXT_TRUNCATE_THIRD), add_name),
-			ROW_LABEL("mostly launched at", "line", GROUP_ROW, line),
-			ROW_END,
-		},
 };
 
 void report_gpu_by_kernel(struct report *report)

@@ -17,9 +17,9 @@ static const char *kind_name(enum key_kind kind)
 	return names[kind];
 }
 
-static void add_average(struct table *table, uint64_t ns, uint64_t count)
+static void add_average(struct table *table, const char *title, const char *key, uint64_t ns, uint64_t count)
 {
-	table_add_value(table, number_time(ns / count), (double)ns / (double)count);
+	table_add_value(table, title, key, UNIT_NS_AVG, number_time(ns / count), (double)ns / (double)count);
 }
 
 /* Adds the lines of a row, innermost first: "train.py(42): step;main.py(3): main". */
@@ -39,77 +39,58 @@ static void add_stack(struct report *report, struct table *table, const struct k
 		free(text);
 		text = longer;
 	}
-	table_add_text(table, text, "");
+	table_add_word(table, "stack", text);
 	free(text);
 }
 
-/* Adds what ops took minus what they gave back. */
-static void add_memory(struct table *table, const struct key_averages *keys, const struct key_row *row)
+static void add_memory(struct table *table, const char *key, bool is_known, uint64_t bytes)
 {
-	const uint64_t bytes[] = {row->memory.cpu, row->memory_self.cpu, row->memory.gpu, row->memory_self.gpu};
-
-	for (unsigned i = 0; i < sizeof(bytes) / sizeof(bytes[0]); i++) {
-		table_add_signed(table, (int64_t)bytes[i]);
-		table_unset_unless(table, keys->has_memory, "");
-	}
+	table_add_signed(table, NULL, key, UNIT_BYTES, (int64_t)bytes);
+	table_unset_unless(table, is_known, "");
 }
 
 static void add_row(struct report *report, struct table *table, const struct key_row *row)
 {
 	const struct key_averages *keys = &report->all->keys;
 
-	table_add(table, row->name);
-	table_add(table, kind_name(row->kind));
-	table_add_percent(table, (double)row->cpu_self_ns, (double)keys->cpu_self_ns);
-	table_add_time(table, row->cpu_self_ns);
-	table_add_time(table, row->cpu_ns);
-	add_average(table, row->cpu_ns, row->count);
-	table_add_time(table, row->gpu_self_ns);
-	table_add_percent(table, (double)row->gpu_self_ns, (double)keys->gpu_ns);
-	table_add_time(table, row->gpu_ns);
-	add_average(table, row->gpu_ns, row->count);
-	table_add_count(table, row->count);
-	table_add_text(table, row->shapes, "");
-	table_add_count(table, row->flops);
+	table_add_name(table, "Name", "name", TEXT_TRUNCATE_END, row->name);
+	table_add_word(table, "kind", kind_name(row->kind));
+	table_add_percent(table, "Self CPU %", "self_cpu_percent", (double)row->cpu_self_ns, (double)keys->cpu_self_ns);
+	table_add_time(table, "Self CPU", "self_cpu_ns", row->cpu_self_ns);
+	table_add_time(table, "CPU total", "cpu_ns", row->cpu_ns);
+	add_average(table, "CPU time avg", "cpu_avg_ns", row->cpu_ns, row->count);
+	table_add_time(table, "Self CUDA", "self_gpu_ns", row->gpu_self_ns);
+	table_add_percent(table, "Self CUDA %", "self_gpu_percent", (double)row->gpu_self_ns, (double)keys->gpu_ns);
+	table_add_time(table, "CUDA total", "gpu_ns", row->gpu_ns);
+	add_average(table, "CUDA time avg", "gpu_avg_ns", row->gpu_ns, row->count);
+	table_add_count(table, "# of Calls", "calls", row->count);
+	table_add_word(table, "shapes", row->shapes);
+	table_add_data(table, "flops", UNIT_COUNT, row->flops);
 	table_unset_unless(table, row->flops, "");
 	add_stack(report, table, row);
-	add_memory(table, keys, row);
+	add_memory(table, "cpu_memory_bytes", keys->has_memory, row->memory.cpu);
+	add_memory(table, "self_cpu_memory_bytes", keys->has_memory, row->memory_self.cpu);
+	add_memory(table, "gpu_memory_bytes", keys->has_memory, row->memory.gpu);
+	add_memory(table, "self_gpu_memory_bytes", keys->has_memory, row->memory_self.gpu);
 }
 
 static void put_rows(struct report *report, const struct key_averages_options *options)
 {
-	static const struct column columns[] = {
-		COLUMN_NAME("Name", "name", TEXT_TRUNCATE_END),
-		COLUMN_DATA("kind", UNIT_TEXT),
-		COLUMN_NUMBER("Self CPU %", "self_cpu_percent", UNIT_PERCENT),
-		COLUMN_NUMBER("Self CPU", "self_cpu_ns", UNIT_NS),
-		COLUMN_NUMBER("CPU total", "cpu_ns", UNIT_NS),
-		COLUMN_NUMBER("CPU time avg", "cpu_avg_ns", UNIT_NS_AVG),
-		COLUMN_NUMBER("Self CUDA", "self_gpu_ns", UNIT_NS),
-		COLUMN_NUMBER("Self CUDA %", "self_gpu_percent", UNIT_PERCENT),
-		COLUMN_NUMBER("CUDA total", "gpu_ns", UNIT_NS),
-		COLUMN_NUMBER("CUDA time avg", "gpu_avg_ns", UNIT_NS_AVG),
-		COLUMN_NUMBER("# of Calls", "calls", UNIT_COUNT),
-		COLUMN_DATA("shapes", UNIT_TEXT),
-		COLUMN_DATA("flops", UNIT_COUNT),
-		COLUMN_DATA("stack", UNIT_TEXT),
-		COLUMN_DATA("cpu_memory_bytes", UNIT_BYTES),
-		COLUMN_DATA("self_cpu_memory_bytes", UNIT_BYTES),
-		COLUMN_DATA("gpu_memory_bytes", UNIT_BYTES),
-		COLUMN_DATA("self_gpu_memory_bytes", UNIT_BYTES),
-		COLUMN_END,
-	};
 	const struct key_averages *keys = &report->all->keys;
 	uint64_t shown = 0, rows = options->rows && options->rows < report->rows ? options->rows : report->rows;
-	struct table table;
+	struct table table = {0};
 
 	report_title(report, "key_averages", "Ops, CUDA calls and GPU work", "as key_averages() of torch.profiler");
-	table_begin(&table, columns);
 	for (size_t i = 0; i < keys->rows.count && shown < rows; i++) {
 		if (options->top_level && keys->rows.items[i].inside)
 			continue;
+		table_begin_row(&table);
 		add_row(report, &table, &keys->rows.items[i]);
 		shown++;
+	}
+	if (!shown) {
+		add_row(report, &table, &(struct key_row){.count = 1});
+		table_drop_rows(&table);
 	}
 	report_table(report, &table);
 }

@@ -52,47 +52,32 @@ DEFINE_ORDER(most_time_first, struct kernel_part,
 	     most_first(a->ns, b->ns) ?: most_first(a->count, b->count) ?: least_first(a->of.line, b->of.line) ?:
 	     strcmp(a->family, b->family))
 
-static char *layer_text(const struct report *report, const void *item)
+static void add_layer(struct report *report, struct table *table, const struct layer_part *part)
 {
-	const struct layer_part *part = item;
+	AUTO_FREE char *class = part->row ? layer_class_name(report, part->row) : NULL;
 
-	(void)report;
-	return part->layer ? xstrdup(part->layer) : NULL;
+	table_add_name(table, "layer", "layer", TEXT_TRUNCATE_START, part->layer);
+	table_add_name(table, "class", "class", TEXT_TRUNCATE_END, class);
+	report_add_process(report, table, part->process);
 }
 
-static char *class_text(const struct report *report, const void *item)
-{
-	const struct layer_part *part = item;
-
-	return part->row ? layer_class_name(report, part->row) : NULL;
-}
-
-static void add_family(struct report *report, struct table *table, const void *item)
+static void add_kernel(struct report *report, struct table *table, const void *item)
 {
 	const struct kernel_part *part = item;
 	AUTO_FREE char *label = kernel_label(part->family);
 
-	(void)report;
-	table_add_named(table, label, part->family);
+	table_add_ns(table, "%s", "gpu_ns", part->ns);
+	table_add_share(table, part->ns);
+	table_add_count(table, "count", "count", part->count);
+	table_add_named(table, "kernel", "kernel", TEXT_TRUNCATE_THIRD, label, part->family);
+	add_layer(report, table, &part->of);
 }
-
-_Static_assert(offsetof(struct kernel_part, of) == 0, "the functions above take it for a layer_part");
 
 static const struct row_table kernels_table = {
 	.id = "layer_kernels",
 	.title = "GPU time by layer and kernel",
 	.remark = "kernels that differ in types and sizes only are one; % of GPU time",
-	.columns =
-		(const struct row_column[]){
-			ROW_NS("%s", "gpu_ns", struct kernel_part, ns),
-			ROW_PERCENT(struct kernel_part, ns),
-			ROW_COUNT("count", "count", struct kernel_part, count),
-			ROW_ADD(COLUMN_NAME("kernel", "kernel", TEXT_TRUNCATE_THIRD), add_family),
-			ROW_TEXT("layer", "layer", TEXT_TRUNCATE_START, layer_text),
-			ROW_TEXT("class", "class", TEXT_TRUNCATE_END, class_text),
-			ROW_PROCESS(struct kernel_part, of.process),
-			ROW_END,
-		},
+	.add_row = add_kernel,
 };
 
 /* Sums by line and family; the families' names are in the pool. */
@@ -169,39 +154,21 @@ struct step_part {
 DEFINE_ORDER(by_line_and_step, struct step_part,
 	     least_first(a->of.line, b->of.line) ?: least_first(!a->steps, !b->steps) ?: least_first(a->from, b->from))
 
-static void add_depth(struct report *report, struct table *table, const void *item)
-{
-	(void)report;
-	table_add_id(table, ((const struct layer_part *)item)->depth);
-}
-
-static void add_from(struct report *report, struct table *table, const void *item)
+static void add_step(struct report *report, struct table *table, const void *item)
 {
 	const struct step_part *part = item;
 
-	(void)report;
-	table_add_id(table, part->from);
+	table_add_ns(table, "total %s", "total_ns", part->total_ns);
+	table_add_ns(table, "self %s", "self_ns", part->self_ns);
+	table_add_id(table, "step", "step", part->from);
 	table_unset_unless(table, part->steps, "");
+	table_add_count(table, "steps", "steps", part->steps);
+	table_add_id(table, NULL, "depth", part->of.depth);
+	add_layer(report, table, &part->of);
 }
 
-_Static_assert(offsetof(struct step_part, of) == 0, "the functions above take it for a layer_part");
-
 static const struct row_table steps_table = {
-	.id = "layer_steps",
-	.title = "GPU time by layer and step",
-	.columns =
-		(const struct row_column[]){
-			ROW_NS("total %s", "total_ns", struct step_part, total_ns),
-			ROW_NS("self %s", "self_ns", struct step_part, self_ns),
-			ROW_ADD(COLUMN_NUMBER("step", "step", UNIT_ID), add_from),
-			ROW_COUNT("steps", "steps", struct step_part, steps),
-			ROW_ADD(COLUMN_DATA("depth", UNIT_ID), add_depth),
-			ROW_TEXT("layer", "layer", TEXT_TRUNCATE_START, layer_text),
-			ROW_TEXT("class", "class", TEXT_TRUNCATE_END, class_text),
-			ROW_PROCESS(struct step_part, of.process),
-			ROW_END,
-		},
-};
+	.id = "layer_steps", .title = "GPU time by layer and step", .add_row = add_step};
 
 /* Sums by line and block.  ns: with what the line's layer called; more: own. */
 static void sum_steps(const struct layer_view *view, struct tally *sums)
@@ -330,32 +297,25 @@ static double most_of(const struct step_columns *columns, size_t lines)
 static void put_columns_of_steps(const struct layer_view *view, struct report *report, const struct tally *sums)
 {
 	struct step_columns columns = {.blocks = &report->all->blocks};
-	struct column declared[STEP_COLUMNS + 4];
-	size_t lines = view->shown.count, count = 0;
-	struct time_unit unit;
-	struct table table;
+	struct table table = {.shows_process = report->all->active > 1};
+	size_t lines = view->shown.count;
 
 	name_columns(&columns);
 	columns.cells = xcalloc(lines * (columns.count + 1), sizeof(*columns.cells));
 	fill_cells(&columns, sums);
-	unit = time_unit_for((uint64_t)most_of(&columns, lines));
-	for (; count < columns.count; count++)
-		declared[count] = (struct column)COLUMN_NUMBER(columns.titles[count], NULL, UNIT_NS);
-	declared[count++] = (struct column)COLUMN_NUMBER("no step", NULL, UNIT_NS);
-	declared[count++] = (struct column)COLUMN_NAME("layer", "layer", TEXT_TRUNCATE_MIDDLE);
-	declared[count++] = (struct column)PROCESS_COLUMN(report);
-	declared[count] = (struct column)COLUMN_END;
-	table_begin(&table, declared);
+	table.unit = time_unit_for((uint64_t)most_of(&columns, lines));
 	for (size_t i = 0; i < lines; i++) {
 		const struct shown_layer *shown = &view->shown.items[i];
 
+		table_begin_row(&table);
 		for (size_t k = 0; k <= columns.count; k++)
-			table_add_ns(&table, (uint64_t)columns.cells[i * (columns.count + 1) + k], unit);
-		layers_add_name(report, &table, shown);
+			table_add_ns(&table, k < columns.count ? columns.titles[k] : "no step", NULL,
+				     (uint64_t)columns.cells[i * (columns.count + 1) + k]);
+		layers_add_name(&table, shown);
 		report_add_process(report, &table, shown->process);
 	}
 	report_title(report, steps_table.id, steps_table.title, NULL);
-	report_line(report, "  total %s of a step, on average where a column has several", unit.name);
+	report_line(report, "  total %s of a step, on average where a column has several", table.unit.name);
 	report_table(report, &table);
 	free(columns.cells);
 }

@@ -109,23 +109,20 @@ static void choose_nodes(struct layer_view *view)
 	array_free(&levels);
 }
 
-/* ---- cells that not every trace has ------------------------------------------------------------------------------ */
+/* ---- amounts ----------------------------------------------------------------------------------------------------- */
 
-#define ADD_CELL(name, type, put, member)                                                                              \
-	static void name(struct report *report, struct table *table, const void *item)                                 \
-	{                                                                                                              \
-		put(report, table, ((const type *)item)->member);                                                      \
-	}
-
-static void put_memory(const struct report *report, struct table *table, uint64_t bytes)
+static void add_memory(struct report *report, struct table *table, const char *title, const char *key, uint64_t bytes)
 {
-	table_add_memory(table, bytes);
-	table_unset_unless(table, report->all->layers.has_memory, "");
+	bool is_known = report->all->layers.has_memory;
+
+	table_add_memory(table, is_known ? title : NULL, key, bytes);
+	table_unset_unless(table, is_known, "");
 }
 
-static void put_flops(const struct report *report, struct table *table, uint64_t flops)
+static void add_flops(struct report *report, struct table *table, const char *title, const char *key, uint64_t flops)
 {
 	static const char *const powers[] = {"", " k", " M", " G", " T", " P", " E"};
+	bool is_known = report->all->layers.has_flops;
 	double scaled = (double)flops;
 	struct number shown;
 	size_t power = 0;
@@ -133,72 +130,59 @@ static void put_flops(const struct report *report, struct table *table, uint64_t
 	for (; scaled >= 1000 && power + 1 < sizeof(powers) / sizeof(powers[0]); power++)
 		scaled /= 1000;
 	snprintf(shown.text, sizeof(shown.text), "%.*f%s", power ? 1 : 0, scaled, powers[power]);
-	table_add_integer(table, shown, flops);
-	table_unset_unless(table, report->all->layers.has_flops, "");
+	table_add_integer(table, is_known ? title : NULL, key, UNIT_COUNT, shown, flops);
+	table_unset_unless(table, is_known, "");
 }
 
-ADD_CELL(add_memory, struct shown_layer, put_memory, total.memory_bytes)
-ADD_CELL(add_flops, struct shown_layer, put_flops, total.flops)
-ADD_CELL(add_self_memory, struct shown_layer, put_memory, self.memory_bytes)
-ADD_CELL(add_self_flops, struct shown_layer, put_flops, self.flops)
-ADD_CELL(add_class_memory, struct layer_class, put_memory, total.memory_bytes)
-ADD_CELL(add_class_flops, struct layer_class, put_flops, total.flops)
-ADD_CELL(add_class_self_memory, struct layer_class, put_memory, self.memory_bytes)
-ADD_CELL(add_class_self_flops, struct layer_class, put_flops, self.flops)
+/* A page has the columns of passes, memory and FLOPs that the trace has. */
+static void add_amounts(struct report *report, struct table *table, const struct layer_amount *total,
+			const struct layer_amount *self)
+{
+	const struct layer_amount *all = &report->all->layers.all;
+
+	table_add_ns(table, "total %s", "total_ns", total->ns);
+	table_add_ns(table, "self %s", "self_ns", self->ns);
+	table_add_share(table, total->ns);
+	table_add_count(table, "calls", "launches", self->launches);
+	table_add_ns(table, all->backward_ns ? "backward %s" : NULL, "backward_ns", total->backward_ns);
+	table_add_ns(table, all->recomputed_ns ? "recomputed %s" : NULL, "recomputed_ns", total->recomputed_ns);
+	table_add_ns(table, "idle %s", "idle_ns", total->idle_ns);
+	table_add_data(table, "backward_self_ns", UNIT_NS, self->backward_ns);
+	table_add_data(table, "recomputed_self_ns", UNIT_NS, self->recomputed_ns);
+	table_add_data(table, "idle_self_ns", UNIT_NS, self->idle_ns);
+	add_memory(report, table, "memory", "memory_bytes", total->memory_bytes);
+	add_flops(report, table, "FLOPs", "flops", total->flops);
+	add_memory(report, table, NULL, "memory_self_bytes", self->memory_bytes);
+	add_flops(report, table, NULL, "flops_self", self->flops);
+}
 
 /* ---- the tree as a table ----------------------------------------------------------------------------------------- */
 
-static char *class_text(const struct report *report, const void *item)
+static void add_layer(struct report *report, struct table *table, const void *item)
 {
-	const struct layer_row *row = ((const struct shown_layer *)item)->row;
+	const struct shown_layer *shown = item;
+	AUTO_FREE char *class = shown->row ? layer_class_name(report, shown->row) : NULL;
 
-	return row ? layer_class_name(report, row) : NULL;
-}
-
-static void add_depth(struct report *report, struct table *table, const void *item)
-{
-	(void)report;
-	table_add_id(table, ((const struct shown_layer *)item)->depth);
+	add_amounts(report, table, &shown->total, &shown->self);
+	table_add_id(table, NULL, "depth", shown->depth);
+	layers_add_name(table, shown);
+	table_add_name(table, "class", "class", TEXT_TRUNCATE_END, class);
+	report_add_process(report, table, shown->process);
 }
 
 static const struct row_table tree_table = {
-	.id = "layer_tree",
-	.title = "GPU time by layer of the model",
-	.columns =
-		(const struct row_column[]){
-			ROW_NS("total %s", "total_ns", struct shown_layer, total.ns),
-			ROW_NS("self %s", "self_ns", struct shown_layer, self.ns),
-			ROW_PERCENT(struct shown_layer, total.ns),
-			ROW_COUNT("calls", "launches", struct shown_layer, self.launches),
-			ROW_NS("backward %s", "backward_ns", struct shown_layer, total.backward_ns),
-			ROW_NS("recomputed %s", "recomputed_ns", struct shown_layer, total.recomputed_ns),
-			ROW_NS("idle %s", "idle_ns", struct shown_layer, total.idle_ns),
-			ROW_NS(COLUMN_NOT_SHOWN, "backward_self_ns", struct shown_layer, self.backward_ns),
-			ROW_NS(COLUMN_NOT_SHOWN, "recomputed_self_ns", struct shown_layer, self.recomputed_ns),
-			ROW_NS(COLUMN_NOT_SHOWN, "idle_self_ns", struct shown_layer, self.idle_ns),
-			ROW_ADD(COLUMN_NUMBER("memory", "memory_bytes", UNIT_BYTES), add_memory),
-			ROW_ADD(COLUMN_NUMBER("FLOPs", "flops", UNIT_COUNT), add_flops),
-			ROW_ADD(COLUMN_DATA("memory_self_bytes", UNIT_BYTES), add_self_memory),
-			ROW_ADD(COLUMN_DATA("flops_self", UNIT_COUNT), add_self_flops),
-			ROW_ADD(COLUMN_DATA("depth", UNIT_ID), add_depth),
-			ROW_ADD(COLUMN_NAME("layer", "layer", TEXT_TRUNCATE_MIDDLE), layers_add_name),
-			ROW_TEXT("class", "class", TEXT_TRUNCATE_END, class_text),
-			ROW_PROCESS(struct shown_layer, process),
-			ROW_END,
-		},
-};
+	.id = "layer_tree", .title = "GPU time by layer of the model", .add_row = add_layer};
 
 static void put_tree(const struct layer_view *view, struct report *report)
 {
 	layers_put_rows(report, &tree_table,
-			&(struct row_list){ROWS(view->shown.items, view->shown.count), .sum = view->layers->sum,
+			&(struct row_list){ROWS_OF(&view->shown), .sum = view->layers->sum,
 					   .remark = "self, calls: without the modules that it calls; % of GPU time"});
 	layers_put_backward(report);
 }
 
 /* ---- by class ---------------------------------------------------------------------------------------------------- */
 
-/* "LlamaMLP x 32" */
 static void add_class(struct report *report, struct table *table, const void *item)
 {
 	const struct layer_class *class = item;
@@ -208,46 +192,17 @@ static void add_class(struct report *report, struct table *table, const void *it
 
 	if (!*name)
 		name = layer_kind_label(LAYER_UNNAMED);
+	/* "LlamaMLP x 32" */
 	shown = class->layers > 1 ? xasprintf("%s x %" PRIu32, name, class->layers) : xstrdup(name);
-	table_add_named(table, shown, name);
-}
-
-static void add_layers(struct report *report, struct table *table, const void *item)
-{
-	const struct layer_class *class = item;
-
-	(void)report;
-	if (class->kind == LAYER_MODULE)
-		table_add_count(table, class->layers);
-	else
-		table_add_unknown(table, "");
+	add_amounts(report, table, &class->total, &class->self);
+	table_add_named(table, "class", "class", TEXT_TRUNCATE_MIDDLE, shown, name);
+	table_add_data(table, "layers", UNIT_COUNT, class->layers);
+	table_unset_unless(table, class->kind == LAYER_MODULE, "");
+	report_add_process(report, table, class->process);
 }
 
 static const struct row_table class_table = {
-	.id = "layer_classes",
-	.title = "GPU time by class of layer",
-	.columns =
-		(const struct row_column[]){
-			ROW_NS("total %s", "total_ns", struct layer_class, total.ns),
-			ROW_NS("self %s", "self_ns", struct layer_class, self.ns),
-			ROW_PERCENT(struct layer_class, total.ns),
-			ROW_COUNT("calls", "launches", struct layer_class, self.launches),
-			ROW_NS("backward %s", "backward_ns", struct layer_class, total.backward_ns),
-			ROW_NS("recomputed %s", "recomputed_ns", struct layer_class, total.recomputed_ns),
-			ROW_NS("idle %s", "idle_ns", struct layer_class, total.idle_ns),
-			ROW_NS(COLUMN_NOT_SHOWN, "backward_self_ns", struct layer_class, self.backward_ns),
-			ROW_NS(COLUMN_NOT_SHOWN, "recomputed_self_ns", struct layer_class, self.recomputed_ns),
-			ROW_NS(COLUMN_NOT_SHOWN, "idle_self_ns", struct layer_class, self.idle_ns),
-			ROW_ADD(COLUMN_NUMBER("memory", "memory_bytes", UNIT_BYTES), add_class_memory),
-			ROW_ADD(COLUMN_NUMBER("FLOPs", "flops", UNIT_COUNT), add_class_flops),
-			ROW_ADD(COLUMN_DATA("memory_self_bytes", UNIT_BYTES), add_class_self_memory),
-			ROW_ADD(COLUMN_DATA("flops_self", UNIT_COUNT), add_class_self_flops),
-			ROW_ADD(COLUMN_NAME("class", "class", TEXT_TRUNCATE_MIDDLE), add_class),
-			ROW_ADD(COLUMN_DATA("layers", UNIT_COUNT), add_layers),
-			ROW_PROCESS(struct layer_class, process),
-			ROW_END,
-		},
-};
+	.id = "layer_classes", .title = "GPU time by class of layer", .add_row = add_class};
 
 static void put_tables(struct report *report, const struct layers_options *options)
 {

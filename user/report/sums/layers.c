@@ -15,11 +15,6 @@ static const struct model_module *module_of(const struct report *report, const s
 	return row->module == NONE ? NULL : &report->model->modules[row->module];
 }
 
-static char *layer_text(const struct report *report, const void *row)
-{
-	return xstrdup(layer_label(&report->all->layers, row));
-}
-
 char *layer_class_name(const struct report *report, const struct layer_row *row)
 {
 	const struct model_module *module = module_of(report, row);
@@ -27,70 +22,37 @@ char *layer_class_name(const struct report *report, const struct layer_row *row)
 	return module && *module->class ? xstrdup(module->class) : NULL;
 }
 
-static char *class_text(const struct report *report, const void *row)
-{
-	return layer_class_name(report, row);
-}
-
-static char *name_text(const struct report *report, const void *item)
+static void add_row(struct report *report, struct table *table, const void *item)
 {
 	const struct layer_row *row = item;
-
-	return row->kind == LAYER_MODULE ? xstrdup(module_of(report, row)->name) : NULL;
-}
-
-static char *root_class_text(const struct report *report, const void *item)
-{
-	const struct layer_row *row = item;
-
-	return row->kind == LAYER_MODULE ? xstrdup(module_of(report, row)->root_class) : NULL;
-}
-
-/* Why there is no name. */
-static char *unnamed_text(const struct report *report, const void *item)
-{
-	const struct layer_row *row = item;
-
-	return row->kind == LAYER_UNNAMED ? xstrdup(module_of(report, row)->unnamed) : NULL;
-}
-
-static void add_count_or_unknown(struct table *table, uint32_t count)
-{
-	if (count)
-		table_add_count(table, count);
-	else
-		table_add_unknown(table, "-");
-}
-
-static void add_root(struct report *report, struct table *table, const void *row)
-{
+	const struct layers *layers = &report->all->layers;
 	const struct model_module *module = module_of(report, row);
+	bool is_module = row->kind == LAYER_MODULE, is_unnamed = row->kind == LAYER_UNNAMED;
+	AUTO_FREE char *class = layer_class_name(report, row);
 
-	add_count_or_unknown(table, module ? module->number_in_label : 0);
-}
-
-static void add_roots(struct report *report, struct table *table, const void *row)
-{
-	(void)report;
-	add_count_or_unknown(table, ((const struct layer_row *)row)->roots);
-}
-
-/* The other names of a shared module. */
-static char *others_text(const struct report *report, const void *item)
-{
-	const struct layer_row *row = item;
-
-	return row->kind == LAYER_MODULE ? xstrdup(module_of(report, row)->other_names) : NULL;
-}
-
-static void add_notes(struct report *report, struct table *table, const void *item)
-{
-	const struct layer_row *row = item;
-	const struct model_module *module = module_of(report, row);
-
-	if (row->kind == LAYER_MODULE && module->names > 1)
+	table_add_ns(table, "self %s", "self_ns", row->self.ns);
+	table_add_ns(table, "total %s", "total_ns", row->total.ns);
+	table_add_share(table, row->self.ns);
+	table_add_count(table, "calls", "launches", row->self.launches);
+	table_add_ns(table, layers->all.backward_ns ? "backward %s" : NULL, "backward_self_ns", row->self.backward_ns);
+	table_add_ns(table, layers->all.recomputed_ns ? "recomputed %s" : NULL, "recomputed_self_ns",
+		     row->self.recomputed_ns);
+	table_add_ns(table, "idle %s", "idle_self_ns", row->self.idle_ns);
+	table_add_data(table, "idle_ns", UNIT_NS, row->total.idle_ns);
+	table_add_name(table, "layer", "layer", TEXT_TRUNCATE_START, layer_label(layers, row));
+	table_add_name(table, "class", "class", TEXT_TRUNCATE_END, class);
+	report_add_process(report, table, row->process);
+	table_add_word(table, "name", is_module ? module->name : NULL);
+	table_add_word(table, "root_class", is_module ? module->root_class : NULL);
+	table_add_id(table, NULL, "root", module ? module->number_in_label : 0);
+	table_unset_unless(table, module && module->number_in_label, "-");
+	table_add_data(table, "roots", UNIT_COUNT, row->roots);
+	table_unset_unless(table, row->roots, "-");
+	table_add_word(table, "other_names", is_module ? module->other_names : NULL);
+	table_add_word(table, "unnamed", is_unnamed ? module->unnamed : NULL);
+	if (is_module && module->names > 1)
 		table_add_note(table, xasprintf("   also %s", module->other_names));
-	if (row->kind == LAYER_UNNAMED)
+	if (is_unnamed)
 		table_add_note(table, xasprintf("   %s", module->unnamed));
 }
 
@@ -98,67 +60,17 @@ static const struct row_table layers_table = {
 	.id = "layers",
 	.title = "GPU time by layer of the model",
 	.remark = "total: with the modules that it calls; idle: for its lines; % of GPU time",
+	.add_row = add_row,
+	.amount = offsetof(struct layer_row, self.ns),
 	.more = "layer",
-	.add_notes = add_notes,
-	.columns =
-		(const struct row_column[]){
-			ROW_NS("self %s", "self_ns", struct layer_row, self.ns),
-			ROW_NS("total %s", "total_ns", struct layer_row, total.ns),
-			ROW_PERCENT(struct layer_row, self.ns),
-			ROW_COUNT("calls", "launches", struct layer_row, self.launches),
-			ROW_NS("backward %s", "backward_self_ns", struct layer_row, self.backward_ns),
-			ROW_NS("recomputed %s", "recomputed_self_ns", struct layer_row, self.recomputed_ns),
-			ROW_NS("idle %s", "idle_self_ns", struct layer_row, self.idle_ns),
-			ROW_NS(COLUMN_NOT_SHOWN, "idle_ns", struct layer_row, total.idle_ns),
-			ROW_TEXT("layer", "layer", TEXT_TRUNCATE_START, layer_text),
-			ROW_TEXT("class", "class", TEXT_TRUNCATE_END, class_text),
-			ROW_PROCESS(struct layer_row, process),
-			ROW_TEXT(COLUMN_NOT_SHOWN, "name", TEXT_WHOLE, name_text),
-			ROW_TEXT(COLUMN_NOT_SHOWN, "root_class", TEXT_WHOLE, root_class_text),
-			ROW_ADD(COLUMN_DATA("root", UNIT_ID), add_root),
-			ROW_ADD(COLUMN_DATA("roots", UNIT_COUNT), add_roots),
-			ROW_TEXT(COLUMN_NOT_SHOWN, "other_names", TEXT_WHOLE, others_text),
-			ROW_TEXT(COLUMN_NOT_SHOWN, "unnamed", TEXT_WHOLE, unnamed_text),
-			ROW_END,
-		},
 };
-
-/* Whether a page has a column, by its key. */
-static bool has_column(const struct layers *layers, const char *key)
-{
-	const struct {
-		const char *key;
-		bool is_there;
-	} columns[] = {
-		{"backward_", layers->all.backward_ns != 0},
-		{"recomputed_", layers->all.recomputed_ns != 0},
-		{"memory_", layers->has_memory},
-		{"flops", layers->has_flops},
-	};
-
-	for (size_t i = 0; key && i < sizeof(columns) / sizeof(columns[0]); i++)
-		if (!strncmp(key, columns[i].key, strlen(columns[i].key)))
-			return columns[i].is_there;
-	return true;
-}
 
 void layers_put_rows(struct report *report, const struct row_table *declared, const struct row_list *list)
 {
-	const struct layers *layers = &report->all->layers;
-	struct row_column columns[TABLE_COLUMNS_MAX + 1];
-	struct row_table table = *declared;
 	struct row_list rows = *list;
-	size_t count = 0;
 
-	for (; declared->columns[count].column.title; count++) {
-		columns[count] = declared->columns[count];
-		if (!has_column(layers, columns[count].column.key))
-			columns[count].column.title = COLUMN_NOT_SHOWN;
-	}
-	columns[count] = declared->columns[count];
-	table.columns = columns;
-	rows.unit_ns = rows.sum ? 0 : layers->all.idle_ns;
-	report_rows(report, &table, &rows);
+	rows.unit_ns = rows.sum ? 0 : report->all->layers.all.idle_ns;
+	report_rows(report, declared, &rows);
 }
 
 /* Indented with characters that are shown where blanks would not be. */
@@ -174,13 +86,11 @@ static char *indented(const char *label, unsigned depth)
 	return text;
 }
 
-void layers_add_name(struct report *report, struct table *table, const void *item)
+void layers_add_name(struct table *table, const struct shown_layer *shown)
 {
-	const struct shown_layer *shown = item;
 	AUTO_FREE char *label = indented(shown->label, shown->depth);
 
-	(void)report;
-	table_add_named(table, label, shown->name);
+	table_add_named(table, "layer", "layer", TEXT_TRUNCATE_MIDDLE, label, shown->name);
 }
 
 void layers_put_backward(struct report *report)

@@ -40,7 +40,7 @@ static inline const struct layer_node *layer_node_at(const struct layer_view *vi
 }
 
 /* Adds the name of a line's layer, indented. */
-void layers_add_name(struct report *report, struct table *table, const void *shown);
+void layers_add_name(struct table *table, const struct shown_layer *shown);
 
 /* The GPU time of the lines by kernel, and by step; all rows add up to it. */
 void layers_put_kernels(const struct layer_view *view, struct report *report);
@@ -49,7 +49,7 @@ void layers_put_steps(const struct layer_view *view, struct report *report);
 /* NULL: it has none, or it is not known.  The caller frees it. */
 char *layer_class_name(const struct report *report, const struct layer_row *row);
 
-/* Rows of layers; without the columns of passes that the trace does not have. */
+/* Rows of layers, whose times are in the unit of all idle time where there is no GPU time. */
 void layers_put_rows(struct report *report, const struct row_table *declared, const struct row_list *list);
 /* If no backward work is known to be of a layer: what records where it belongs. */
 void layers_put_backward(struct report *report);

@@ -32,53 +32,27 @@ static char *kind_name(uint32_t kind)
 	return xasprintf("Kind %u", kind);
 }
 
-static char *direction_text(const struct report *report, const void *row)
-{
-	return kind_name(((const struct memcpy_row *)row)->kind);
-}
-
-static void add_bytes(struct report *report, struct table *table, const void *item)
-{
-	const struct memcpy_row *row = item;
-
-	table_add_bytes(table, row->bytes);
-	table_unset_unless(table, row->sized, "-");
-}
-
-static void add_rate(struct report *report, struct table *table, const void *item)
-{
-	const struct memcpy_row *row = item;
-
-	table_add_rate(table, (double)row->timed_bytes, row->timed_bytes_ns);
-}
-
-static void add_pageable(struct report *report, struct table *table, const void *item)
+static void add_row(struct report *report, struct table *table, const void *item)
 {
 	const struct memcpy_row *row = item;
 	AUTO_FREE char *name = kind_name(row->kind);
 	bool from_host =
 		row->kind != MEMCPY_KIND_MEMSET && row->kind < MODEL_MEMCPY_MANAGED_TO_DEVICE && strstr(name, "Host");
 
-	table_add_percent(table, (double)row->pageable_bytes, from_host ? (double)row->bytes : 0);
+	table_add_ns(table, "%s", "gpu_ns", row->ns);
+	table_add_bytes(table, "bytes", "bytes", row->bytes);
+	table_unset_unless(table, row->sized, "-");
+	table_add_count(table, "count", "count", row->count);
+	table_add_rate(table, (double)row->timed_bytes, row->timed_bytes_ns);
+	table_add_percent(table, "pageable %", "pageable_percent", (double)row->pageable_bytes,
+			  from_host ? (double)row->bytes : 0);
+	table_add_name(table, "direction", "direction", TEXT_TRUNCATE_END, name);
+	report_add_label(report, table, "mostly from", "line", row->line);
+	report_add_process(report, table, row->process);
 }
 
 static const struct row_table table = {
-	.id = "copies",
-	.title = "Copies",
-	.carries = ROW_CARRIES_OF_WHOLE,
-	.columns =
-		(const struct row_column[]){
-			ROW_NS("%s", "gpu_ns", struct memcpy_row, ns),
-			ROW_ADD(COLUMN_NUMBER("bytes", "bytes", UNIT_BYTES), add_bytes),
-			ROW_COUNT("count", "count", struct memcpy_row, count),
-			ROW_ADD(COLUMN_NUMBER("GB/s", "bytes_per_s", UNIT_BYTES_PER_S), add_rate),
-			ROW_ADD(COLUMN_NUMBER("pageable %", "pageable_percent", UNIT_PERCENT), add_pageable),
-			ROW_TEXT("direction", "direction", TEXT_TRUNCATE_END, direction_text),
-			ROW_LABEL("mostly from", "line", struct memcpy_row, line),
-			ROW_PROCESS(struct memcpy_row, process),
-			ROW_END,
-		},
-};
+	.id = "copies", .title = "Copies", .add_row = add_row, .carries = ROW_CARRIES_OF_WHOLE};
 
 void report_memcpys(struct report *report)
 {

@@ -2,6 +2,7 @@
 /* Memory from CUDA: peaks, and the lines that held it at the peak. */
 
 #include "report/page/parts.h"
+#include "report/page/row_table.h"
 
 static char *space_name(uint32_t space, uint32_t device)
 {
@@ -27,28 +28,18 @@ static void put_peaks(struct report *report)
 	}
 }
 
-static void put_peak_table(struct report *report)
+static void add_peak(struct report *report, struct table *table, const void *item)
 {
-	static const struct column columns[] = {
-		COLUMN_NAME("memory", "memory", TEXT_TRUNCATE_END),
-		COLUMN_NUMBER("at most", "most_bytes", UNIT_BYTES),
-		COLUMN_NUMBER("after the start", "after_start_ns", UNIT_NS),
-		COLUMN_END,
-	};
-	const struct memory_peaks *memory = &report->all->memory;
-	struct table table;
+	const struct memory_peak *peak = item;
+	AUTO_FREE char *name = space_name(peak->space, peak->device);
 
-	report_title(report, "memory_peaks", "Peaks of memory from CUDA", NULL);
-	table_begin(&table, columns);
-	array_each (peak, &memory->peaks) {
-		AUTO_FREE char *name = space_name(peak->space, peak->device);
-
-		table_add(&table, name);
-		table_add_memory(&table, peak->most);
-		table_add_time(&table, report_after_start(report, peak->time_ns));
-	}
-	report_table(report, &table);
+	table_add_name(table, "memory", "memory", TEXT_TRUNCATE_END, name);
+	table_add_memory(table, "at most", "most_bytes", peak->most);
+	table_add_time(table, "after the start", "after_start_ns", report_after_start(report, peak->time_ns));
 }
+
+static const struct row_table peak_table = {
+	.id = "memory_peaks", .title = "Peaks of memory from CUDA", .add_row = add_peak};
 
 /* Says that a segment which PyTorch keeps is no leak of a line. */
 static void put_kept(struct report *report)
@@ -64,53 +55,41 @@ static void put_kept(struct report *report)
 								    : "--memory records what grows");
 }
 
-static void put_lines(struct report *report)
+static void add_line(struct report *report, struct table *table, const void *item)
 {
-	const struct column columns[] = {
-		COLUMN_NUMBER("at peak", "at_peak_bytes", UNIT_BYTES),
-		COLUMN_NUMBER("still held", "not_freed_bytes", UNIT_BYTES),
-		COLUMN_NUMBER("blocks", "blocks", UNIT_COUNT),
-		COLUMN_NAME("memory", "memory", TEXT_TRUNCATE_END),
-		LABEL_COLUMNS("line", "line"),
-		USER_LINE_COLUMNS,
-		PROCESS_COLUMN(report),
-		COLUMN_END,
-	};
-	const struct memory_peaks *memory = &report->all->memory;
-	size_t shown = report_shown(report, memory->count);
-	struct table table;
-	uint64_t rest = 0;
+	const struct memory_row *row = item;
+	AUTO_FREE char *name = space_name(row->space, row->device);
 
-	table_begin(&table, columns);
-	for (size_t i = 0; i < shown; i++) {
-		const struct memory_row *row = &memory->rows[i];
-		AUTO_FREE char *name = space_name(row->space, row->device);
-
-		table_add_memory(&table, row->at_peak);
-		table_add_memory(&table, row->unreleased);
-		table_add_count(&table, row->blocks);
-		table_add(&table, name);
-		report_add_label(report, &table, row->line);
-		report_add_user_line(report, &table, row->user_line, row->user_lines);
-		report_add_process(report, &table, row->process);
-		report_note_user_line(report, &table, row->user_line, row->user_lines, "");
-	}
-	report_table(report, &table);
-	for (size_t i = shown; i < memory->count; i++)
-		rest += memory->rows[i].at_peak;
-	report_more(report, memory->count - shown, "line", number_memory(rest), "");
-	put_kept(report);
+	table_add_memory(table, "at peak", "at_peak_bytes", row->at_peak);
+	table_add_memory(table, "still held", "not_freed_bytes", row->unreleased);
+	table_add_count(table, "blocks", "blocks", row->blocks);
+	table_add_name(table, "memory", "memory", TEXT_TRUNCATE_END, name);
+	report_add_label(report, table, "line", "line", row->line);
+	report_add_user_line(report, table, row->user_line, row->user_lines);
+	report_add_process(report, table, row->process);
+	report_note_user_line(report, table, row->user_line, row->user_lines, "");
 }
+
+static const struct row_table line_table = {
+	.add_row = add_line,
+	.amount = offsetof(struct memory_row, at_peak),
+	.amount_text = number_memory,
+	.more = "line",
+};
 
 void report_memory(struct report *report)
 {
-	if (!report->all->memory.count)
+	const struct memory_peaks *memory = &report->all->memory;
+
+	if (!memory->count)
 		return;
 	if (report->writer)
-		put_peak_table(report);
+		report_rows(report, &peak_table,
+			    &(struct row_list){ROWS_OF(&memory->peaks), .none = &(struct memory_peak){0}});
 	report_title(report, "memory", "Memory from CUDA by Python line",
 		     "what was allocated while tracing; line of the allocation");
 	if (!report->writer)
 		put_peaks(report);
-	put_lines(report);
+	report_rows(report, &line_table, &(struct row_list){ROWS(memory->rows, memory->count)});
+	put_kept(report);
 }

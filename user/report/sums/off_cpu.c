@@ -4,15 +4,8 @@
 #include "report/page/parts.h"
 #include "report/page/row_table.h"
 
-static char *reason_text(const struct report *report, const void *row)
+static char *waker_text(const struct report *report, uint32_t waker)
 {
-	return xstrdup(off_cpu_reason(((const GROUP_ROW *)row)->part[0]));
-}
-
-static char *waker_text(const struct report *report, const void *row)
-{
-	uint32_t waker = ((const GROUP_ROW *)row)->part[1];
-
 	if (waker == OFF_CPU_WAKER_INTERRUPT)
 		return xstrdup("(an interrupt)");
 	if (waker == OFF_CPU_WAKER_UNKNOWN)
@@ -22,25 +15,31 @@ static char *waker_text(const struct report *report, const void *row)
 	return line_label(&report->all->lines, waker);
 }
 
+static void add_row(struct report *report, struct table *table, const void *item)
+{
+	const GROUP_ROW *row = item;
+	AUTO_FREE char *waker = waker_text(report, row->part[1]);
+
+	table_add_ns(table, "%s", "ns", row->ns);
+	table_add_share(table, row->ns);
+	table_add_count(table, "waits", "waits", row->count);
+	table_add_average(table, row->ns, row->count);
+	table_add_name(table, "for", "reason", TEXT_TRUNCATE_END, off_cpu_reason(row->part[0]));
+	report_add_label(report, table, "line", "line", row->line);
+	report_add_user_line(report, table, row->user_line, row->user_lines);
+	table_add_name(table, "woken by", "waker", TEXT_TRUNCATE_MIDDLE, waker);
+	report_add_process(report, table, row->process);
+	report_note_user_line(report, table, row->user_line, row->user_lines, "");
+}
+
 static const struct row_table table = {
 	.id = "off_cpu",
 	.title = "Waits off the CPU by Python line",
 	.remark = "% of the time of all waits that were recorded",
+	.add_row = add_row,
+	.amount = offsetof(GROUP_ROW, ns),
 	.carries = ROW_CARRIES_OF_RECORDING,
 	.more = "row",
-	.columns =
-		(const struct row_column[]){
-			ROW_NS("%s", "ns", GROUP_ROW, ns),
-			ROW_PERCENT(GROUP_ROW, ns),
-			ROW_COUNT("waits", "waits", GROUP_ROW, count),
-			ROW_AVERAGE(GROUP_ROW, ns, count),
-			ROW_TEXT("for", "reason", TEXT_TRUNCATE_END, reason_text),
-			ROW_LABEL("line", "line", GROUP_ROW, line),
-			ROW_USER_LINE(GROUP_ROW),
-			ROW_TEXT("woken by", "waker", TEXT_TRUNCATE_MIDDLE, waker_text),
-			ROW_PROCESS(GROUP_ROW, process),
-			ROW_END,
-		},
 };
 
 void report_off_cpu(struct report *report)

@@ -4,28 +4,29 @@
 #include "report/page/parts.h"
 #include "report/page/row_table.h"
 
-static char *name_text(const struct report *report, const void *row)
+static void add_row(struct report *report, struct table *table, const void *item)
 {
-	uint32_t name = ((const struct op_row *)row)->name;
+	const struct op_row *row = item;
+	bool on_gpu = report->all->ops.gpu_inside_ns > 0;
 
-	return xstrdup(name == NONE ? "(name not known)" : report->model->strings[name]);
+	table_add_ns(table, "self %s", NULL, on_gpu ? row->gpu_self_ns : row->cpu_self_ns);
+	table_add_ns(table, "total %s", NULL, on_gpu ? row->gpu_once_ns : row->cpu_ns);
+	table_add_share(table, on_gpu ? row->gpu_self_ns : row->cpu_self_ns);
+	table_add_count(table, "calls", "calls", row->calls);
+	table_add_name(table, "op", "op", TEXT_TRUNCATE_END,
+		       row->name == NONE ? "(name not known)" : report->model->strings[row->name]);
+	table_add_data(table, "gpu_self_ns", UNIT_NS, row->gpu_self_ns);
+	table_add_data(table, "gpu_total_ns", UNIT_NS, row->gpu_once_ns);
+	table_add_data(table, "cpu_self_ns", UNIT_NS, row->cpu_self_ns);
+	table_add_data(table, "cpu_total_ns", UNIT_NS, row->cpu_ns);
 }
 
-#define OPS_COLUMNS(self, total)                                                                                       \
-	(const struct row_column[])                                                                                    \
-	{                                                                                                              \
-		ROW_NS("self %s", NULL, struct op_row, self), ROW_NS("total %s", NULL, struct op_row, total),          \
-			ROW_PERCENT(struct op_row, self), ROW_COUNT("calls", "calls", struct op_row, calls),           \
-			ROW_TEXT("op", "op", TEXT_TRUNCATE_END, name_text),                                            \
-			ROW_NS(COLUMN_NOT_SHOWN, "gpu_self_ns", struct op_row, gpu_self_ns),                           \
-			ROW_NS(COLUMN_NOT_SHOWN, "gpu_total_ns", struct op_row, gpu_once_ns),                          \
-			ROW_NS(COLUMN_NOT_SHOWN, "cpu_self_ns", struct op_row, cpu_self_ns),                           \
-			ROW_NS(COLUMN_NOT_SHOWN, "cpu_total_ns", struct op_row, cpu_ns), ROW_END                       \
-	}
-
 /* The title is printed also where there are no rows. */
-static const struct row_table on_gpu_table = {.columns = OPS_COLUMNS(gpu_self_ns, gpu_once_ns), .more = "op"},
-			      on_cpu_table = {.columns = OPS_COLUMNS(cpu_self_ns, cpu_ns), .more = "op"};
+static const struct row_table on_gpu_table = {.add_row = add_row,
+					      .amount = offsetof(struct op_row, gpu_self_ns),
+					      .more = "op"},
+			      on_cpu_table = {
+				      .add_row = add_row, .amount = offsetof(struct op_row, cpu_self_ns), .more = "op"};
 
 static void put_left_out(struct report *report)
 {
@@ -76,9 +77,8 @@ void report_ops(struct report *report)
 		     : model_has_all_calls(report->model) ? "of PyTorch; self: in no op and no CUDA call inside of it"
 							  : "of PyTorch; self: in no op and no CUDA call that gputrace "
 							    "follows inside of it");
-	report_rows(
-		report, on_gpu ? &on_gpu_table : &on_cpu_table,
-		&(struct row_list){ROWS(ops->rows.items, ops->rows.count), .sum = on_gpu ? gpu_ns : ops->cpu_self_ns});
+	report_rows(report, on_gpu ? &on_gpu_table : &on_cpu_table,
+		    &(struct row_list){ROWS_OF(&ops->rows), .sum = on_gpu ? gpu_ns : ops->cpu_self_ns});
 	if (on_gpu)
 		report_line(report, "  %s %% of GPU time was launched outside of all ops",
 			    number_percent((double)(gpu_ns - ops->gpu_inside_ns), (double)gpu_ns).text);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The receipt for programs: the content of complete.c as tables. */
 #include "report/page/parts.h"
+#include "report/page/row_table.h"
 
 static const char *end_name(enum complete_end end)
 {
@@ -14,81 +15,59 @@ static const char *end_name(enum complete_end end)
 	return names[end];
 }
 
+static void add_loss(struct report *report __attribute__((unused)), struct table *table, const void *item)
+{
+	const struct complete_row *row = item;
+
+	table_add_count(table, "count", "count", row->count);
+	table_add_word(table, "cause", row->name);
+	table_add_name(table, "what", "what", TEXT_WHOLE, row->words);
+}
+
 void report_losses(struct report *report)
 {
-	static const struct column columns[] = {
-		COLUMN_NUMBER("count", "count", UNIT_COUNT),
-		COLUMN_DATA("cause", UNIT_TEXT),
-		COLUMN_NAME("what", "what", TEXT_WHOLE),
-		COLUMN_END,
-	};
+	static const struct row_table table = {
+		.id = "losses", .title = "What is not as it should be", .add_row = add_loss};
 	const struct complete *complete = &report->all->complete;
-	struct table table;
 
-	report_title(report, "losses", "What is not as it should be", NULL);
-	table_begin(&table, columns);
-	for (size_t i = 0; i < complete->count; i++) {
-		table_add_count(&table, complete->rows[i].count);
-		table_add(&table, complete->rows[i].name);
-		table_add(&table, complete->rows[i].words);
-	}
-	report_table(report, &table);
+	report_rows(report, &table,
+		    &(struct row_list){ROWS(complete->rows, complete->count), .none = &(struct complete_row){0}});
 }
 
-/* A value that was not measured is unknown. */
-static void add_if(struct table *table, bool is_known, struct number shown, uint64_t value)
+/* Values that were not measured are unknown. */
+static void add_receipt(struct report *report, struct table *table, const void *item)
 {
-	table_add_integer(table, shown, value);
-	table_unset_unless(table, is_known, "-");
-}
+	const struct complete *complete = item;
+	const struct layers *layers = &report->all->layers;
 
-static void add_gpu_times(struct table *table, const struct complete *complete)
-{
-	bool timed = complete->has_gpu_times;
-
-	add_if(table, timed, number_count(complete->launches_meant), complete->launches_meant);
-	add_if(table, timed, number_count(complete->launches_joined), complete->launches_joined);
-	add_if(table, timed, number_time(complete->gpu_ns), complete->gpu_ns);
-	add_if(table, timed, number_time(complete->gpu_ns_with_line), complete->gpu_ns_with_line);
-	add_if(table, timed && !complete->tool, number_time(complete->clock_error_ns), complete->clock_error_ns);
+	table_add_value(table, "complete %", "complete_percent", UNIT_PERCENT, number_thousandths(complete->complete),
+			complete->complete / 1e3);
+	table_add_value(table, "asked for %", "min_complete_percent", UNIT_PERCENT,
+			complete->wanted ? number_thousandths(complete->wanted) : (struct number){"-"},
+			complete->wanted / 1e3);
+	table_add_count(table, "launches", "launches", complete->launches);
+	table_add_count(table, "with a Python line", "launches_with_line", complete->launches_with_line);
+	table_add_count(table, "lost", "lost", complete->lost);
+	table_unset_unless(table, !complete->tool, "-");
+	table_add_count(table, "meant to have GPU times", "launches_meant", complete->launches_meant);
+	table_add_count(table, "joined", "launches_joined", complete->launches_joined);
+	table_add_time(table, "GPU time", "gpu_ns", complete->gpu_ns);
+	table_add_time(table, "under a Python line", "gpu_with_line_ns", complete->gpu_ns_with_line);
+	table_add_time(table, "times good to", "clock_error_ns", complete->clock_error_ns);
+	table_unset_unless(table, !complete->tool, "-");
+	table_unset_last(table, 5, complete->has_gpu_times, "-");
+	table_add_word(table, "end", end_name(complete->end));
+	table_add_data(table, "gputrace_cpu_ns", UNIT_NS, model_source(report->model)->receipt.cpu_ns);
+	table_unset_unless(table, !complete->tool, "-");
+	table_add_data(table, "modules", UNIT_COUNT, layers->modules);
+	table_add_data(table, "modules_unnamed", UNIT_COUNT, layers->unnamed);
+	table_unset_last(table, 2, layers->modules, "-");
 }
 
 void report_receipt(struct report *report)
 {
-	static const struct column columns[] = {
-		COLUMN_NUMBER("complete %", "complete_percent", UNIT_PERCENT),
-		COLUMN_NUMBER("asked for %", "min_complete_percent", UNIT_PERCENT),
-		COLUMN_NUMBER("launches", "launches", UNIT_COUNT),
-		COLUMN_NUMBER("with a Python line", "launches_with_line", UNIT_COUNT),
-		COLUMN_NUMBER("lost", "lost", UNIT_COUNT),
-		COLUMN_NUMBER("meant to have GPU times", "launches_meant", UNIT_COUNT),
-		COLUMN_NUMBER("joined", "launches_joined", UNIT_COUNT),
-		COLUMN_NUMBER("GPU time", "gpu_ns", UNIT_NS),
-		COLUMN_NUMBER("under a Python line", "gpu_with_line_ns", UNIT_NS),
-		COLUMN_NUMBER("times good to", "clock_error_ns", UNIT_NS),
-		COLUMN_DATA("end", UNIT_TEXT),
-		COLUMN_DATA("gputrace_cpu_ns", UNIT_NS),
-		COLUMN_DATA("modules", UNIT_COUNT),
-		COLUMN_DATA("modules_unnamed", UNIT_COUNT),
-		COLUMN_END,
-	};
-	const struct complete *complete = &report->all->complete;
-	const struct layers *layers = &report->all->layers;
-	uint64_t cpu_ns = model_source(report->model)->receipt.cpu_ns;
-	struct table table;
+	static const struct row_table table = {
+		.id = "receipt", .title = "Receipt", .remark = "how complete this is", .add_row = add_receipt};
 
-	report_title(report, "receipt", "Receipt", "how complete this is");
-	table_begin(&table, columns);
-	table_add_value(&table, number_thousandths(complete->complete), complete->complete / 1e3);
-	table_add_value(&table, complete->wanted ? number_thousandths(complete->wanted) : (struct number){"-"},
-			complete->wanted / 1e3);
-	table_add_count(&table, complete->launches);
-	table_add_count(&table, complete->launches_with_line);
-	add_if(&table, !complete->tool, number_count(complete->lost), complete->lost);
-	add_gpu_times(&table, complete);
-	table_add(&table, end_name(complete->end));
-	add_if(&table, !complete->tool, number_time(cpu_ns), cpu_ns);
-	add_if(&table, layers->modules, number_count(layers->modules), layers->modules);
-	add_if(&table, layers->modules, number_count(layers->unnamed), layers->unnamed);
-	report_table(report, &table);
+	report_rows(report, &table, &(struct row_list){ROWS(&report->all->complete, 1)});
 }

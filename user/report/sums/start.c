@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "report/page/parts.h"
+#include "report/page/row_table.h"
 
 /* Processes that came after the start, and did something. */
 static uint32_t count_later(const struct model *model)
@@ -18,43 +19,26 @@ static uint32_t count_later(const struct model *model)
 	return later;
 }
 
-static void put_table(struct report *report, const struct model_began *began)
+static void add_start(struct report *report, struct table *table, const void *item)
 {
-	static const struct column columns[] = {
-		COLUMN_NUMBER("processes", "processes", UNIT_COUNT),
-		COLUMN_NUMBER("agents not ready", "agents_not_ready", UNIT_COUNT),
-		COLUMN_NUMBER("came later", "processes_later", UNIT_COUNT),
-		COLUMN_NUMBER("set-up before", "set_up_ns", UNIT_NS),
-		COLUMN_NUMBER("calls before", "calls_before", UNIT_COUNT),
-		COLUMN_NUMBER("wall clock", "start_wall_ns", UNIT_NS),
-		COLUMN_NUMBER("asked for", "asked_wall_ns", UNIT_NS),
-		COLUMN_NUMBER("late", "late_ns", UNIT_NS),
-		COLUMN_NUMBER("wall clock good to", "wall_error_ns", UNIT_NS),
-		COLUMN_END,
-	};
-	const struct model *model = report->model;
-	int64_t wall_ns = (int64_t)began->start_ns + model_source(model)->wall_offset_ns;
+	const struct model_began *began = item;
+	int64_t wall_ns = (int64_t)began->start_ns + model_source(report->model)->wall_offset_ns;
 	bool is_known = began->wall_error_ns != UINT64_MAX && !began->is_unsynced;
-	struct table table;
 
-	report_title(report, "start", "How the recording began", NULL);
-	table_begin(&table, columns);
-	table_add_count(&table, began->processes);
-	table_add_count(&table, began->unready);
-	table_add_count(&table, count_later(model));
-	table_add_time(&table, began->set_up_ns);
-	table_add_count(&table, began->calls_before);
-	table_add_time(&table, (uint64_t)wall_ns);
-	if (began->asked_wall_ns) {
-		table_add_time(&table, (uint64_t)began->asked_wall_ns);
-		table_add_time(&table, began->late_ns);
-	} else {
-		table_add_unknowns(&table, 2, "-");
-	}
-	table_add_time(&table, began->wall_error_ns);
-	table_unset_unless(&table, is_known, "-");
-	report_table(report, &table);
+	table_add_count(table, "processes", "processes", began->processes);
+	table_add_count(table, "agents not ready", "agents_not_ready", began->unready);
+	table_add_count(table, "came later", "processes_later", count_later(report->model));
+	table_add_time(table, "set-up before", "set_up_ns", began->set_up_ns);
+	table_add_count(table, "calls before", "calls_before", began->calls_before);
+	table_add_time(table, "wall clock", "start_wall_ns", (uint64_t)wall_ns);
+	table_add_time(table, "asked for", "asked_wall_ns", (uint64_t)began->asked_wall_ns);
+	table_add_time(table, "late", "late_ns", began->late_ns);
+	table_unset_last(table, 2, began->asked_wall_ns, "-");
+	table_add_time(table, "wall clock good to", "wall_error_ns", began->wall_error_ns);
+	table_unset_unless(table, is_known, "-");
 }
+
+static const struct row_table table = {.id = "start", .title = "How the recording began", .add_row = add_start};
 
 /* ", 14:30:00.000 as asked (UTC)"; the caller frees it. */
 static char *asked_text(const struct model_began *began)
@@ -81,7 +65,7 @@ void report_start(struct report *report)
 	if (!began->set_up_ns || model_is_foreign(model))
 		return;
 	if (report->writer) {
-		put_table(report, began);
+		report_rows(report, &table, &(struct row_list){ROWS(began, 1)});
 		return;
 	}
 	if (model->slice || (began->with_command && !began->asked_wall_ns))

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "report/page/parts.h"
+#include "report/page/row_table.h"
 #include "report/why/why_words.h"
 #include "base/order.h"
 
@@ -13,6 +14,16 @@ struct place {
 	uint32_t process;	 /* model.processes, NONE: several */
 };
 
+struct cause_row {
+	struct place place;
+	enum why_cause cause;
+	uint64_t ns;
+};
+
+struct cause_rows {
+	ARRAY(struct cause_row) list;
+};
+
 static int by_ns(const void *left, const void *right, void *context)
 {
 	const struct idle_by_cause *idle = context;
@@ -21,74 +32,70 @@ static int by_ns(const void *left, const void *right, void *context)
 	return most_first(idle->ns[a], idle->ns[b]) ?: least_first(a, b);
 }
 
-static void add_row(struct report *report, struct table *table, struct time_unit unit, const struct place *place,
-		    enum why_cause cause, uint64_t ns)
+static void add_row(struct report *report, struct table *table, const void *item)
 {
-	table_add_ns(table, ns, unit);
-	table_add_percent(table, (double)ns, (double)report->all->idle.sum);
-	table_add(table, why_short(cause));
-	table_add(table, why_cause_name(cause));
-	table_add(table, place->label);
-	table_add(table, place->what);
-	table_add_id(table, place->step ? place->step->number : 0);
+	const struct cause_row *row = item;
+	const struct place *place = &row->place;
+
+	table_add_ns(table, "%s", "idle_ns", row->ns);
+	table_add_share(table, row->ns);
+	table_add_name(table, "cause", "cause", TEXT_TRUNCATE_END, why_short(row->cause));
+	table_add_word(table, "cause_id", why_cause_name(row->cause));
+	table_add_name(table, "where", NULL, TEXT_TRUNCATE_END, place->label);
+	table_add_word(table, "what", place->what);
+	table_add_id(table, NULL, "step", place->step ? place->step->number : 0);
 	table_unset_unless(table, place->step, "");
 	report_add_process(report, table, place->process);
-	if (place->process == NONE)
-		table_add_unknown(table, "");
-	else
-		table_add_id(table, report->model->processes[place->process].pid);
+	table_add_id(table, NULL, "pid", place->process == NONE ? 0 : report->model->processes[place->process].pid);
+	table_unset_unless(table, place->process != NONE, "");
 }
 
-/* Adds a row for each cause, most time first. */
-static void add_rows(struct report *report, struct table *table, struct time_unit unit, const struct place *place,
-		     const struct idle_by_cause *idle)
+static const struct row_table table = {
+	.id = "step_idle",
+	.title = "GPU idle in steps by cause",
+	.remark = "% of idle time between operations, in the steps and outside of them",
+	.add_row = add_row,
+};
+
+/* Collects a row for each cause, most time first. */
+static void collect_causes(struct cause_rows *rows, struct place place, struct idle_by_cause idle)
 {
 	enum why_cause order[WHY_CAUSES];
 
 	for (enum why_cause cause = 0; cause < WHY_CAUSES; cause++)
 		order[cause] = cause;
-	qsort_r(order, WHY_CAUSES, sizeof(*order), by_ns, (void *)idle);
-	for (size_t i = 0; i < WHY_CAUSES && idle->ns[order[i]]; i++)
-		add_row(report, table, unit, place, order[i], idle->ns[order[i]]);
+	qsort_r(order, WHY_CAUSES, sizeof(*order), by_ns, &idle);
+	for (size_t i = 0; i < WHY_CAUSES && idle.ns[order[i]]; i++)
+		array_push(&rows->list, ((struct cause_row){place, order[i], idle.ns[order[i]]}));
 }
 
-static void add_slot(struct report *report, struct table *table, struct time_unit unit, const struct place *place,
-		     uint32_t slot)
-{
-	struct idle_by_cause idle = idle_steps_slot(&report->all->idle.steps, slot);
-
-	add_rows(report, table, unit, place, &idle);
-}
-
-/* Adds the steps that have rows. */
-static void add_steps(struct report *report, struct table *table, struct time_unit unit, size_t number)
+/* Collects the steps that have rows. */
+static void collect_steps(struct cause_rows *rows, const struct report *report, size_t number)
 {
 	const struct step_table *steps = &report->all->steps.list.items[number];
+	const struct idle_steps *idle = &report->all->idle.steps;
+	struct place place = {.what = "median", .label = "", .step = &steps->median.step, .process = steps->process};
 
-	add_slot(report, table, unit,
-		 &(struct place){.what = "median", .label = "", .step = &steps->median.step, .process = steps->process},
-		 step_slot(number, STEP_SLOT_MEDIAN));
-	for (size_t i = 0; i < steps->slowest_count; i++)
-		add_slot(report, table, unit,
-			 &(struct place){.what = i == steps->p99 ? "p99" : "slow",
-					 .label = "",
-					 .step = &steps->slowest[i].step,
-					 .process = steps->process},
-			 step_slot(number, i));
+	collect_causes(rows, place, idle_steps_slot(idle, step_slot(number, STEP_SLOT_MEDIAN)));
+	for (size_t i = 0; i < steps->slowest_count; i++) {
+		place.what = i == steps->p99 ? "p99" : "slow";
+		place.step = &steps->slowest[i].step;
+		collect_causes(rows, place, idle_steps_slot(idle, step_slot(number, i)));
+	}
 }
 
 /* A page shows the sum of all steps; programs also get each step that has a row. */
-static void add_process(struct report *report, struct table *table, struct time_unit unit, size_t number)
+static void collect_process(struct cause_rows *rows, const struct report *report, size_t number)
 {
+	const struct idle_steps *idle = &report->all->idle.steps;
 	uint32_t process = report->all->steps.list.items[number].process;
-	struct idle_by_cause all = idle_steps_all(&report->all->idle.steps, number);
 
-	add_rows(report, table, unit, &(struct place){.what = "all", .label = "in steps", .process = process}, &all);
+	collect_causes(rows, (struct place){.what = "all", .label = "in steps", .process = process},
+		       idle_steps_all(idle, number));
 	if (report_is_for_programs(report))
-		add_steps(report, table, unit, number);
-	add_slot(report, table, unit,
-		 &(struct place){.what = "outside", .label = "outside of them", .process = process},
-		 step_slot(number, STEP_SLOT_OUTSIDE));
+		collect_steps(rows, report, number);
+	collect_causes(rows, (struct place){.what = "outside", .label = "outside of them", .process = process},
+		       idle_steps_slot(idle, step_slot(number, STEP_SLOT_OUTSIDE)));
 }
 
 /* Explains what is not known, as the table of idle time does. */
@@ -114,30 +121,17 @@ void report_step_idle(struct report *report)
 {
 	const struct idle *idle = &report->all->idle;
 	size_t tables = report->all->steps.list.count;
-	struct time_unit unit = time_unit_for(idle->sum);
-	const struct column columns[] = {
-		COLUMN_NUMBER(unit.name, "idle_ns", UNIT_NS),
-		COLUMN_NUMBER("%", "percent", UNIT_PERCENT),
-		COLUMN_NAME("cause", "cause", TEXT_TRUNCATE_END),
-		COLUMN_DATA("cause_id", UNIT_TEXT),
-		COLUMN_NAME("where", NULL, TEXT_TRUNCATE_END),
-		COLUMN_DATA("what", UNIT_TEXT),
-		COLUMN_DATA("step", UNIT_ID),
-		PROCESS_COLUMN(report),
-		COLUMN_DATA("pid", UNIT_ID),
-		COLUMN_END,
-	};
-	struct table table;
+	struct cause_rows rows = {0};
 
 	if (!tables || !idle->steps.sums || !idle->sum)
 		return;
-	report_title(report, "step_idle", "GPU idle in steps by cause",
-		     "% of idle time between operations, in the steps and outside of them");
-	table_begin(&table, columns);
 	for (size_t i = 0; i < tables; i++)
-		add_process(report, &table, unit, i);
-	add_slot(report, &table, unit,
-		 &(struct place){.what = "outside", .label = "of no steps above", .process = NONE}, 0);
-	report_table(report, &table);
+		collect_process(&rows, report, i);
+	collect_causes(&rows, (struct place){.what = "outside", .label = "of no steps above", .process = NONE},
+		       idle_steps_slot(&idle->steps, 0));
+	report_rows(report, &table,
+		    &(struct row_list){ROWS_OF(&rows.list), .none = &(struct cause_row){.place.process = NONE},
+				       .sum = idle->sum, .has_all = true});
+	array_free(&rows.list);
 	explain_unknown(report);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "report/page/parts.h"
+#include "report/page/row_table.h"
 #include "report/why/why_words.h"
 
 /* What the steps were found by: "by Optimizer.step (AdamW.step), 120 of them". */
@@ -50,62 +51,59 @@ static char *ops_of(const struct report *report, const struct step_row *row)
 	return text;
 }
 
-/* The cells of a row; without a step the row is the sum of all. */
+/* A row; without a step it is the sum of all. */
 struct cells {
-	const char *label, *what; /* what: for programs */
+	struct number label;
+	const char *what; /* for programs */
+	const struct step_table *steps;
 	const struct step *step;
 	uint64_t wall_ns, busy_ns, launches;
 	const struct step_row *row; /* its ops are listed, NULL */
 	struct idle_by_cause idle;  /* from the account of idle time */
 };
 
-/* Adds the largest cause of its idle time, and that cause's share. */
-static void add_idle(struct table *table, const struct cells *cells)
+/* The largest cause of its idle time, and that cause's share. */
+static void add_idle(struct report *report, struct table *table, const struct cells *cells)
 {
 	const struct idle_by_cause *idle = &cells->idle;
+	bool is_shown = report->all->idle.steps.sums && cells->steps->has_gpu;
 	const char *cause = why_short(idle->largest);
-	AUTO_FREE char *text = NULL;
+	AUTO_FREE char *text = idle->sum_ns ? xasprintf("%s %.0f %%", cause,
+							100 * (double)idle->ns[idle->largest] / (double)idle->sum_ns)
+					    : xstrdup("");
 
-	if (!idle->sum_ns) {
-		table_add_unknowns(table, 4, "");
-		return;
-	}
-	text = xasprintf("%s %.0f %%", cause, 100 * (double)idle->ns[idle->largest] / (double)idle->sum_ns);
-	table_add_named(table, text, cause);
-	table_add(table, why_cause_name(idle->largest));
-	table_add_time(table, idle->ns[idle->largest]);
-	table_add_time(table, idle->sum_ns);
+	table_add_named(table, is_shown ? "idle mostly" : NULL, "idle_cause", TEXT_TRUNCATE_END, text, cause);
+	table_add_word(table, "idle_cause_id", why_cause_name(idle->largest));
+	table_add_data(table, "idle_cause_ns", UNIT_NS, idle->ns[idle->largest]);
+	table_add_data(table, "idle_between_operations_ns", UNIT_NS, idle->sum_ns);
+	table_unset_last(table, 4, idle->sum_ns, "");
 }
 
-static void add_gpu(struct table *table, const struct step_table *steps, struct time_unit unit,
-		    const struct cells *cells)
+static void add_row(struct report *report, struct table *table, const void *item)
 {
-	if (!steps->has_gpu) {
-		table_add_unknowns(table, 3, "");
-		return;
-	}
-	table_add_ns(table, cells->busy_ns, unit);
-	table_add_ns(table, cells->wall_ns > cells->busy_ns ? cells->wall_ns - cells->busy_ns : 0, unit);
-	table_add_count(table, cells->launches);
-}
+	const struct cells *cells = item;
+	const struct step_table *steps = cells->steps;
+	const struct model_process *process = &report->model->processes[steps->process];
+	AUTO_FREE char *ops = cells->row && steps->has_ops ? ops_of(report, cells->row) : xstrdup("");
+	uint64_t idle_ns = cells->wall_ns > cells->busy_ns ? cells->wall_ns - cells->busy_ns : 0;
 
-static void add_row(struct report *report, struct table *table, const struct step_table *steps, struct time_unit unit,
-		    const struct cells *cells)
-{
-	AUTO_FREE char *ops = NULL;
-
-	table_add(table, cells->label);
-	table_add(table, cells->what);
-	table_add_id(table, cells->step ? cells->step->number : 0);
+	table_add_shown(table, "step", cells->label);
+	table_add_word(table, "what", cells->what);
+	table_add_id(table, NULL, "step", cells->step ? cells->step->number : 0);
 	table_unset_unless(table, cells->step, "");
-	table_add_ns(table, cells->wall_ns, unit);
-	add_gpu(table, steps, unit, cells);
-	add_idle(table, cells);
-	ops = cells->row && steps->has_ops ? ops_of(report, cells->row) : xstrdup("");
-	table_add(table, ops);
-	table_add(table, report->model->processes[steps->process].name);
-	table_add_id(table, report->model->processes[steps->process].pid);
+	table_add_ns(table, "wall %s", "wall_ns", cells->wall_ns);
+	table_add_ns(table, steps->has_gpu ? "GPU busy" : NULL, "gpu_busy_ns", cells->busy_ns);
+	table_add_ns(table, steps->has_gpu ? "GPU idle" : NULL, "gpu_idle_ns", idle_ns);
+	table_add_count(table, steps->has_gpu ? "launches" : NULL, "launches", cells->launches);
+	table_unset_last(table, 3, steps->has_gpu, "");
+	add_idle(report, table, cells);
+	table_add_name(table, steps->has_ops ? "ops that took longer than in the median step" : NULL, "slower_ops",
+		       TEXT_TRUNCATE_END, ops);
+	table_add_word(table, "process", process->name);
+	table_add_id(table, NULL, "pid", process->pid);
 }
+
+static const struct row_table step_rows = {.id = "steps", .add_row = add_row};
 
 /* Idle time of a step that has a row. */
 static struct idle_by_cause idle_of(const struct report *report, const struct step_table *steps,
@@ -119,68 +117,46 @@ static struct idle_by_cause idle_of(const struct report *report, const struct st
 	return idle_steps_slot(idle, step_slot((size_t)(steps - report->all->steps.list.items), which));
 }
 
-static void add_step(struct report *report, struct table *table, const struct step_table *steps, struct time_unit unit,
-		     const struct step_row *row)
+static struct cells cells_of(const struct report *report, const struct step_table *steps, const struct step_row *row)
 {
+	bool is_median = row == &steps->median;
 	bool is_p99 = steps->p99 != SIZE_MAX && row == &steps->slowest[steps->p99];
-	const char *what = row == &steps->median ? "median" : is_p99 ? "p99" : "slow";
-	char *label = row == &steps->median || is_p99 ? xasprintf("%s: %" PRIu64, what, row->step.number)
-						      : xasprintf("%" PRIu64, row->step.number);
-	struct cells cells = {.label = label,
-			      .what = what,
+	struct cells cells = {.what = is_median ? "median"
+				      : is_p99	? "p99"
+						: "slow",
+			      .steps = steps,
 			      .step = &row->step,
 			      .wall_ns = row->step.end_ns - row->step.start_ns,
 			      .busy_ns = row->busy_ns,
 			      .launches = row->launches,
-			      .row = row == &steps->median ? NULL : row,
+			      .row = is_median ? NULL : row,
 			      .idle = idle_of(report, steps, row)};
 
-	add_row(report, table, steps, unit, &cells);
-	free(label);
+	snprintf(cells.label.text, sizeof(cells.label.text), "%s%s%" PRIu64, is_median || is_p99 ? cells.what : "",
+		 is_median || is_p99 ? ": " : "", row->step.number);
+	return cells;
 }
 
-static void put_table(struct report *report, const struct step_table *steps)
+static void put_table(struct report *report, const struct step_table *steps, const char *title, const char *remark)
 {
-	struct time_unit unit = time_unit_for(steps->wall_ns);
-	const char *ops = steps->has_ops ? "ops that took longer than in the median step" : COLUMN_NOT_SHOWN;
 	const struct idle_steps *idle = &report->all->idle.steps;
-	struct idle_by_cause all = {0};
-	char wall[16];
-	const struct column columns[] = {
-		COLUMN_NUMBER("step", NULL, UNIT_TEXT),
-		COLUMN_DATA("what", UNIT_TEXT),
-		COLUMN_DATA("step", UNIT_ID),
-		COLUMN_NUMBER(wall, "wall_ns", UNIT_NS),
-		COLUMN_NUMBER(steps->has_gpu ? "GPU busy" : COLUMN_NOT_SHOWN, "gpu_busy_ns", UNIT_NS),
-		COLUMN_NUMBER(steps->has_gpu ? "GPU idle" : COLUMN_NOT_SHOWN, "gpu_idle_ns", UNIT_NS),
-		COLUMN_NUMBER(steps->has_gpu ? "launches" : COLUMN_NOT_SHOWN, "launches", UNIT_COUNT),
-		COLUMN_NAME(idle->sums && steps->has_gpu ? "idle mostly" : COLUMN_NOT_SHOWN, "idle_cause",
-			    TEXT_TRUNCATE_END),
-		COLUMN_DATA("idle_cause_id", UNIT_TEXT),
-		COLUMN_DATA("idle_cause_ns", UNIT_NS),
-		COLUMN_DATA("idle_between_operations_ns", UNIT_NS),
-		COLUMN_NAME(ops, "slower_ops", TEXT_TRUNCATE_END),
-		COLUMN_DATA("process", UNIT_TEXT),
-		COLUMN_DATA("pid", UNIT_ID),
-		COLUMN_END,
-	};
-	struct table table;
+	struct cells rows[STEP_SLOWEST_MAX + 3];
+	size_t count = 0;
 
+	rows[count++] = (struct cells){.label = {"all"},
+				       .what = "all",
+				       .steps = steps,
+				       .wall_ns = steps->wall_ns,
+				       .busy_ns = steps->busy_ns,
+				       .launches = steps->launches};
 	if (idle->sums)
-		all = idle_steps_all(idle, (size_t)(steps - report->all->steps.list.items));
-	snprintf(wall, sizeof(wall), "wall %s", unit.name);
-	table_begin(&table, columns);
-	add_row(report, &table, steps, unit,
-		&(struct cells){.label = "all",
-				.what = "all",
-				.wall_ns = steps->wall_ns,
-				.busy_ns = steps->busy_ns,
-				.launches = steps->launches,
-				.idle = all});
-	add_step(report, &table, steps, unit, &steps->median);
+		rows[0].idle = idle_steps_all(idle, (size_t)(steps - report->all->steps.list.items));
+	rows[count++] = cells_of(report, steps, &steps->median);
 	for (size_t i = 0; i < steps->slowest_count; i++)
-		add_step(report, &table, steps, unit, &steps->slowest[i]);
-	report_table(report, &table);
+		rows[count++] = cells_of(report, steps, &steps->slowest[i]);
+	report_rows(report, &step_rows,
+		    &(struct row_list){ROWS(rows, count), .unit_ns = steps->wall_ns, .title = title, .remark = remark,
+				       .has_all = true});
 }
 
 /* Says what is in none of the steps above. */
@@ -214,8 +190,7 @@ void report_steps(struct report *report)
 			all->list.count + all->left_out > 1 ? xasprintf("Steps of %s", label) : xstrdup("Steps");
 		AUTO_FREE char *remark = found_by(steps->track);
 
-		report_title(report, "steps", title, remark);
-		put_table(report, steps);
+		put_table(report, steps, title, remark);
 		put_outside(report, steps);
 	}
 	if (all->left_out)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "report/page/parts.h"
+#include "report/page/row_table.h"
 #include "report/table/text.h"
 
 #define GROWING_SHOWN 3u /* lines per space */
@@ -31,17 +32,24 @@ char *report_torch_space(const struct analyses *all, uint32_t index)
 
 void report_add_op(const struct report *report, struct table *table, uint32_t op_name)
 {
-	table_add_text(table, op_name != NONE ? report->model->strings[op_name] : NULL, "-");
+	table_add_name(table, "op", "op", TEXT_TRUNCATE_END, op_name != NONE ? report->model->strings[op_name] : NULL);
 }
 
 /* Memory that comes and goes, or does not change, is of no interest. */
-void report_add_growth(struct table *table, bool grows, double per_step)
+void report_add_growth(struct table *table, const char *title, bool grows, double per_step)
 {
 	struct number shown = {"-"};
 
 	if (grows)
 		snprintf(shown.text, sizeof(shown.text), "+%.30s", number_memory((uint64_t)per_step).text);
-	table_add_value(table, shown, per_step);
+	table_add_value(table, title, "growth_per_step_bytes", UNIT_BYTES_AVG, shown, per_step);
+}
+
+void report_add_torch_space(struct report *report, struct table *table, uint32_t space)
+{
+	AUTO_FREE char *name = space == NONE ? NULL : report_torch_space(report->all, space);
+
+	table_add_name(table, "memory", "memory", TEXT_TRUNCATE_END, name);
 }
 
 char *report_holder_container(const struct model_holder *holder)
@@ -258,54 +266,33 @@ char *report_torch_growing_held(const struct analyses *all, unsigned width)
 
 /* ---- a table ----------------------------------------------------------------------------------------------------- */
 
-static void add_holder(const struct report *report, struct table *table, const struct torch_memory_row *row)
+static void add_row(struct report *report, struct table *table, const void *item)
 {
+	const struct torch_memory_row *row = &report->all->torch_memory.rows[*(const uint32_t *)item];
 	const struct torch_held_row *held = torch_held_of_growing(&report->all->torch_held, row);
-	const struct model_holder *holder;
-	AUTO_FREE char *container = NULL;
+	bool is_held = held && held->by == TORCH_HELD_BY_OBJECT;
+	const struct model_holder *holder = is_held ? &report->model->holders[held->holder] : NULL;
+	AUTO_FREE char *container = holder ? report_holder_container(holder) : NULL;
 
-	if (!held || held->by != TORCH_HELD_BY_OBJECT) {
-		table_add_unknowns(table, 2, "");
-		return;
-	}
-	holder = &report->model->holders[held->holder];
-	container = report_holder_container(holder);
-	table_add(table, holder->place);
-	table_add(table, container);
+	report_add_growth(table, "per step", row->grows, row->per_step);
+	report_add_torch_space(report, table, row->space);
+	report_add_op(report, table, row->op_name);
+	table_add_name(table, "held by", "held_by", TEXT_TRUNCATE_END, holder ? holder->place : NULL);
+	table_add_name(table, "which is", "container", TEXT_TRUNCATE_END, container);
+	table_unset_last(table, 2, holder, "");
+	report_add_label(report, table, "line", "line", row->line);
+	report_add_user_line(report, table, row->user_line, row->user_lines);
+	report_add_process(report, table, report->all->torch_memory.spaces.items[row->space].process);
+	report_note_user_line(report, table, row->user_line, row->user_lines, "");
 }
 
 void report_torch_growth_table(struct report *report)
 {
-	static const struct column columns[] = {
-		COLUMN_NUMBER("per step", "growth_per_step_bytes", UNIT_BYTES_AVG),
-		COLUMN_NAME("memory", "memory", TEXT_TRUNCATE_END),
-		COLUMN_NAME("op", "op", TEXT_TRUNCATE_END),
-		COLUMN_NAME("held by", "held_by", TEXT_TRUNCATE_END),
-		COLUMN_NAME("which is", "container", TEXT_TRUNCATE_END),
-		LABEL_COLUMNS("line", "line"),
-		USER_LINE_COLUMNS,
-		COLUMN_DATA("process", UNIT_TEXT),
-		COLUMN_END,
-	};
+	static const struct row_table table = {
+		.id = "why_memory", .title = "Memory of PyTorch that grows from step to step", .add_row = add_row};
 	const struct torch_memory_sums *memory = &report->all->torch_memory;
-	struct table table;
 
-	if (!memory->growing_count)
-		return;
-	report_title(report, "why_memory", "Memory of PyTorch that grows from step to step", NULL);
-	table_begin(&table, columns);
-	for (size_t i = 0; i < memory->growing_count; i++) {
-		const struct torch_memory_row *row = &memory->rows[memory->growing[i]];
-		AUTO_FREE char *name = report_torch_space(report->all, row->space);
-
-		report_add_growth(&table, row->grows, row->per_step);
-		table_add(&table, name);
-		report_add_op(report, &table, row->op_name);
-		add_holder(report, &table, row);
-		report_add_label(report, &table, row->line);
-		report_add_user_line(report, &table, row->user_line, row->user_lines);
-		report_add_process(report, &table, memory->spaces.items[row->space].process);
-		report_note_user_line(report, &table, row->user_line, row->user_lines, "");
-	}
-	report_table(report, &table);
+	report_rows(report, &table,
+		    &(struct row_list){ROWS(memory->growing, memory->growing_count), .process = ROW_PROCESS_NOT_SHOWN,
+				       .has_all = true});
 }

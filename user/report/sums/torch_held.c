@@ -2,6 +2,7 @@
 /* Blocks of PyTorch's memory that stay: which lines asked for them, and which Python objects hold them. */
 
 #include "report/page/parts.h"
+#include "report/page/row_table.h"
 
 #define NO_PLACE "no Python object found"
 
@@ -17,60 +18,41 @@ static void note_callers(struct report *report, struct table *table, uint32_t us
 						outer ? outer : ""));
 }
 
-static void add_line(struct report *report, struct table *table, uint32_t line)
+/* For programs: the line of the user's own, and its caller. */
+static void add_callers(struct report *report, struct table *table, uint32_t user_line, uint32_t caller)
 {
-	AUTO_FREE char *label = NULL;
+	const struct lines *lines = &report->all->lines;
+	AUTO_FREE char *user = user_line == NONE ? NULL : line_label(lines, user_line);
+	AUTO_FREE char *outer = caller == NONE ? NULL : line_label(lines, caller);
 
-	if (line == NONE) {
-		table_add_unknown(table, "");
-		return;
-	}
-	label = line_label(&report->all->lines, line);
-	table_add(table, label);
+	table_add_word(table, "own_line", user);
+	table_add_word(table, "caller", outer);
 }
 
-static void put_lines(struct report *report)
+static void add_row(struct report *report, struct table *table, const void *item)
 {
-	bool steps = step_blocks_has_steps(&report->all->blocks);
-	const struct column columns[] = {
-		COLUMN_NUMBER("stays", "bytes", UNIT_BYTES),
-		COLUMN_NUMBER("blocks", "blocks", UNIT_COUNT),
-		COLUMN_NUMBER(steps ? "per step" : COLUMN_NOT_SHOWN, "growth_per_step_bytes", UNIT_BYTES_AVG),
-		COLUMN_NAME("memory", "memory", TEXT_TRUNCATE_END),
-		LABEL_COLUMNS("line", "line"),
-		COLUMN_DATA("own_line", UNIT_TEXT),
-		COLUMN_DATA("caller", UNIT_TEXT),
-		COLUMN_DATA("process", UNIT_TEXT),
-		COLUMN_END,
-	};
-	const struct torch_held *held = &report->all->torch_held;
-	const struct torch_memory_sums *memory = &report->all->torch_memory;
-	size_t shown = report_shown(report, held->count);
-	struct table table;
-	uint64_t rest = 0;
+	const struct torch_held_row *row = item;
 
-	report_title(report, "torch_memory_held", "Memory of PyTorch that stays, by line and caller",
-		     "handed out in the trace, and not freed at its end");
-	table_begin(&table, columns);
-	for (size_t i = 0; i < shown; i++) {
-		const struct torch_held_row *row = &held->rows[i];
-		AUTO_FREE char *name = report_torch_space(report->all, row->space);
-
-		table_add_memory(&table, row->bytes);
-		table_add_count(&table, row->blocks);
-		report_add_growth(&table, row->grows, row->per_step);
-		table_add(&table, name);
-		report_add_label(report, &table, row->line);
-		add_line(report, &table, row->user_line);
-		add_line(report, &table, row->caller);
-		report_add_process(report, &table, memory->spaces.items[row->space].process);
-		note_callers(report, &table, row->user_line, row->caller);
-	}
-	report_table(report, &table);
-	for (size_t i = shown; i < held->count; i++)
-		rest += held->rows[i].bytes;
-	report_more(report, held->count - shown, "line", number_memory(rest), "");
+	table_add_memory(table, "stays", "bytes", row->bytes);
+	table_add_count(table, "blocks", "blocks", row->blocks);
+	report_add_growth(table, step_blocks_has_steps(&report->all->blocks) ? "per step" : NULL, row->grows,
+			  row->per_step);
+	report_add_torch_space(report, table, row->space);
+	report_add_label(report, table, "line", "line", row->line);
+	add_callers(report, table, row->user_line, row->caller);
+	report_add_process(report, table, report->all->torch_memory.spaces.items[row->space].process);
+	note_callers(report, table, row->user_line, row->caller);
 }
+
+static const struct row_table line_table = {
+	.id = "torch_memory_held",
+	.title = "Memory of PyTorch that stays, by line and caller",
+	.remark = "handed out in the trace, and not freed at its end",
+	.add_row = add_row,
+	.amount = offsetof(struct torch_held_row, bytes),
+	.amount_text = number_memory,
+	.more = "line",
+};
 
 static const char *unknown_place(enum torch_held_by by)
 {
@@ -102,26 +84,37 @@ static void note_line(struct report *report, struct table *table, const struct t
 						line ? line : "", line && graph ? "; " : "", graph ? graph : ""));
 }
 
-static void put_holder(struct report *report, struct table *table, const struct torch_holder_row *row)
+static void add_holder(struct report *report, struct table *table, const void *item)
 {
+	const struct torch_holder_row *row = item;
 	const struct model_holder *holder = row->holder == NONE ? NULL : &report->model->holders[row->holder];
 	AUTO_FREE char *container = holder ? report_holder_container(holder) : xstrdup("");
+	uint64_t items = holder ? holder->items : UINT64_MAX;
 
-	table_add_memory(table, row->bytes);
-	table_add_count(table, row->blocks);
-	table_add(table, holder ? holder->place : unknown_place(row->by));
-	table_add(table, container);
-	table_add_id(table, holder ? holder->items : 0);
-	table_unset_unless(table, holder && holder->items != UINT64_MAX && *holder->type, "");
-	table_add_id(table, holder ? holder->graphs : 0);
+	table_add_memory(table, "stays", "bytes", row->bytes);
+	table_add_count(table, "blocks", "blocks", row->blocks);
+	table_add_name(table, "held by", "held_by", TEXT_TRUNCATE_END, holder ? holder->place : unknown_place(row->by));
+	table_add_name(table, "which is", "container", TEXT_TRUNCATE_END, container);
+	table_add_data(table, "items", UNIT_COUNT, items);
+	table_unset_unless(table, items != UINT64_MAX && *holder->type, "");
+	table_add_data(table, "with_graph", UNIT_COUNT, holder ? holder->graphs : 0);
 	table_unset_unless(table, holder, "");
-	table_add(table, holder ? holder->path : "");
-	report_add_label(report, table, row->line);
-	add_line(report, table, row->user_line);
-	add_line(report, table, row->caller);
+	table_add_name(table, "found at", "path", TEXT_TRUNCATE_MIDDLE, holder ? holder->path : "");
+	report_add_label(report, table, NULL, "line", row->line);
+	add_callers(report, table, row->user_line, row->caller);
 	report_add_process(report, table, row->process);
 	note_line(report, table, row, holder ? holder->graphs : 0);
 }
+
+static const struct row_table holder_table = {
+	.id = "torch_memory_holders",
+	.title = "Python objects that hold the memory that stays",
+	.remark = "found at the end of the trace; the nearest variable or attribute",
+	.add_row = add_holder,
+	.amount = offsetof(struct torch_holder_row, bytes),
+	.amount_text = number_memory,
+	.more = "holder",
+};
 
 static void put_searches(struct report *report)
 {
@@ -142,36 +135,13 @@ static void put_searches(struct report *report)
 
 static void put_holders(struct report *report)
 {
-	const struct column columns[] = {
-		COLUMN_NUMBER("stays", "bytes", UNIT_BYTES),
-		COLUMN_NUMBER("blocks", "blocks", UNIT_COUNT),
-		COLUMN_NAME("held by", "held_by", TEXT_TRUNCATE_END),
-		COLUMN_NAME("which is", "container", TEXT_TRUNCATE_END),
-		COLUMN_DATA("items", UNIT_COUNT),
-		COLUMN_DATA("with_graph", UNIT_COUNT),
-		COLUMN_NAME("found at", "path", TEXT_TRUNCATE_MIDDLE),
-		COLUMN_DATA("line", UNIT_TEXT),
-		COLUMN_DATA("file", UNIT_TEXT),
-		COLUMN_DATA("line_number", UNIT_ID),
-		COLUMN_DATA("own_line", UNIT_TEXT),
-		COLUMN_DATA("caller", UNIT_TEXT),
-		PROCESS_COLUMN(report),
-		COLUMN_END,
-	};
 	const struct torch_held *held = &report->all->torch_held;
-	size_t shown = report_shown(report, held->holder_count);
-	struct table table;
-	uint64_t rest = 0;
 
-	report_title(report, "torch_memory_holders", "Python objects that hold the memory that stays",
-		     "found at the end of the trace; the nearest variable or attribute");
-	table_begin(&table, columns);
-	for (size_t i = 0; i < shown; i++)
-		put_holder(report, &table, &held->holders[i]);
-	report_table(report, &table);
-	for (size_t i = shown; i < held->holder_count; i++)
-		rest += held->holders[i].bytes;
-	report_more(report, held->holder_count - shown, "holder", number_memory(rest), "");
+	report_rows(report, &holder_table,
+		    &(struct row_list){
+			    ROWS(held->holders, held->holder_count),
+			    .none = &(struct torch_holder_row){
+				    .holder = NONE, .line = NONE, .user_line = NONE, .caller = NONE, .process = NONE}});
 	put_searches(report);
 }
 
@@ -181,7 +151,8 @@ void report_torch_held(struct report *report)
 
 	if (!held->count)
 		return;
-	put_lines(report);
+	report_rows(report, &line_table,
+		    &(struct row_list){ROWS(held->rows, held->count), .process = ROW_PROCESS_NOT_SHOWN});
 	if (report->model->holder_search_count)
 		put_holders(report);
 	else if (!report->writer)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "report/page/parts.h"
+#include "report/page/row_table.h"
 
 /* ---- peaks ------------------------------------------------------------------------------------------------------- */
 
@@ -34,109 +35,75 @@ static void put_peaks(struct report *report)
 	}
 }
 
-static void put_peak_table(struct report *report)
+static void add_peak(struct report *report, struct table *table, const void *item)
 {
-	static const struct column columns[] = {
-		COLUMN_NAME("memory", "memory", TEXT_TRUNCATE_END),
-		COLUMN_NUMBER("at most", "most_bytes", UNIT_BYTES),
-		COLUMN_NUMBER("older than the trace", "older_bytes", UNIT_BYTES),
-		COLUMN_NUMBER("reserved", "reserved_bytes", UNIT_BYTES),
-		COLUMN_NUMBER("after the start", "after_start_ns", UNIT_NS),
-		COLUMN_DATA("process", UNIT_TEXT),
-		COLUMN_END,
-	};
-	const struct torch_memory_sums *memory = &report->all->torch_memory;
-	struct table table;
+	const struct torch_space *space = item;
+	const struct torch_space *first = report->all->torch_memory.spaces.items;
 
-	report_title(report, "torch_memory_peaks", "Peaks of memory of PyTorch", NULL);
-	table_begin(&table, columns);
-	for (size_t i = 0; i < memory->spaces.count; i++) {
-		const struct torch_space *space = &memory->spaces.items[i];
-		AUTO_FREE char *name = NULL;
-
-		if (!space->most)
-			continue;
-		name = report_torch_space(report->all, (uint32_t)i);
-		table_add(&table, name);
-		table_add_memory(&table, space->most);
-		table_add_memory(&table, space->most > space->most_known ? space->most - space->most_known : 0);
-		table_add_memory(&table, space->reserved);
-		table_unset_unless(&table, space->reserved, "");
-		table_add_time(&table, report_after_start(report, space->time_ns));
-		report_add_process(report, &table, space->process);
-	}
-	report_table(report, &table);
+	report_add_torch_space(report, table, space->most ? (uint32_t)(space - first) : NONE);
+	table_add_memory(table, "at most", "most_bytes", space->most);
+	table_add_memory(table, "older than the trace", "older_bytes",
+			 space->most > space->most_known ? space->most - space->most_known : 0);
+	table_add_memory(table, "reserved", "reserved_bytes", space->reserved);
+	table_unset_unless(table, space->reserved, "");
+	table_add_time(table, "after the start", "after_start_ns", report_after_start(report, space->time_ns));
+	report_add_process(report, table, space->process);
 }
 
-static void put_rows(struct report *report)
+static bool has_peak(const struct report *report __attribute__((unused)), const void *item)
 {
-	bool steps = step_blocks_has_steps(&report->all->blocks);
-	const struct column columns[] = {
-		COLUMN_NUMBER("at peak", "at_peak_bytes", UNIT_BYTES),
-		COLUMN_NUMBER("not freed", "not_freed_bytes", UNIT_BYTES),
-		COLUMN_NUMBER(steps ? "per step" : COLUMN_NOT_SHOWN, "growth_per_step_bytes", UNIT_BYTES_AVG),
-		COLUMN_NUMBER("blocks", "blocks", UNIT_COUNT),
-		COLUMN_NAME("memory", "memory", TEXT_TRUNCATE_END),
-		COLUMN_NAME("op", "op", TEXT_TRUNCATE_END),
-		LABEL_COLUMNS("line", "line"),
-		USER_LINE_COLUMNS,
-		COLUMN_DATA("grows", UNIT_TEXT),
-		COLUMN_DATA("process", UNIT_TEXT),
-		COLUMN_END,
-	};
-	const struct torch_memory_sums *memory = &report->all->torch_memory;
-	size_t shown = report_shown(report, memory->count);
-	struct table table;
-	uint64_t rest = 0;
-
-	table_begin(&table, columns);
-	for (size_t i = 0; i < shown; i++) {
-		const struct torch_memory_row *row = &memory->rows[i];
-		AUTO_FREE char *name = report_torch_space(report->all, row->space);
-
-		table_add_memory(&table, row->at_peak);
-		table_add_memory(&table, row->held);
-		report_add_growth(&table, row->grows, row->per_step);
-		table_add_count(&table, row->blocks);
-		table_add(&table, name);
-		report_add_op(report, &table, row->op_name);
-		report_add_label(report, &table, row->line);
-		report_add_user_line(report, &table, row->user_line, row->user_lines);
-		table_add(&table, row->grows ? "yes" : "no");
-		report_add_process(report, &table, memory->spaces.items[row->space].process);
-		report_note_user_line(report, &table, row->user_line, row->user_lines, "");
-	}
-	report_table(report, &table);
-	for (size_t i = shown; i < memory->count; i++)
-		rest += memory->rows[i].at_peak;
-	report_more(report, memory->count - shown, "line", number_memory(rest), "");
+	return ((const struct torch_space *)item)->most;
 }
 
-static void put_held(struct report *report, const struct torch_memory_out *out)
-{
-	static const struct column columns[] = {
-		COLUMN_NUMBER("held", "held_bytes", UNIT_BYTES),
-		COLUMN_NAME("op", "op", TEXT_TRUNCATE_END),
-		LABEL_COLUMNS("line", "line"),
-		COLUMN_END,
-	};
-	size_t shown = report_shown(report, out->count);
-	struct table table;
-	uint64_t rest = 0;
+static const struct row_table peak_table = {
+	.id = "torch_memory_peaks",
+	.title = "Peaks of memory of PyTorch",
+	.add_row = add_peak,
+	.is_shown = has_peak,
+};
 
-	if (!out->count)
-		return;
-	table_begin(&table, columns);
-	for (size_t i = 0; i < shown; i++) {
-		table_add_memory(&table, out->rows[i].held);
-		report_add_op(report, &table, out->rows[i].op_name);
-		report_add_label(report, &table, out->rows[i].line);
-	}
-	report_table(report, &table);
-	for (size_t i = shown; i < out->count; i++)
-		rest += out->rows[i].held;
-	report_more(report, out->count - shown, "line", number_memory(rest), "");
+static void add_row(struct report *report, struct table *table, const void *item)
+{
+	const struct torch_memory_row *row = item;
+
+	table_add_memory(table, "at peak", "at_peak_bytes", row->at_peak);
+	table_add_memory(table, "not freed", "not_freed_bytes", row->held);
+	report_add_growth(table, step_blocks_has_steps(&report->all->blocks) ? "per step" : NULL, row->grows,
+			  row->per_step);
+	table_add_count(table, "blocks", "blocks", row->blocks);
+	report_add_torch_space(report, table, row->space);
+	report_add_op(report, table, row->op_name);
+	report_add_label(report, table, "line", "line", row->line);
+	report_add_user_line(report, table, row->user_line, row->user_lines);
+	table_add_word(table, "grows", row->grows ? "yes" : "no");
+	report_add_process(report, table, report->all->torch_memory.spaces.items[row->space].process);
+	report_note_user_line(report, table, row->user_line, row->user_lines, "");
 }
+
+static const struct row_table line_table = {
+	.add_row = add_row,
+	.amount = offsetof(struct torch_memory_row, at_peak),
+	.amount_text = number_memory,
+	.more = "line",
+};
+
+/* ---- out of memory ----------------------------------------------------------------------------------------------- */
+
+static void add_held(struct report *report, struct table *table, const void *item)
+{
+	const struct torch_memory_row *row = item;
+
+	table_add_memory(table, "held", "held_bytes", row->held);
+	report_add_op(report, table, row->op_name);
+	report_add_label(report, table, "line", "line", row->line);
+}
+
+static const struct row_table held_table = {
+	.add_row = add_held,
+	.amount = offsetof(struct torch_memory_row, held),
+	.amount_text = number_memory,
+	.more = "line",
+};
 
 static void put_out(struct report *report, const struct torch_memory_out *out)
 {
@@ -148,68 +115,58 @@ static void put_out(struct report *report, const struct torch_memory_out *out)
 		    number_time(report_after_start(report, out->time_ns)).text, number_memory(out->asked).text,
 		    number_memory(out->allocated).text, number_memory(out->reserved).text);
 	report_line(report, "  by %s in %s", line, out->op_name == NONE ? "-" : report->model->strings[out->op_name]);
-	put_held(report, out);
+	report_rows(report, &held_table, &(struct row_list){ROWS(out->rows, out->count)});
 }
 
 static void put_held_table(struct report *report)
 {
-	static const struct column columns[] = {
-		COLUMN_NUMBER("time", "time", UNIT_ID),
-		COLUMN_NUMBER("held", "held_bytes", UNIT_BYTES),
-		COLUMN_NAME("op", "op", TEXT_TRUNCATE_END),
-		LABEL_COLUMNS("line", "line"),
-		COLUMN_END,
-	};
 	const struct torch_memory_sums *memory = &report->all->torch_memory;
-	struct table table;
+	struct table table = {0};
 
 	report_title(report, "out_of_memory_held", "Who held memory when there was not enough",
 		     "time: the row of the table above, from 1");
-	table_begin(&table, columns);
 	for (size_t i = 0; i < memory->outs.count; i++) {
 		const struct torch_memory_out *out = &memory->outs.items[i];
 
 		for (size_t k = 0; k < report_shown(report, out->count); k++) {
-			table_add_id(&table, i + 1);
-			table_add_memory(&table, out->rows[k].held);
-			report_add_op(report, &table, out->rows[k].op_name);
-			report_add_label(report, &table, out->rows[k].line);
+			table_begin_row(&table);
+			table_add_id(&table, "time", "time", i + 1);
+			add_held(report, &table, &out->rows[k]);
 		}
+	}
+	if (!table.count) {
+		table_add_id(&table, "time", "time", 0);
+		add_held(report, &table, &(struct torch_memory_row){.op_name = NONE, .line = NONE});
+		table_drop_rows(&table);
 	}
 	report_table(report, &table);
 }
 
+static void add_out(struct report *report, struct table *table, const void *item)
+{
+	const struct torch_memory_out *out = item;
+
+	report_add_torch_space(report, table, out->space);
+	table_add_time(table, "after the start", "after_start_ns", report_after_start(report, out->time_ns));
+	table_add_memory(table, "asked for", "asked_bytes", out->asked);
+	table_add_memory(table, "allocated", "allocated_bytes", out->allocated);
+	table_add_memory(table, "reserved", "reserved_bytes", out->reserved);
+	report_add_op(report, table, out->op_name);
+	report_add_label(report, table, "line", "line", out->line);
+	report_add_process(report, table, report->all->torch_memory.spaces.items[out->space].process);
+}
+
+static const struct row_table out_table = {.id = "out_of_memory",
+					   .title = "Out of memory",
+					   .remark = "what PyTorch could not allocate",
+					   .add_row = add_out};
+
 static void put_out_tables(struct report *report)
 {
-	static const struct column columns[] = {
-		COLUMN_NAME("memory", "memory", TEXT_TRUNCATE_END),
-		COLUMN_NUMBER("after the start", "after_start_ns", UNIT_NS),
-		COLUMN_NUMBER("asked for", "asked_bytes", UNIT_BYTES),
-		COLUMN_NUMBER("allocated", "allocated_bytes", UNIT_BYTES),
-		COLUMN_NUMBER("reserved", "reserved_bytes", UNIT_BYTES),
-		COLUMN_NAME("op", "op", TEXT_TRUNCATE_END),
-		LABEL_COLUMNS("line", "line"),
-		COLUMN_DATA("process", UNIT_TEXT),
-		COLUMN_END,
-	};
 	const struct torch_memory_sums *memory = &report->all->torch_memory;
-	struct table table;
 
-	report_title(report, "out_of_memory", "Out of memory", "what PyTorch could not allocate");
-	table_begin(&table, columns);
-	array_each (out, &memory->outs) {
-		AUTO_FREE char *name = report_torch_space(report->all, out->space);
-
-		table_add(&table, name);
-		table_add_time(&table, report_after_start(report, out->time_ns));
-		table_add_memory(&table, out->asked);
-		table_add_memory(&table, out->allocated);
-		table_add_memory(&table, out->reserved);
-		report_add_op(report, &table, out->op_name);
-		report_add_label(report, &table, out->line);
-		report_add_process(report, &table, memory->spaces.items[out->space].process);
-	}
-	report_table(report, &table);
+	report_rows(report, &out_table,
+		    &(struct row_list){ROWS_OF(&memory->outs), .process = ROW_PROCESS_NOT_SHOWN, .has_all = true});
 	if (memory->out_count > memory->outs.count)
 		report_line(report, "... and %s more times", number_count(memory->out_count - memory->outs.count).text);
 	put_held_table(report);
@@ -254,18 +211,22 @@ static bool was_asked_for(const struct report *report)
 
 void report_torch_memory(struct report *report)
 {
+	const struct torch_memory_sums *memory = &report->all->torch_memory;
+
 	if (!was_asked_for(report))
 		return;
 	if (report->writer)
-		put_peak_table(report);
+		report_rows(report, &peak_table,
+			    &(struct row_list){ROWS_OF(&memory->spaces), .none = &(struct torch_space){.process = NONE},
+					       .process = ROW_PROCESS_NOT_SHOWN, .has_all = true});
 	report_title(report, "torch_memory", "Memory of PyTorch by Python line",
 		     "what its allocators handed out; line of the allocation");
 	if (!report->writer) {
 		put_peaks(report);
 		report_torch_growth(report);
 	}
-	if (report->all->torch_memory.count)
-		put_rows(report);
+	report_rows(report, &line_table,
+		    &(struct row_list){ROWS(memory->rows, memory->count), .process = ROW_PROCESS_NOT_SHOWN});
 	put_unseen(report);
 	put_outs(report);
 }

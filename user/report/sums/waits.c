@@ -24,9 +24,8 @@ static char *what_of_gpu(const struct report *report, const struct wait_row *row
 	return xasprintf("event of %s", place);
 }
 
-static char *waited_for(const struct report *report, const void *item)
+static char *waited_for(const struct report *report, const struct wait_row *row)
 {
-	const struct wait_row *row = item;
 	bool says_more = row->kind == GPT_AGENT_SYNC_STREAM || row->recorded_line != NONE;
 	char *what, *both;
 
@@ -40,24 +39,30 @@ static char *waited_for(const struct report *report, const void *item)
 	return both;
 }
 
+static void add_row(struct report *report, struct table *table, const void *item)
+{
+	const struct wait_row *row = item;
+	AUTO_FREE char *wait = waited_for(report, row);
+
+	table_add_ns(table, "%s", "ns", row->ns);
+	table_add_share(table, row->ns);
+	table_add_count(table, "waits", "waits", row->count);
+	table_add_average(table, row->ns, row->count);
+	table_add_name(table, "wait", "wait", TEXT_TRUNCATE_MIDDLE, wait);
+	report_add_label(report, table, "line", "line", row->line);
+	report_add_user_line(report, table, row->user_line, row->user_lines);
+	report_add_process(report, table, row->process);
+	report_note_user_line(report, table, row->user_line, row->user_lines, "");
+}
+
 static const struct row_table table = {
 	.id = "waits",
 	.title = "CPU waiting for the GPU by Python line",
 	.remark = "% of the time of all waits",
+	.add_row = add_row,
+	.amount = offsetof(struct wait_row, ns),
 	.carries = ROW_CARRIES_OF_RECORDING,
 	.more = "row",
-	.columns =
-		(const struct row_column[]){
-			ROW_NS("%s", "ns", struct wait_row, ns),
-			ROW_PERCENT(struct wait_row, ns),
-			ROW_COUNT("waits", "waits", struct wait_row, count),
-			ROW_AVERAGE(struct wait_row, ns, count),
-			ROW_TEXT("wait", "wait", TEXT_TRUNCATE_MIDDLE, waited_for),
-			ROW_LABEL("line", "line", struct wait_row, line),
-			ROW_USER_LINE(struct wait_row),
-			ROW_PROCESS(struct wait_row, process),
-			ROW_END,
-		},
 };
 
 void report_waits(struct report *report)

@@ -134,7 +134,7 @@ void table_put(const struct table *table, FILE *out, const struct table_look *lo
 	fputs(look->color ? "\033[2m" : "", out);
 	put_row(table, out, widths, texts, look->truncates);
 	fputs(look->color ? "\033[0m\n" : "\n", out);
-	for (size_t i = 0, row = 0; i + table->count <= table->cells.count; i += table->count, row++) {
+	for (size_t i = 0, row = 0; i < table->cells.count; i += table->count, row++) {
 		for (unsigned c = 0; c < table->count; c++)
 			texts[c] = text_of(&table->cells.items[i + c]);
 		put_row(table, out, widths, texts, look->truncates);

@@ -4,13 +4,11 @@
  * (table_put) numbers are aligned to the right and names to the left, columns are as wide as their contents, and on a
  * terminal names are truncated where the whole would be wider than the page.  As csv, json or md: table_writer.h.
  *
- *	static const struct column columns[] = {
- *		COLUMN_NUMBER("bytes", "bytes", UNIT_BYTES), COLUMN_NAME("line", "line", TEXT_TRUNCATE_MIDDLE),
- *		COLUMN_END,
- *	};
- *	table_begin(&table, columns);
- *	table_add_bytes(&table, row->bytes);
- *	table_add(&table, label);
+ *	struct table table = {0};
+ *
+ *	table_begin_row(&table);
+ *	table_add_bytes(&table, "bytes", "bytes", row->bytes);
+ *	table_add_name(&table, "line", "line", TEXT_TRUNCATE_MIDDLE, label);
  *	report_table(report, &table);
  */
 #pragma once
@@ -85,14 +83,23 @@ struct table_note {
 	char *text;
 };
 
+#define TABLE_COLUMNS_MAX 32u
+
 struct table {
-	const struct column *columns;
+	const struct column *columns; /* ended by one without a title */
 	unsigned count;
 	ARRAY(struct cell) cells; /* row by row */
 	ARRAY(struct table_note) notes;
+	/* what cells need */
+	struct time_unit unit; /* of table_add_ns */
+	double whole;	       /* of table_add_share */
+	bool shows_process;    /* a page has the column of processes */
+	const void *context;   /* what the rows are of */
+	/* columns, made by the cells of the first row, and their titles */
+	struct column *made;
+	ARRAY(char *) titles;
+	bool is_made;
 };
-
-#define TABLE_COLUMNS_MAX 32u
 
 /* Whether a page shows the column. */
 static inline bool column_is_shown(const struct column *column)
@@ -100,37 +107,51 @@ static inline bool column_is_shown(const struct column *column)
 	return *column->title != *COLUMN_NOT_SHOWN;
 }
 
-void table_begin(struct table *table, const struct column *columns);
+/*
+ * Rows whose cells say their columns: title on a page (NULL: for programs only; "%s" is table.unit), key for programs
+ * (NULL: for a page only), and then the value.  Each row has the same ones.
+ */
+void table_begin_row(struct table *table);
 
-/* Add the next cell, row by row. */
-void table_add(struct table *table, const char *text);
-void table_add_named(struct table *table, const char *text, const char *full);
-void table_add_integer(struct table *table, struct number shown, uint64_t value);
-void table_add_value(struct table *table, struct number shown, double value); /* NAN: unknown */
-void table_add_unknown(struct table *table, const char *shown);
-void table_add_unknowns(struct table *table, unsigned count, const char *shown);
-void table_add_text(struct table *table, const char *text, const char *unknown); /* text NULL: not known, so shown */
+/* Called by cells: in the first row each makes a column.  Its title is copied. */
+void table_add_column(struct table *table, struct column column);
+
+void table_add_name(struct table *table, const char *title, const char *key, enum text_truncate truncate,
+		    const char *text); /* NULL: not known, "-" */
+void table_add_named(struct table *table, const char *title, const char *key, enum text_truncate truncate,
+		     const char *text, const char *full); /* full: for programs */
+void table_add_integer(struct table *table, const char *title, const char *key, enum unit unit, struct number shown,
+		       uint64_t value);
+void table_add_value(struct table *table, const char *title, const char *key, enum unit unit, struct number shown,
+		     double value); /* NAN: unknown */
+void table_add_signed(struct table *table, const char *title, const char *key, enum unit unit, int64_t value);
+void table_add_shown(struct table *table, const char *title, struct number shown);	   /* for a page only */
+void table_add_data(struct table *table, const char *key, enum unit unit, uint64_t value); /* for programs only */
+void table_add_word(struct table *table, const char *key, const char *text);		   /* the same */
+void table_add_id(struct table *table, const char *title, const char *key, uint64_t id);   /* without separators */
+void table_add_count(struct table *table, const char *title, const char *key, uint64_t count);
+void table_add_bytes(struct table *table, const char *title, const char *key, uint64_t bytes);
+void table_add_memory(struct table *table, const char *title, const char *key, uint64_t bytes); /* number_memory */
+/* Growth in bytes per step; shown ("+13.0 MB") only if positive. */
+void table_add_growth(struct table *table, const char *title, const char *key, double bytes);
+void table_add_ns(struct table *table, const char *title, const char *key, uint64_t ns);
+void table_add_time(struct table *table, const char *title, const char *key, uint64_t ns); /* number_time */
+void table_add_percent(struct table *table, const char *title, const char *key, double part, double whole);
+void table_add_share(struct table *table, uint64_t part); /* in percent */
+/* in us on a page; unknown if count is 0 */
+void table_add_average(struct table *table, uint64_t ns, uint64_t count);
+/* GB/s on a page; unknown if ns is 0 */
+void table_add_rate(struct table *table, double bytes, uint64_t ns);
+
+/* Unless they are known, the latest cells become unknown. */
+void table_unset_cell(struct table *table, size_t cell, const char *shown); /* by its number in table.cells */
+void table_unset_last(struct table *table, unsigned cells, bool are_known, const char *shown);
+
+/* Frees the rows; columns stay. */
+void table_drop_rows(struct table *table);
 
 /* Unless it is known, the latest cell becomes unknown. */
 void table_unset_unless(struct table *table, bool is_known, const char *shown);
-
-/* For a page only, and for programs only. */
-void table_add_number(struct table *table, struct number number);
-void table_add_data(struct table *table, uint64_t value);
-
-/* Cells by unit. */
-void table_add_id(struct table *table, uint64_t id); /* without separators */
-void table_add_signed(struct table *table, int64_t value);
-void table_add_count(struct table *table, uint64_t count);
-void table_add_bytes(struct table *table, uint64_t bytes);
-void table_add_memory(struct table *table, uint64_t bytes); /* number_memory */
-/* Growth in bytes per step; shown ("+13.0 MB") only if positive. */
-void table_add_growth(struct table *table, double bytes);
-void table_add_ns(struct table *table, uint64_t ns, struct time_unit unit);
-void table_add_time(struct table *table, uint64_t ns);			  /* number_time */
-void table_add_average(struct table *table, uint64_t ns, uint64_t count); /* in us on a page; unknown if count is 0 */
-void table_add_percent(struct table *table, double part, double whole);
-void table_add_rate(struct table *table, double bytes, uint64_t ns); /* GB/s on a page; unknown if ns is 0 */
 
 /* A note below the latest row, from the first name column on; takes over the text. */
 void table_add_note(struct table *table, char *text);

@@ -55,6 +55,7 @@ static void begin_table(struct table_writer *writer, const struct column *column
 
 static void free_section(struct table_section *section)
 {
+	table_free(&section->table);
 	array_free_items(&section->notes);
 	free(section->id);
 	free(section->title);
@@ -118,11 +119,16 @@ void table_writer_put_row(struct table_writer *writer, const struct cell *cells)
 	writer->rows++;
 }
 
-void table_writer_put(struct table_writer *writer, const struct table *table)
+void table_writer_put(struct table_writer *writer, struct table *table)
 {
-	begin_table(writer, table->columns);
-	for (size_t i = 0; i + table->count <= table->cells.count; i += table->count)
+	static const struct column none[] = {COLUMN_END};
+
+	begin_table(writer, table->columns ? table->columns : none);
+	for (size_t i = 0; i < table->cells.count; i += table->count)
 		table_writer_put_row(writer, &table->cells.items[i]);
+	table_drop_rows(table);
+	table_free(&writer->section.table);
+	writer->section.table = *table;
 }
 
 static char *join_ids(const struct table_writer *writer)

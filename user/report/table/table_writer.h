@@ -24,6 +24,7 @@ struct table_section {
 	char *id, *title, *about; /* about: NULL: none */
 	const struct column *columns;
 	unsigned count;
+	struct table table; /* whose columns these are */
 	ARRAY(char *) notes;
 	bool is_whole; /* all rows are wanted, even in a format that shows only the first */
 };
@@ -74,8 +75,8 @@ void table_writer_want_all_rows(struct table_writer *writer);
 /* Adds a note; leading blanks are left out. */
 void table_writer_note(struct table_writer *writer, const char *text);
 
-/* Writes the section's table, even without rows. */
-void table_writer_put(struct table_writer *writer, const struct table *table);
+/* Writes the section's table, even without rows; takes it over. */
+void table_writer_put(struct table_writer *writer, struct table *table);
 
 /* The same row by row: cells has one cell per column, and stays the caller's. */
 void table_writer_begin_rows(struct table_writer *writer, const struct column *columns);

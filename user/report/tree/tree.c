@@ -298,7 +298,6 @@ static void put_tree(struct view *view)
 	report_title(report, "tree", title_of(&report->all->tree),
 		     view->options->all_frames ? NULL : "frames of libraries are folded: --show-all");
 	if (view->total_ns) {
-		tree_table_begin(&view->table, report->all->tree.by);
 		put_nodes(view);
 		if (report->writer) {
 			table_writer_want_all_rows(report->writer);

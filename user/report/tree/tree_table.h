@@ -13,7 +13,6 @@ struct tree_rest {
 	uint64_t count;
 };
 
-void tree_table_begin(struct table *table, enum tree_by by);
 void tree_table_add_node(struct table *table, const struct tree_names *names, uint32_t node, uint64_t total_ns);
 void tree_table_add_rest(struct table *table, const struct call_tree *tree, size_t depth, const struct tree_rest *rest,
 			 uint64_t total_ns);

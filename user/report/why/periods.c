@@ -112,30 +112,6 @@ int period_look(struct period *period, struct trace *slice, const struct steps *
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
-static const struct column columns_of_periods[] = {
-	COLUMN_NAME("from", "from", TEXT_WHOLE),
-	COLUMN_NUMBER("busy %", "busy_percent", UNIT_PERCENT),
-	COLUMN_NUMBER("lost %", "lost_percent", UNIT_PERCENT),
-	COLUMN_NUMBER("launches", "launches", UNIT_COUNT),
-	COLUMN_NUMBER("steps", "steps", UNIT_COUNT), /* this and the next two: FIRST_OF_STEPS */
-	COLUMN_NUMBER("median", "step_median_ns", UNIT_NS),
-	COLUMN_NUMBER("p99", "step_p99_ns", UNIT_NS),
-	COLUMN_NUMBER("largest %", "loss_percent", UNIT_PERCENT),
-	COLUMN_NAME("largest loss", "loss", TEXT_TRUNCATE_PLACE),
-	COLUMN_DATA("cause", UNIT_TEXT),
-	COLUMN_DATA("loss_ns", UNIT_NS),
-	COLUMN_DATA("from_ns", UNIT_NS),
-	COLUMN_DATA("to_ns", UNIT_NS),
-	COLUMN_DATA("busy_ns", UNIT_NS),
-	COLUMN_DATA("lost_ns", UNIT_NS),
-	COLUMN_DATA("looked_ns", UNIT_NS),
-	COLUMN_DATA("cause_ns", UNIT_NS),
-	COLUMN_END,
-};
-
-#define FIRST_OF_STEPS 4u
-#define LAST_OF_STEPS 6u
-
 /* "1:30:00", as --from takes it; fractions of a second only where there are some. */
 static char *clock_text(uint64_t ns)
 {
@@ -145,35 +121,33 @@ static char *clock_text(uint64_t ns)
 	return thousandths ? xjoin(text, ".", xasprintf("%03" PRIu64, thousandths)) : text;
 }
 
-static void add_steps(struct table *table, const struct period *period)
+static void add_row(struct table *table, const struct periods *periods, const struct period *period)
 {
-	table_add_count(table, period->steps);
-	if (!period->steps) {
-		table_add_unknowns(table, 2, "");
-		return;
-	}
-	table_add_time(table, period->median_ns);
-	table_add_time(table, period->p99_ns);
-	table_unset_unless(table, period->steps >= STEP_P99_MIN, "");
-}
+	bool is_whole = period == &periods->whole, has_steps = periods->whole.steps;
+	AUTO_FREE char *from = is_whole ? xstrdup("all") : clock_text(period->from_ns - periods->start_ns);
+	double looked = (double)period->looked_ns;
 
-static void add_row(struct table *table, const struct periods *periods, const struct period *period, const char *from)
-{
-	table_add(table, from);
-	table_add_percent(table, (double)period->busy_ns, (double)period->timed_ns * periods->gpus);
-	table_add_percent(table, (double)period->lost_ns, (double)period->looked_ns);
-	table_add_count(table, period->launches);
-	add_steps(table, period);
-	table_add_percent(table, (double)period->loss_ns, (double)period->looked_ns);
-	table_add_text(table, period->loss, "");
-	table_add_text(table, period->cause, "");
-	table_add_data(table, period->loss_ns);
-	table_add_data(table, period->from_ns - periods->start_ns);
-	table_add_data(table, period->to_ns - periods->start_ns);
-	table_add_data(table, period->busy_ns);
-	table_add_data(table, period->lost_ns);
-	table_add_data(table, period->looked_ns);
-	table_add_data(table, period->cause_ns);
+	table_add_name(table, "from", "from", TEXT_WHOLE, from);
+	table_add_percent(table, "busy %", "busy_percent", (double)period->busy_ns,
+			  (double)period->timed_ns * periods->gpus);
+	table_add_percent(table, "lost %", "lost_percent", (double)period->lost_ns, looked);
+	table_add_count(table, "launches", "launches", period->launches);
+	table_add_count(table, has_steps ? "steps" : NULL, "steps", period->steps);
+	table_add_time(table, has_steps ? "median" : NULL, "step_median_ns", period->median_ns);
+	table_unset_unless(table, period->steps, "");
+	table_add_time(table, has_steps ? "p99" : NULL, "step_p99_ns", period->p99_ns);
+	table_unset_unless(table, period->steps >= STEP_P99_MIN, "");
+	table_add_percent(table, "largest %", "loss_percent", (double)period->loss_ns, looked);
+	table_add_name(table, "largest loss", "loss", TEXT_TRUNCATE_PLACE, period->loss);
+	table_unset_unless(table, period->loss, "");
+	table_add_word(table, "cause", period->cause);
+	table_add_data(table, "loss_ns", UNIT_NS, period->loss_ns);
+	table_add_data(table, "from_ns", UNIT_NS, period->from_ns - periods->start_ns);
+	table_add_data(table, "to_ns", UNIT_NS, period->to_ns - periods->start_ns);
+	table_add_data(table, "busy_ns", UNIT_NS, period->busy_ns);
+	table_add_data(table, "lost_ns", UNIT_NS, period->lost_ns);
+	table_add_data(table, "looked_ns", UNIT_NS, period->looked_ns);
+	table_add_data(table, "cause_ns", UNIT_NS, period->cause_ns);
 }
 
 static double busy_share(const struct periods *periods, const struct period *period)
@@ -239,22 +213,14 @@ static void put_change(struct report *report, const struct periods *periods, boo
 
 static void put_table(struct report *report, const struct periods *periods)
 {
-	struct column columns[sizeof(columns_of_periods) / sizeof(*columns_of_periods)];
-	struct table table;
+	struct table table = {0};
 
-	memcpy(columns, columns_of_periods, sizeof(columns));
-	for (size_t i = FIRST_OF_STEPS; i <= LAST_OF_STEPS && !periods->whole.steps; i++)
-		columns[i].title = COLUMN_NOT_SHOWN;
 	report_title(report, "periods", "By time",
 		     "busy: of all GPUs; lost: as gputrace why counts it; steps: that begin then");
-	table_begin(&table, columns);
-	for (size_t i = 0; i < periods->list.count; i++) {
-		const struct period *period = &periods->list.items[i];
-		AUTO_FREE char *from = clock_text(period->from_ns - periods->start_ns);
-
-		add_row(&table, periods, period, from);
+	for (size_t i = 0; i <= periods->list.count; i++) {
+		table_begin_row(&table);
+		add_row(&table, periods, i < periods->list.count ? &periods->list.items[i] : &periods->whole);
 	}
-	add_row(&table, periods, &periods->whole, "all");
 	report_table(report, &table);
 	put_change(report, periods, false);
 	put_change(report, periods, true);

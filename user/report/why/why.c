@@ -103,42 +103,35 @@ static void put_loss(struct report *report, const struct why_loss *loss, size_t 
 
 /* ---- all time that was lost, each nanosecond once ---------------------------------------------------------------- */
 
-static void add_part(struct report *report, struct table *table, struct time_unit unit, uint64_t ns, const char *what)
+static void add_part(struct table *table, uint64_t ns, const char *what)
 {
-	table_add_ns(table, ns, unit);
-	table_add_percent(table, (double)ns, (double)report->all->why.looked_ns);
-	table_add(table, what);
+	table_begin_row(table);
+	table_add_ns(table, "%s", "ns", ns);
+	table_add_share(table, ns);
+	table_add_name(table, "", "what", TEXT_TRUNCATE_END, what);
 }
 
 static void put_account(struct report *report, size_t shown)
 {
 	const struct why *why = &report->all->why;
-	struct time_unit unit = time_unit_for(why->lost_ns);
-	const struct column columns[] = {
-		COLUMN_NUMBER(unit.name, "ns", UNIT_NS),
-		COLUMN_NUMBER("%", "percent", UNIT_PERCENT),
-		COLUMN_NAME("", "what", TEXT_TRUNCATE_END),
-		COLUMN_END,
-	};
+	struct table table = {.unit = time_unit_for(why->lost_ns), .whole = (double)why->looked_ns};
 	uint64_t above_ns = 0, smaller_ns = 0;
 	AUTO_FREE char *all = xasprintf("in all: %s idle, %s of copies alone%s%s%s", number_time(why->idle_ns).text,
 					number_time(why->copy_alone_ns).text, why->blocked_ns ? ", " : "",
 					why->blocked_ns ? number_time(why->blocked_ns).text : "",
 					why->blocked_ns ? " kept back by others" : "");
-	struct table table;
 
 	for (size_t i = 0; i < why->count; i++)
 		*(i < shown ? &above_ns : &smaller_ns) += why->losses[i].ns;
 	report_title(report, "why_lost", "What was lost, each moment once", "% of the time looked at");
-	table_begin(&table, columns);
 	if (shown)
-		add_part(report, &table, unit, above_ns, shown == 1 ? "the loss above" : "the losses above");
-	add_part(report, &table, unit, smaller_ns, "smaller losses");
-	add_part(report, &table, unit, why->sums[WHY_GPU].ns, "launched, and not begun by the GPU");
+		add_part(&table, above_ns, shown == 1 ? "the loss above" : "the losses above");
+	add_part(&table, smaller_ns, "smaller losses");
+	add_part(&table, why->sums[WHY_GPU].ns, "launched, and not begun by the GPU");
 	if (why->sums[WHY_UNSEEN].ns)
-		add_part(report, &table, unit, why->sums[WHY_UNSEEN].ns, "not known: the launch was not recorded");
-	add_part(report, &table, unit, why->sums[WHY_SHORT].ns, "gaps under 5 us");
-	add_part(report, &table, unit, why->lost_ns, all);
+		add_part(&table, why->sums[WHY_UNSEEN].ns, "not known: the launch was not recorded");
+	add_part(&table, why->sums[WHY_SHORT].ns, "gaps under 5 us");
+	add_part(&table, why->lost_ns, all);
 	report_table(report, &table);
 }
 
