@@ -42,13 +42,12 @@ static void put_slice(struct report *report)
 static void put_labels(struct report *report)
 {
 	const struct model_source *source = model_source(report->model);
-	char *text = xstrdup("");
+	AUTO_FREE char *text = xstrdup("");
 
 	for (uint32_t i = 0; i < source->label_count; i++)
 		text = xjoin(text, ", ", xstrdup(source->labels[i]));
 	if (source->label_count)
 		report_line(report, "Labels: %s", text);
-	free(text);
 }
 
 /* ---- for programs --------------------------------------------------------------------------------------------- */

@@ -252,7 +252,7 @@ static void say_lines(char *text)
 void report_list_complete(struct report *report)
 {
 	struct report text_report = *report;
-	char *text = NULL;
+	AUTO_FREE char *text = NULL;
 	size_t size = 0;
 
 	if (!report->is_one_list) {
@@ -267,7 +267,6 @@ void report_list_complete(struct report *report)
 	report_complete(&text_report);
 	fclose(text_report.out);
 	say_lines(text);
-	free(text);
 }
 
 int report_end(struct report *report)

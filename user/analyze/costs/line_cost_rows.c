@@ -57,7 +57,7 @@ static void make_rows(struct maker *maker)
 	struct line_costs *costs = maker->costs;
 	const struct model *model = costs->model;
 	size_t count = maker->lines->all.count, found = 0;
-	struct place *places = xmalloc(count * sizeof(*places));
+	AUTO_FREE struct place *places = xmalloc(count * sizeof(*places));
 
 	for (uint32_t i = 0; i < count; i++)
 		if (maker->code_of[i] != NONE)
@@ -80,7 +80,6 @@ static void make_rows(struct maker *maker)
 		maker->function_of[i] = (uint32_t)costs->function_count - 1;
 	}
 	costs->count = found;
-	free(places);
 }
 
 /* ---- from sums to lines ------------------------------------------------------------------------------------------ */

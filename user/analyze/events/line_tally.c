@@ -23,7 +23,7 @@ static struct tally_entry *row_at(struct tally *rows, const struct tally_key *ke
 /* more: holds the index of each row. */
 static void name_users(struct line_tally_row *named, struct tally *rows, const struct tally *by_user)
 {
-	struct tally_entry *sorted = tally_sorted(by_user, false);
+	AUTO_FREE struct tally_entry *sorted = tally_sorted(by_user, false);
 
 	for (size_t i = 0; i < by_user->count; i++) {
 		struct line_tally_row *row = &named[row_at(rows, &sorted[i].key)->more];
@@ -31,7 +31,6 @@ static void name_users(struct line_tally_row *named, struct tally *rows, const s
 		if (sorted[i].key.part[3] != NONE && !row->user_lines++)
 			row->user_line = sorted[i].key.part[3];
 	}
-	free(sorted);
 }
 
 struct line_tally_row *line_tally_rows(struct line_tally *all, size_t *count)

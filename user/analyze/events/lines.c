@@ -129,7 +129,7 @@ static void find_no_python(struct lines *lines)
 void lines_make(struct lines *lines, const struct callers *callers)
 {
 	const struct model *model = callers->model;
-	uint32_t *order = xmalloc(model->frame_count * sizeof(*order));
+	AUTO_FREE uint32_t *order = xmalloc(model->frame_count * sizeof(*order));
 
 	*lines = (struct lines){.callers = callers, .unseen = NONE, .before = NONE, .driver = NONE};
 	lines->of_frame = xmalloc(model->frame_count * sizeof(*lines->of_frame));
@@ -157,7 +157,6 @@ void lines_make(struct lines *lines, const struct callers *callers)
 	mark_ambiguous(lines);
 	find_no_python(lines);
 	find_what_they_say(lines);
-	free(order);
 }
 
 void lines_free(struct lines *lines)

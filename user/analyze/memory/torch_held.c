@@ -107,7 +107,7 @@ static void find_growth(struct line_maker *maker)
 {
 	const struct torch_memory_sums *memory = maker->all->memory;
 	size_t blocks = memory->blocks->count;
-	double *by_block = xcalloc(maker->rows.count * blocks, sizeof(*by_block));
+	AUTO_FREE double *by_block = xcalloc(maker->rows.count * blocks, sizeof(*by_block));
 	AUTO_FREE uint32_t *rows = xmalloc(memory->holders.count * sizeof(*rows));
 	size_t count = maker->rows.count;
 
@@ -132,7 +132,6 @@ static void find_growth(struct line_maker *maker)
 		row->per_step = found.mean;
 		row->grows = found.mean > estimate_noise(found.variance, found.weight);
 	}
-	free(by_block);
 }
 
 DEFINE_ORDER(by_bytes, struct torch_held_row,

@@ -241,7 +241,7 @@ static void finish_out(const struct torch_memory_sums *all, struct torch_memory_
 static void find_growth(const struct torch_memory_sums *all, const uint32_t *rows, size_t count)
 {
 	size_t blocks = all->blocks->count;
-	double *by_block = xcalloc(count * blocks, sizeof(*by_block));
+	AUTO_FREE double *by_block = xcalloc(count * blocks, sizeof(*by_block));
 
 	for (size_t i = 0; i < all->changes.count; i++) {
 		const struct tally_entry *change = &all->changes.entries[i];
@@ -257,7 +257,6 @@ static void find_growth(const struct torch_memory_sums *all, const uint32_t *row
 		row->per_step = found.mean;
 		row->grows = found.mean > estimate_noise(found.variance, found.weight);
 	}
-	free(by_block);
 }
 
 static int by_growth(const void *left, const void *right, void *context)
@@ -283,7 +282,7 @@ static bool grows_enough(const struct torch_memory_sums *all, const struct torch
 static void share_growth(struct torch_memory_sums *all, struct maker *maker, const uint32_t *rows)
 {
 	size_t blocks = all->blocks->count;
-	double *by_block = xcalloc(all->holders.count * blocks, sizeof(*by_block));
+	AUTO_FREE double *by_block = xcalloc(all->holders.count * blocks, sizeof(*by_block));
 
 	for (size_t i = 0; i < all->changes.count; i++) {
 		const struct tally_entry *change = &all->changes.entries[i];
@@ -304,7 +303,6 @@ static void share_growth(struct torch_memory_sums *all, struct maker *maker, con
 		if (user_line != NONE && growth >= 1)
 			tally_at(&maker->grows, (struct tally_key){{rows[i], user_line}})->ns += (uint64_t)growth;
 	}
-	free(by_block);
 }
 
 static void find_growing(struct torch_memory_sums *all)

@@ -50,7 +50,7 @@ static double left_over(const struct points *points, size_t i)
 static void find_slope(struct points *points)
 {
 	size_t samples = points->count < SAMPLES ? points->count : SAMPLES, slopes = 0;
-	double *list = xmalloc(samples * samples / 2 * sizeof(*list));
+	AUTO_FREE double *list = xmalloc(samples * samples / 2 * sizeof(*list));
 
 	for (size_t i = 0; i < samples; i++)
 		for (size_t k = i + 1; k < samples; k++) {
@@ -61,7 +61,6 @@ static void find_slope(struct points *points)
 				list[slopes++] = (b->ahead - a->ahead) / (b->at - a->at);
 		}
 	points->slope = slopes ? median_of(list, slopes) : 0;
-	free(list);
 }
 
 static void find_level(struct points *points)

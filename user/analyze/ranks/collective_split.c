@@ -319,7 +319,7 @@ DEFINE_ORDER(by_start, struct entry, least_first(a->start_ns, b->start_ns) ?: le
 /* Takes the first of each queue that is left if they are together, else passes over the one that ends first. */
 static void walk(struct splitting *splitting, struct queue *queues, size_t count)
 {
-	struct entry *heads = xmalloc(count * sizeof(*heads));
+	AUTO_FREE struct entry *heads = xmalloc(count * sizeof(*heads));
 	bool is_over = false;
 
 	while (!is_over) {
@@ -346,13 +346,12 @@ static void walk(struct splitting *splitting, struct queue *queues, size_t count
 	for (size_t i = 0; i < count; i++)
 		for (; queues[i].at < queues[i].count; queues[i].at++)
 			note_lack(splitting, queues[i].list[queues[i].at], SPLIT_RANKS_MISSING);
-	free(heads);
 }
 
 static void split_name(struct splitting *splitting, const struct entry *list, size_t count)
 {
 	size_t ranks = splitting->split->ranks.count, used = 0;
-	struct queue *queues = xcalloc(ranks, sizeof(*queues));
+	AUTO_FREE struct queue *queues = xcalloc(ranks, sizeof(*queues));
 
 	for (size_t i = 0; i < count; i++)
 		queues[list[i].rank].count++;
@@ -375,7 +374,6 @@ static void split_name(struct splitting *splitting, const struct entry *list, si
 		walk(splitting, queues, used);
 	for (size_t i = 0; i < ranks; i++)
 		free(queues[i].list);
-	free(queues);
 }
 
 /* ---- sums -------------------------------------------------------------------------------------------------------- */

@@ -95,7 +95,7 @@ DEFINE_ORDER(by_spread, struct line_spread,
 /* offset: where the rows are in the tables. */
 static void make_spreads(struct line_spreads *spreads, const struct comparable *of, size_t offset)
 {
-	struct own_line *scratch = xcalloc(of->ranks.count + 1, sizeof(*scratch));
+	AUTO_FREE struct own_line *scratch = xcalloc(of->ranks.count + 1, sizeof(*scratch));
 	ARRAY(struct own_line) all = {0};
 
 	for (size_t i = 0; i < of->ranks.count; i++) {
@@ -113,7 +113,6 @@ static void make_spreads(struct line_spreads *spreads, const struct comparable *
 	}
 	array_sort(&spreads->list, by_spread);
 	array_free(&all);
-	free(scratch);
 }
 
 /* Of the ranks whose modules were recorded: others did not compute nothing in them. */

@@ -414,7 +414,7 @@ static char *place_all(struct ranks *ranks, struct ends *ends, bool by_wall)
 
 char *ranks_align(struct ranks *ranks, bool by_wall)
 {
-	struct ends *ends = xcalloc(ranks->clocks.count, sizeof(*ends));
+	AUTO_FREE struct ends *ends = xcalloc(ranks->clocks.count, sizeof(*ends));
 	uint64_t apart_ns = 0;
 	char *why;
 
@@ -437,6 +437,5 @@ char *ranks_align(struct ranks *ranks, bool by_wall)
 	}
 	for (size_t i = 0; i < ranks->clocks.count; i++)
 		array_free(&ends[i].list);
-	free(ends);
 	return why;
 }

@@ -252,7 +252,7 @@ char *ranks_compare(struct ranks *ranks)
 {
 	struct tally rows = {0}; /* key: rank, name, line; more: index in late + 1 */
 	struct lateness_list *latenesses = xcalloc(ranks->rows.count, sizeof(*latenesses));
-	struct arrival *list;
+	AUTO_FREE struct arrival *list = NULL;
 	size_t count;
 	char *why;
 
@@ -272,6 +272,5 @@ char *ranks_compare(struct ranks *ranks)
 	}
 	free(latenesses);
 	tally_free(&rows);
-	free(list);
 	return why;
 }

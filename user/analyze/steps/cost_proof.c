@@ -86,7 +86,7 @@ static void finish(struct progress *of)
 
 void cost_proof_make(struct cost_proof *proof, const struct model *model)
 {
-	struct progress *all = xcalloc(model->process_count, sizeof(*all));
+	AUTO_FREE struct progress *all = xcalloc(model->process_count, sizeof(*all));
 
 	*proof = (struct cost_proof){0};
 	for (uint32_t i = 0; i < model->reported_step_count; i++)
@@ -98,7 +98,6 @@ void cost_proof_make(struct cost_proof *proof, const struct model *model)
 		all[i].row.process = i;
 		array_push(&proof->rows, all[i].row);
 	}
-	free(all);
 }
 
 void cost_proof_free(struct cost_proof *proof)

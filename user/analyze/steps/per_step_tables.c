@@ -30,10 +30,9 @@ static double *sum_by_block(const struct step_blocks *all, const struct tally *s
 static struct estimate estimate_all(const struct step_blocks *all, const struct tally *sums, unsigned block,
 				    enum member member, enum member less)
 {
-	double *by_block = sum_by_block(all, sums, block, member, less);
+	AUTO_FREE double *by_block = sum_by_block(all, sums, block, member, less);
 	struct estimate found = step_blocks_estimate(all, by_block);
 
-	free(by_block);
 	return found;
 }
 
@@ -56,7 +55,7 @@ static bool is_of_gpu(const struct torch_memory_sums *memory, uint32_t holder)
 static void estimate_memory(struct per_step_tables *tables, const struct analyses *all)
 {
 	const struct torch_memory_sums *memory = &all->torch_memory;
-	double *by_block = xcalloc(all->blocks.count, sizeof(*by_block));
+	AUTO_FREE double *by_block = xcalloc(all->blocks.count, sizeof(*by_block));
 
 	for (size_t i = 0; i < memory->changes.count; i++) {
 		const struct tally_entry *change = &memory->changes.entries[i];
@@ -70,7 +69,6 @@ static void estimate_memory(struct per_step_tables *tables, const struct analyse
 	for (size_t i = 0; i < memory->spaces.count; i++)
 		if (memory->spaces.items[i].device_type != GPT_TORCH_CPU)
 			tables->peak.mean = fmax(tables->peak.mean, (double)memory->spaces.items[i].most);
-	free(by_block);
 }
 
 /* Part 2 of a sum's key is its block. */

@@ -55,7 +55,7 @@ static void add_p99(struct step_table *table, const size_t *order, const struct 
 /* Begins rows for the slowest steps, and for the one with as many slower as faster steps. */
 static void begin_rows(struct step_table *table, const struct model *model)
 {
-	size_t *order = xmalloc(table->count * sizeof(*order));
+	AUTO_FREE size_t *order = xmalloc(table->count * sizeof(*order));
 	size_t median = from_slowest(table, median_of_order(table->count));
 
 	for (size_t i = 0; i < table->count; i++) {
@@ -71,7 +71,6 @@ static void begin_rows(struct step_table *table, const struct model *model)
 	for (size_t i = 0; i < table->slowest_count; i++)
 		begin_row(&table->slowest[i], &table->list[order[i]], model);
 	add_p99(table, order, model);
-	free(order);
 }
 
 static void add_table(struct step_tables *all, const struct step_track *track, uint32_t process,

@@ -158,10 +158,9 @@ static struct wait_row row_of(const struct line_tally_row *sum)
 void waits_finish(struct waits *waits, struct lines *lines)
 {
 	struct line_tally by_line = waits_by_line(waits, lines);
-	struct line_tally_row *sorted = line_tally_rows(&by_line, &waits->count);
+	AUTO_FREE struct line_tally_row *sorted = line_tally_rows(&by_line, &waits->count);
 
 	waits->rows = xcalloc(waits->count, sizeof(*waits->rows));
 	for (size_t i = 0; i < waits->count; i++)
 		waits->rows[i] = row_of(&sorted[i]);
-	free(sorted);
 }

@@ -245,7 +245,7 @@ static uint32_t line_of_sum(struct making_rows *making, size_t index)
 static void find_next_places(struct making_rows *making)
 {
 	const struct compiles *compiles = &making->idle->compiles;
-	uint64_t *most = xcalloc(compiles->sums.count + 1, sizeof(*most));
+	AUTO_FREE uint64_t *most = xcalloc(compiles->sums.count + 1, sizeof(*most));
 
 	making->next_place = xmalloc((compiles->sums.count + 1) * sizeof(*making->next_place));
 	for (size_t i = 0; i < compiles->sums.count; i++)
@@ -259,7 +259,6 @@ static void find_next_places(struct making_rows *making)
 			making->next_place[sum] = next->key.part[2];
 		}
 	}
-	free(most);
 }
 
 /* The row of torch.compile's op of that name, whose line the account may know better. */
@@ -275,7 +274,7 @@ static struct tally_entry *row_of_op(struct making_rows *making, const struct ta
 static void add_sums(struct making_rows *making)
 {
 	struct compiles *compiles = &making->idle->compiles;
-	uint32_t *row_of = xmalloc((compiles->sums.count + 1) * sizeof(*row_of));
+	AUTO_FREE uint32_t *row_of = xmalloc((compiles->sums.count + 1) * sizeof(*row_of));
 
 	for (size_t i = 0; i < compiles->sums.count; i++) {
 		const struct tally_entry *sum = &compiles->sums.entries[i];
@@ -299,7 +298,6 @@ static void add_sums(struct making_rows *making)
 		if (row != NONE && next->key.part[1] != NONE)
 			tally_at(&making->kernels, (struct tally_key){{row, next->key.part[1]}})->count += next->count;
 	}
-	free(row_of);
 }
 
 static void add_idle(struct making_rows *making)
@@ -326,7 +324,7 @@ DEFINE_ORDER(by_idle, struct compile_row,
 static void name_kernels(struct making_rows *making)
 {
 	struct compiles *compiles = &making->idle->compiles;
-	uint64_t *most = xcalloc(compiles->rows.count + 1, sizeof(*most));
+	AUTO_FREE uint64_t *most = xcalloc(compiles->rows.count + 1, sizeof(*most));
 
 	for (size_t i = 0; i < making->kernels.count; i++) {
 		const struct tally_entry *kernel = &making->kernels.entries[i];
@@ -338,7 +336,6 @@ static void name_kernels(struct making_rows *making)
 			row->kernel = kernel->key.part[1];
 		}
 	}
-	free(most);
 }
 
 static uint64_t ns_of_row(struct making_rows *making, size_t index)

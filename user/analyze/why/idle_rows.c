@@ -147,7 +147,7 @@ void idle_finish(struct idle *idle, struct lines *lines)
 {
 	struct row_keys keys = {0};
 	struct line_tally by_line = {0};
-	struct line_tally_row *sorted;
+	AUTO_FREE struct line_tally_row *sorted = NULL;
 	size_t count;
 
 	if (idle->counted.end_ns == UINT64_MAX)
@@ -166,7 +166,6 @@ void idle_finish(struct idle *idle, struct lines *lines)
 		idle->rows[idle->count++] = row_of(&sorted[i], &keys);
 	add_edges(idle);
 	compiles_finish(idle, lines);
-	free(sorted);
 	tally_free(&keys.what);
 	tally_free(&keys.whose);
 	line_callers_free(&keys.callers);

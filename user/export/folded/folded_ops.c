@@ -47,7 +47,7 @@ static char *line_text(const struct model *model, const struct model_stack *stac
 
 int folded_ops_write(struct sink *sink, struct trace *trace, const struct export_options *options)
 {
-	struct folded_line *lines = NULL;
+	AUTO_FREE struct folded_line *lines = NULL;
 	struct analyses all;
 	size_t count = 0;
 	int error = analyze(&all, trace, ANALYSES(ANALYZE_OP_STACKS), &options->attribution);
@@ -69,7 +69,6 @@ int folded_ops_write(struct sink *sink, struct trace *trace, const struct export
 		if (!count && options->process < 0)
 			error = -ENODATA;
 	}
-	free(lines);
 	analyses_free(&all);
 	return error;
 }

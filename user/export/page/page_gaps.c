@@ -190,7 +190,7 @@ static void name_reason(struct page_gaps *gaps, struct analyses *all, uint32_t r
 	bool shared = idle_is_shared(&all->idle, gaps->reasons.entries[reason].key.part[0]);
 	struct zoom_reason as = {.process = ZOOM_NONE, .own = -1};
 	struct frames frames = {0};
-	char *name, *where;
+	AUTO_FREE char *name = NULL, *where = NULL;
 
 	qsort(charges, count, sizeof(*charges), by_time);
 	name = shared ? name_of_shares(all, charges, count) : name_of_one(all, charges);
@@ -221,8 +221,6 @@ static void name_reason(struct page_gaps *gaps, struct analyses *all, uint32_t r
 	zoom_name_reason(gaps->zoom, reason, &as);
 	array_free_items(&frames.texts);
 	array_free(&frames.libraries);
-	free(name);
-	free(where);
 }
 
 void page_gaps_name(struct page_gaps *gaps, struct analyses *all)
@@ -292,7 +290,7 @@ static void put_line(struct sink *out, const struct page_gaps *gaps, const char 
 void page_put_verdict(struct sink *out, const struct page_gaps *gaps, struct analyses *all)
 {
 	struct why_findings findings;
-	struct page_gap *largest;
+	AUTO_FREE struct page_gap *largest = NULL;
 	struct verdict verdict;
 
 	why_findings_make(&findings, &all->why, all->why.looked_ns / WHY_LEAST_SHARE);
@@ -308,5 +306,4 @@ void page_put_verdict(struct sink *out, const struct page_gaps *gaps, struct ana
 	sink_char(out, ']');
 	verdict_free(&verdict);
 	why_findings_free(&findings);
-	free(largest);
 }

@@ -177,7 +177,7 @@ static int put_lines(FILE *out, struct analyses *all, const struct report_option
 static int put_part(struct sink *out, struct analyses *all, const struct report_options *options, tables_fn *write)
 {
 	size_t size = 0;
-	char *text = NULL;
+	AUTO_FREE char *text = NULL;
 	FILE *file = open_memstream(&text, &size);
 	int error;
 
@@ -188,7 +188,6 @@ static int put_part(struct sink *out, struct analyses *all, const struct report_
 		error = -ENOMEM;
 	if (!error)
 		sink_put(out, text, size);
-	free(text);
 	return error;
 }
 

@@ -135,7 +135,7 @@ size_t profile_cut(struct profile *profile, size_t most)
 {
 	size_t before = profile->nodes.count;
 	struct profile_node rest = {0};
-	double *shares;
+	AUTO_FREE double *shares = NULL;
 	bool any;
 
 	if (before <= most)
@@ -146,6 +146,5 @@ size_t profile_cut(struct profile *profile, size_t most)
 	drop_unused(profile);
 	if (any)
 		add_rest(profile, &rest);
-	free(shares);
 	return before;
 }

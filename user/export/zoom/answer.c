@@ -369,7 +369,7 @@ void zoom_put_stack(struct zoom *zoom, uint32_t id, struct sink *out)
 
 uint32_t zoom_put_answer(struct zoom *zoom, const struct zoom_question *question, struct sink *out)
 {
-	struct answer *answer = xcalloc(1, sizeof(*answer));
+	AUTO_FREE struct answer *answer = xcalloc(1, sizeof(*answer));
 	uint64_t length = question->to_ns > question->from_ns ? question->to_ns - question->from_ns : 1;
 	uint32_t boxes;
 
@@ -399,6 +399,5 @@ uint32_t zoom_put_answer(struct zoom *zoom, const struct zoom_question *question
 			sink_close(&answer->rows[i].boxes);
 	boxes = answer->boxes;
 	free(answer->used);
-	free(answer);
 	return boxes;
 }

@@ -94,7 +94,7 @@ bool zoom_find(struct zoom *zoom, const char *text, uint64_t after_ns, struct zo
 {
 	struct search search = {.zoom = zoom, .after_ns = after_ns, .hit = hit};
 	uint64_t sampled_ns;
-	uint8_t *wanted;
+	AUTO_FREE uint8_t *wanted = NULL;
 	bool any = false;
 
 	zoom_lock_to_ask(zoom);
@@ -130,7 +130,6 @@ bool zoom_find(struct zoom *zoom, const char *text, uint64_t after_ns, struct zo
 		}
 	}
 	pthread_mutex_unlock(&zoom->lock);
-	free(wanted);
 	return search.found;
 }
 

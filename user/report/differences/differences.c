@@ -60,13 +60,12 @@ static char *interval_text(const char *what, const struct difference *difference
 /* What --fail-above judges. */
 static void put_intervals(struct report *report, const struct differences *all)
 {
-	char *text = interval_text("wall time", &all->median_wall_ns);
+	AUTO_FREE char *text = interval_text("wall time", &all->median_wall_ns);
 
 	if (!all->by_launches)
 		text = xjoin(text, "", interval_text("GPU time", &all->median_gpu_ns));
 	if (*text)
 		report_line(report, "  median step: %s", text + strlen(", "));
-	free(text);
 }
 
 static void put_step(struct report *report, const struct differences *all)

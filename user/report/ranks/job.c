@@ -107,7 +107,7 @@ static void put_other_numbers(struct report *report, const struct report_job *jo
 {
 	const struct rank_steps_row *rows = job->steps->rows;
 	size_t fewest = 0, most = 0, unmatched = 0;
-	char *of_fewest, *of_most;
+	AUTO_FREE char *of_fewest = NULL, *of_most = NULL;
 
 	for (size_t i = 0; i < job->ranks->rows.count; i++)
 		unmatched += rows[i].seen && !rows[i].is_compared;
@@ -121,8 +121,6 @@ static void put_other_numbers(struct report *report, const struct report_job *jo
 	of_most = rank_name(&job->ranks->rows.items[most]);
 	report_line(report, "  the ranks have other numbers of steps: %s has %s, %s has %s", of_fewest,
 		    number_count(rows[fewest].seen).text, of_most, number_count(rows[most].seen).text);
-	free(of_fewest);
-	free(of_most);
 }
 
 /* The step in which ranks are furthest apart; there is one. */

@@ -135,7 +135,7 @@ static void add_kind(struct table *table, const struct kind_row *row)
 {
 	static const char *const keys[] = {"computation", "idle", "wait"};
 	const struct per_step_row *either = either_of(row);
-	char *shown;
+	AUTO_FREE char *shown = NULL;
 
 	if (row->kind == KIND_IDLE)
 		shown = xasprintf("idle: %s", either->api == NONE ? why_short((enum why_cause)either->what)
@@ -146,7 +146,6 @@ static void add_kind(struct table *table, const struct kind_row *row)
 	table_add_named(table, "what", "what", TEXT_TRUNCATE_END, shown, keys[row->kind]);
 	table_add_word(table, "cause", row->kind == KIND_IDLE ? why_cause_name((enum why_cause)either->what) : NULL);
 	table_add_word(table, "call", either->api != NONE ? api_name((uint16_t)either->api) : NULL);
-	free(shown);
 }
 
 /* "+44.9", "-39.4" */

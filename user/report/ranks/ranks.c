@@ -130,7 +130,7 @@ static void put_clock_notes(struct report *report, const struct ranks *ranks)
 static void put_span(struct report *report, const struct ranks *ranks)
 {
 	struct ranks_span span = ranks_span(ranks);
-	char *by;
+	AUTO_FREE char *by = NULL;
 
 	for (size_t i = 0; i < ranks->logs.count; i++)
 		if (ranks->logs.items[i].of_other_tool || ranks->logs.count < 2)
@@ -145,7 +145,6 @@ static void put_span(struct report *report, const struct ranks *ranks)
 		by = xasprintf("by their wall clocks, whose error is at most %s", number_time(span.error_ns).text);
 	report_line(report, "  the recordings began %s apart and ended %s apart, %s", number_time(span.begun_ns).text,
 		    number_time(span.ended_ns).text, by);
-	free(by);
 }
 
 static void put_clocks(struct report *report, const struct ranks *ranks)

@@ -364,13 +364,12 @@ static void put_list(struct report *report, const char *prefix, const char *cons
 static void put_not_recorded(struct report *report)
 {
 	const struct complete *complete = &report->all->complete;
-	char *missing = xstrdup("");
+	AUTO_FREE char *missing = xstrdup("");
 
 	for (size_t i = 0; i < complete->set_count; i++)
 		add_once(&missing, xstrdup(complete->sets[i]));
 	if (complete->set_count)
 		report_line(report, "Not recorded besides kernels: %s (--trace)", missing);
-	free(missing);
 }
 
 void report_complete(struct report *report)

@@ -132,7 +132,7 @@ static char *missing_text(const struct cost_account *account)
 void report_cost_line(struct report *report)
 {
 	struct cost_account account;
-	char *thread, *collector, *missing;
+	AUTO_FREE char *thread = NULL, *collector = NULL, *missing = NULL;
 
 	cost_account_make(&account, report->model);
 	if (!account.is_known)
@@ -143,7 +143,4 @@ void report_cost_line(struct report *report)
 	report_text(report, 2, "Cost to the program%s: %s on all its threads.%s%s%s",
 		    account.is_of_longer ? " in the whole recording" : "", number_time(account.ns).text, thread,
 		    collector, missing);
-	free(thread);
-	free(collector);
-	free(missing);
 }

@@ -82,7 +82,7 @@ void report_cost_proof(struct report *report)
 {
 	const struct cost_proof_row *row;
 	struct cost_proof proof;
-	char *text;
+	AUTO_FREE char *text = NULL;
 
 	cost_proof_make(&proof, report->model);
 	row = cost_proof_main(&proof);
@@ -94,6 +94,5 @@ void report_cost_proof(struct report *report)
 	report_text(report, 2, "%s", text);
 	if (proof.rows.count && (report->writer || proof.rows.count > 1))
 		report_rows(report, &table, &(struct row_list){ROWS_OF(&proof.rows), .has_all = true});
-	free(text);
 	cost_proof_free(&proof);
 }

@@ -34,13 +34,12 @@ static const struct row_table table = {
 void report_cpu_lines(struct report *report)
 {
 	const struct cpu_lines *cpu = &report->all->cpu_lines;
-	char *remark = xasprintf("%s sample%s; %s %% in the kernel", number_count(cpu->samples).text,
-				 cpu->samples == 1 ? "" : "s",
-				 number_percent((double)cpu->kernel_ns, (double)cpu->sums.sum).text);
+	AUTO_FREE char *remark = xasprintf("%s sample%s; %s %% in the kernel", number_count(cpu->samples).text,
+					   cpu->samples == 1 ? "" : "s",
+					   number_percent((double)cpu->kernel_ns, (double)cpu->sums.sum).text);
 
 	report_rows(report, &table,
 		    &(struct row_list){ROWS(cpu->sums.rows, cpu->sums.count), .sum = cpu->sums.sum, .remark = remark,
 				       .process = cpu->process == PROCESS_MANY ? ROW_PROCESS_SHOWN
 									       : ROW_PROCESS_NOT_SHOWN});
-	free(remark);
 }

@@ -63,7 +63,7 @@ static const struct model_detail *last_cost(const struct model *model)
 static void put_last_cost(struct report *report)
 {
 	const struct model_detail *last = last_cost(report->model);
-	char *cost;
+	AUTO_FREE char *cost = NULL;
 
 	if (!last)
 		return;
@@ -73,7 +73,6 @@ static void put_last_cost(struct report *report)
 		    last->measured > last->limit && last->off >> GPT_DETAIL_STACKS & 1
 			    ? ": launches and GPU records cost that much"
 			    : "");
-	free(cost);
 }
 
 static void put_lines(struct report *report, const struct detail_spans *spans)

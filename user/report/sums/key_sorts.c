@@ -126,7 +126,7 @@ static void sort_rows(struct key_averages *keys, double (*first)(const struct ke
 		      double (*then)(const struct key_row *))
 {
 	AUTO_FREE struct valued *values = xmalloc(keys->rows.count * sizeof(*values));
-	struct key_row *rows = xmalloc(keys->rows.count * sizeof(*rows));
+	AUTO_FREE struct key_row *rows = xmalloc(keys->rows.count * sizeof(*rows));
 
 	for (size_t i = 0; i < keys->rows.count; i++) {
 		rows[i] = keys->rows.items[i];
@@ -135,7 +135,6 @@ static void sort_rows(struct key_averages *keys, double (*first)(const struct ke
 	qsort(values, keys->rows.count, sizeof(*values), by_value);
 	for (size_t i = 0; i < keys->rows.count; i++)
 		keys->rows.items[i] = rows[values[i].place];
-	free(rows);
 }
 
 void key_rows_sort(struct key_averages *keys, const struct key_sort *sort)

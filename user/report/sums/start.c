@@ -60,7 +60,7 @@ void report_start(struct report *report)
 	const struct model *model = report->model;
 	const struct model_began *began = &model_source(model)->began;
 	uint32_t later = count_later(model);
-	char *text, *asked;
+	AUTO_FREE char *text = NULL, *asked = NULL;
 
 	if (!began->set_up_ns || model_is_foreign(model))
 		return;
@@ -82,6 +82,4 @@ void report_start(struct report *report)
 			     xasprintf("%" PRIu32 " that came later begin%s where %s came.", later,
 				       later == 1 ? "s" : "", later == 1 ? "it" : "they"));
 	report_text(report, 2, "%s", text);
-	free(text);
-	free(asked);
 }

@@ -180,7 +180,7 @@ static void put_nothing(struct report *report)
 
 static void put_growth(struct report *report)
 {
-	char *held = report_torch_growing_held(report->all, UINT_MAX);
+	AUTO_FREE char *held = report_torch_growing_held(report->all, UINT_MAX);
 
 	if (!report->all->torch_memory.growing_count)
 		return;
@@ -192,7 +192,6 @@ static void put_growth(struct report *report)
 		       "autograd graph."
 		     : "What keeps these tensors? A list that is appended to, a loss that is summed up with its "
 		       "graph: loss.item() and .detach() keep the number alone.");
-	free(held);
 }
 
 /* GPUs that were busy, but slow; or why that is not known. */
