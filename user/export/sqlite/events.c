@@ -32,26 +32,16 @@ static void put_calls(struct database *base, const struct model *part)
 
 		if (!is_wanted(base, thread->process) || call->number == CALL_OUTSIDE)
 			continue;
-		row_begin(base);
 		row_number(base, SQLITE_CALLS, since_start(base, call->start_ns));
-		if (call->end_ns)
-			row_number(base, SQLITE_CALLS, since_start(base, call->end_ns));
-		else
-			row_null(base, SQLITE_CALLS);
+		row_number_if(base, SQLITE_CALLS, call->end_ns, since_start(base, call->end_ns));
 		row_number(base, SQLITE_CALLS, api_is_of_driver(call->api) ? CLASS_DRIVER : CLASS_RUNTIME);
 		row_number(base, SQLITE_CALLS, global_tid(part->processes[thread->process].pid, thread->tid));
 		row_number_unless(base, SQLITE_CALLS, call->corr, 0);
 		row_number(base, SQLITE_CALLS, string_id(base, api_name(call->api)));
-		if (call->end_ns)
-			row_number(base, SQLITE_CALLS, (uint64_t)(int64_t)call->result);
-		else
-			row_null(base, SQLITE_CALLS);
-		if (call->stack != NONE) {
+		row_number_if(base, SQLITE_CALLS, call->end_ns, (uint64_t)(int64_t)call->result);
+		if (call->stack != NONE)
 			tally_at(&base->stacks, (struct tally_key){{call->stack}});
-			row_number(base, SQLITE_CALLS, call->stack + 1ull);
-		} else {
-			row_null(base, SQLITE_CALLS);
-		}
+		row_number_if(base, SQLITE_CALLS, call->stack != NONE, call->stack + 1ull);
 		row_number_unless(base, SQLITE_CALLS, call->captured, 0);
 		row_number_unless(base, SQLITE_CALLS, call->stack_state == GPT_STACK_BACKWARD, 0);
 		row_end(base, SQLITE_CALLS);
@@ -99,12 +89,11 @@ static struct kernel_names names_of(struct database *base, const struct model *p
 static void put_place(struct database *base, enum sqlite_table table, const struct model *part,
 		      const struct model_gpu *op)
 {
-	row_begin(base);
 	row_number(base, table, since_start(base, op->start_ns));
 	row_number(base, table, since_start(base, op->end_ns));
 	row_number(base, table, op->device);
 	row_number(base, table, op->context);
-	row_null(base, table); /* greenContextId */
+	row_skip(base, 1); /* greenContextId */
 	row_number(base, table, op->stream);
 	row_number_unless(base, table, op->corr, 0);
 	row_number(base, table, global_pid(part->processes[op->process].pid));
@@ -122,10 +111,7 @@ static void put_graph(struct database *base, enum sqlite_table table, const stru
 static void row_number_of(struct database *base, enum sqlite_table table, const struct model_gpu *op,
 			  enum model_gpu_unknown unknown, uint64_t value)
 {
-	if (op->unknown & unknown)
-		row_null(base, table);
-	else
-		row_number(base, table, value);
+	row_number_if(base, table, !(op->unknown & unknown), value);
 }
 
 static void put_kernel(struct database *base, const struct model *part, const struct model_gpu *op)
@@ -136,9 +122,7 @@ static void put_kernel(struct database *base, const struct model *part, const st
 	put_place(base, table, part, op);
 	row_number(base, table, names.whole);
 	row_number(base, table, names.bare);
-	row_null(base, table); /* mangledName */
-	row_null(base, table); /* launchType */
-	row_null(base, table); /* cacheConfig */
+	row_skip(base, 3); /* mangledName, launchType, cacheConfig */
 	row_number_of(base, table, op, MODEL_GPU_NO_REGISTERS, op->registers);
 	for (int i = 0; i < 3; i++)
 		row_number_of(base, table, op, MODEL_GPU_NO_LAUNCH, op->grid[i]);
@@ -147,11 +131,9 @@ static void put_kernel(struct database *base, const struct model *part, const st
 	row_number_of(base, table, op, MODEL_GPU_NO_STATIC_SHARED, op->static_shared_bytes);
 	row_number_of(base, table, op, MODEL_GPU_NO_DYNAMIC_SHARED, op->dynamic_shared_bytes);
 	row_number_of(base, table, op, MODEL_GPU_NO_LOCAL, op->local_bytes);
-	row_null(base, table); /* localMemoryTotal */
-	row_null(base, table); /* gridId */
-	row_null(base, table); /* sharedMemoryExecuted */
+	row_skip(base, 3); /* localMemoryTotal, gridId, sharedMemoryExecuted */
 	row_number_unless(base, table, op->graph_node, 0);
-	row_null(base, table); /* sharedMemoryLimitConfig */
+	row_skip(base, 1); /* sharedMemoryLimitConfig */
 	put_graph(base, table, part, op);
 	row_end(base, table);
 }
@@ -169,14 +151,13 @@ static void put_memcpy(struct database *base, const struct model *part, const st
 	put_place(base, table, part, op);
 	row_number_of(base, table, op, MODEL_GPU_NO_BYTES, op->bytes);
 	row_number(base, table, op->memcpy_kind);
-	row_null(base, table); /* deprecatedSrcId */
+	row_skip(base, 1); /* deprecatedSrcId */
 	put_memory_kind(base, table, op->from);
 	put_memory_kind(base, table, op->to);
-	for (int i = 0; i < 4; i++)
-		row_null(base, table); /* devices and contexts of both sides */
+	row_skip(base, 4); /* devices and contexts of both sides */
 	row_number_unless(base, table, op->migration, MODEL_MIGRATION_UNKNOWN);
 	row_number_unless(base, table, op->graph_node, 0);
-	row_null(base, table); /* virtualAddress */
+	row_skip(base, 1); /* virtualAddress */
 	put_graph(base, table, part, op);
 	row_end(base, table);
 }
@@ -186,7 +167,7 @@ static void put_memset(struct database *base, const struct model *part, const st
 	const enum sqlite_table table = SQLITE_MEMSETS;
 
 	put_place(base, table, part, op);
-	row_null(base, table); /* value */
+	row_skip(base, 1); /* value */
 	row_number_of(base, table, op, MODEL_GPU_NO_BYTES, op->bytes);
 	row_number_unless(base, table, op->graph_node, 0);
 	put_memory_kind(base, table, op->to);
@@ -224,12 +205,11 @@ static void put_syncs(struct database *base, const struct model *part)
 
 		if (!is_wanted(base, sync->process))
 			continue;
-		row_begin(base);
 		row_number(base, table, since_start(base, sync->start_ns));
 		row_number(base, table, since_start(base, sync->end_ns));
 		row_number_unless(base, table, sync->device, NONE);
 		row_number(base, table, sync->context);
-		row_null(base, table); /* greenContextId */
+		row_skip(base, 1); /* greenContextId */
 		row_number_unless(base, table, sync->stream, NONE);
 		row_number_unless(base, table, sync->corr, 0);
 		row_number(base, table, global_pid(part->processes[sync->process].pid));
@@ -249,18 +229,17 @@ static void put_memories(struct database *base, const struct model *part)
 
 		if (!is_wanted(base, memory->process))
 			continue;
-		row_begin(base);
 		row_number(base, table, since_start(base, memory->time_ns));
 		row_number(base, table, global_pid(part->processes[memory->process].pid));
 		row_number(base, table, memory->device);
-		row_null(base, table); /* contextId */
+		row_skip(base, 1); /* contextId */
 		row_number(base, table, memory->address);
-		row_null(base, table); /* pc */
+		row_skip(base, 1); /* pc */
 		row_number(base, table, memory->bytes);
 		put_memory_kind(base, table, memory->kind);
 		row_number(base, table, memory->released);
 		row_number_unless(base, table, memory->corr, 0);
-		row_null(base, table); /* streamId */
+		row_skip(base, 1); /* streamId */
 		row_end(base, table);
 	}
 }
@@ -270,26 +249,16 @@ static void put_range(struct database *base, uint64_t start_ns, uint64_t end_ns,
 {
 	const enum sqlite_table table = SQLITE_RANGES;
 
-	row_begin(base);
 	row_number(base, table, since_start(base, start_ns));
-	if (type == NVTX_PUSH_POP || type == NVTX_START_END)
-		row_number(base, table, since_start(base, end_ns));
-	else
-		row_null(base, table);
+	row_number_if(base, table, type == NVTX_PUSH_POP || type == NVTX_START_END, since_start(base, end_ns));
 	row_number(base, table, type);
-	if (type == NVTX_START_END)
-		row_number(base, table, number);
-	else
-		row_null(base, table);
-	row_null(base, table); /* category */
-	row_null(base, table); /* color */
+	row_number_if(base, table, type == NVTX_START_END, number);
+	row_skip(base, 2); /* category, color */
 	row_text(base, table, text);
 	row_number_unless(base, table, thread, 0);
-	row_null(base, table); /* endGlobalTid */
-	row_null(base, table); /* textId */
+	row_skip(base, 2); /* endGlobalTid, textId */
 	row_number(base, table, domain);
-	for (int i = 0; i < 9; i++)
-		row_null(base, table); /* payload */
+	row_skip(base, 9); /* payload */
 	row_end(base, table);
 }
 

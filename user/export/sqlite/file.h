@@ -124,27 +124,29 @@ void sqlite_put_part(struct database *base, const struct model *part);
 /* ---- rows -----------------------------------------------------------------------------------------------------------
  */
 
-static inline void row_begin(struct database *base)
-{
-	base->column = 0;
-}
-
+/* Columns are bound one after the other. */
 static inline void row_number(struct database *base, enum sqlite_table table, uint64_t value)
 {
 	sqlite3_bind_int64(base->inserts[table], ++base->column, (sqlite3_int64)value);
 }
 
-static inline void row_null(struct database *base, enum sqlite_table table)
+/* Columns that are never bound stay NULL. */
+static inline void row_skip(struct database *base, int columns)
 {
-	sqlite3_bind_null(base->inserts[table], ++base->column);
+	base->column += columns;
+}
+
+static inline void row_number_if(struct database *base, enum sqlite_table table, bool is_known, uint64_t value)
+{
+	if (is_known)
+		row_number(base, table, value);
+	else
+		sqlite3_bind_null(base->inserts[table], ++base->column);
 }
 
 static inline void row_number_unless(struct database *base, enum sqlite_table table, uint64_t value, uint64_t none)
 {
-	if (value == none)
-		row_null(base, table);
-	else
-		row_number(base, table, value);
+	row_number_if(base, table, value != none, value);
 }
 
 /* text must stay valid until the row ends. */
@@ -158,6 +160,7 @@ static inline void row_end(struct database *base, enum sqlite_table table)
 	int result = sqlite3_step(base->inserts[table]);
 
 	sqlite3_reset(base->inserts[table]);
+	base->column = 0;
 	if (result != SQLITE_DONE && !base->result)
 		base->result = result;
 }

@@ -62,7 +62,6 @@ struct enumerated {
 static void put_enumeration(struct database *base, enum sqlite_table table, const struct enumerated *rows)
 {
 	for (; rows->name; rows++) {
-		row_begin(base);
 		row_number(base, table, rows->id);
 		row_text(base, table, rows->name);
 		row_text(base, table, rows->label);
@@ -124,7 +123,6 @@ static void put_processes(struct database *base, const struct model *model)
 
 		if (base->process >= 0 && i != (uint32_t)base->process)
 			continue;
-		row_begin(base);
 		row_number(base, SQLITE_PROCESSES, global_pid(process->pid));
 		row_number(base, SQLITE_PROCESSES, process->pid);
 		row_text(base, SQLITE_PROCESSES, process->name);
@@ -136,9 +134,8 @@ static void put_processes(struct database *base, const struct model *model)
 
 		if (base->process >= 0 && thread->process != (uint32_t)base->process)
 			continue;
-		row_begin(base);
 		row_number(base, SQLITE_THREADS, string_id(base, thread->name));
-		row_null(base, SQLITE_THREADS);
+		row_skip(base, 1);
 		row_number(base, SQLITE_THREADS, global_tid(model->processes[thread->process].pid, thread->tid));
 		row_end(base, SQLITE_THREADS);
 	}
@@ -164,7 +161,6 @@ static void put_devices(struct database *base, const struct model *model)
 
 		for (size_t k = 0; k < sizeof(device->uuid); k++)
 			snprintf(uuid + 2 * k, 3, "%02x", device->uuid[k]);
-		row_begin(base);
 		row_number(base, SQLITE_GPUS, device->id);
 		row_text(base, SQLITE_GPUS, device->name);
 		row_number(base, SQLITE_GPUS, device->memory_bytes);
@@ -187,12 +183,11 @@ static void put_stacks(struct database *base, const struct model *model)
 			const struct model_frame *frame = &model->frames[model->stack_frames[stack->first + k]];
 			const struct model_code *code = &model->codes[frame->code];
 
-			row_begin(base);
 			row_number(base, SQLITE_STACKS, index + 1ull);
 			row_number(base, SQLITE_STACKS, string_id(base, code->name));
 			row_number(base, SQLITE_STACKS, string_id(base, code->file));
 			row_number(base, SQLITE_STACKS, !code->described);
-			row_null(base, SQLITE_STACKS);
+			row_skip(base, 1);
 			row_number(base, SQLITE_STACKS, k);
 			row_number_unless(base, SQLITE_STACKS, frame->line, 0);
 			row_number_unless(base, SQLITE_STACKS, code->first_line, 0);
@@ -204,7 +199,6 @@ static void put_stacks(struct database *base, const struct model *model)
 static void put_strings(struct database *base)
 {
 	for (uint32_t i = 0; i < base->texts.at.count && !base->result; i++) {
-		row_begin(base);
 		row_number(base, SQLITE_STRINGS, i + 1ull);
 		row_text(base, SQLITE_STRINGS, texts_at(&base->texts, i));
 		row_end(base, SQLITE_STRINGS);
@@ -221,13 +215,11 @@ static void put_session(struct database *base, const struct model *model)
 
 	if (gmtime_r(&seconds, &tm))
 		strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &tm);
-	row_begin(base);
 	row_number(base, SQLITE_SESSION, wall);
 	row_text(base, SQLITE_SESSION, text);
-	row_null(base, SQLITE_SESSION);
+	row_skip(base, 1);
 	row_end(base, SQLITE_SESSION);
 
-	row_begin(base);
 	row_number(base, SQLITE_DETAILS, 0);
 	row_number(base, SQLITE_DETAILS, duration);
 	row_number(base, SQLITE_DETAILS, 0);
@@ -237,7 +229,6 @@ static void put_session(struct database *base, const struct model *model)
 
 static void put_meta(struct database *base, const char *name, const char *value)
 {
-	row_begin(base);
 	row_text(base, SQLITE_META, name);
 	row_text(base, SQLITE_META, value);
 	row_end(base, SQLITE_META);
