@@ -9,32 +9,20 @@
 #include "export/folded/folded_lines.h"
 #include "export/file/stack_frames.h"
 
-static char *line_text(const struct model *model, const struct stack_row *row)
-{
-	struct sink out;
-	char *text;
-
-	sink_open_memory(&out);
-	stack_row_frames(model, row, folded_take_frame, &out);
-	sink_char(&out, '\0');
-	text = xstrdup(out.buffer);
-	sink_close(&out);
-	return text;
-}
-
 static void put_sums(struct sink *sink, const struct model *model, const struct stack_sums *sums, int process)
 {
-	AUTO_FREE struct folded_line *lines = NULL;
-	size_t count = 0;
+	struct folded_lines lines;
 
-	lines = xmalloc(stack_sums_count(sums) * sizeof(*lines));
+	folded_lines_begin(&lines);
 	for (size_t i = 0; i < stack_sums_count(sums); i++) {
 		struct stack_row row = stack_sums_row(sums, i);
 
-		if (process < 0 || row.process == (uint32_t)process)
-			lines[count++] = (struct folded_line){line_text(model, &row), row.value};
+		if (process >= 0 && row.process != (uint32_t)process)
+			continue;
+		stack_row_frames(model, &row, folded_take_frame, &lines.frames);
+		folded_lines_end_line(&lines, row.value);
 	}
-	folded_lines_put(sink, lines, count);
+	folded_lines_put(sink, &lines);
 }
 
 static int put_calls(struct sink *sink, struct trace *trace, const struct export_options *options)

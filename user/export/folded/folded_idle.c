@@ -43,46 +43,43 @@ static void put_culprit(struct sink *out, struct analyses *all, const struct idl
 		put_stack(out, all, place);
 }
 
-static char *line_text(struct analyses *all, const struct idle_charge *charge)
+static void put_frames(struct sink *out, struct analyses *all, const struct idle_charge *charge)
 {
-	struct sink out;
-	char *text;
-
-	sink_open_memory(&out);
-	folded_put_frame(&out, all->model->processes[charge->process].name);
+	folded_put_frame(out, all->model->processes[charge->process].name);
 	if (charge->what.part[1] == WHY_SHORT) {
-		folded_put_frame(&out, "[gaps under 5 us]");
+		folded_put_frame(out, "[gaps under 5 us]");
 	} else {
-		put_stack(&out, all, charge->launch_place);
-		put_note(&out, idle_charge_words(&all->idle, charge));
-		put_culprit(&out, all, charge);
+		put_stack(out, all, charge->launch_place);
+		put_note(out, idle_charge_words(&all->idle, charge));
+		put_culprit(out, all, charge);
 	}
-	sink_char(&out, '\0');
-	text = xstrdup(out.buffer);
-	sink_close(&out);
-	return text;
+}
+
+static void put_charges(struct sink *sink, struct analyses *all, int process)
+{
+	struct folded_lines lines;
+
+	folded_lines_begin(&lines);
+	for (size_t i = 0; i < idle_charge_count(&all->idle); i++) {
+		struct idle_charge charge = idle_charge_at(&all->idle, i);
+
+		if (process >= 0 && charge.process != (uint32_t)process)
+			continue;
+		put_frames(&lines.frames, all, &charge);
+		folded_lines_end_line(&lines, charge.ns);
+	}
+	folded_lines_put(sink, &lines);
 }
 
 int folded_idle_write(struct sink *sink, struct trace *trace, const struct export_options *options)
 {
-	struct folded_line *lines;
 	struct analyses all;
 	int error = analyze(&all, trace, ANALYSES(ANALYZE_IDLE), &options->attribution);
-	size_t count = 0;
 
 	if (!error && !all.idle.sum)
 		error = -ENODATA;
-	if (!error) {
-		lines = xmalloc((idle_charge_count(&all.idle) + 1) * sizeof(*lines));
-		for (size_t i = 0; i < idle_charge_count(&all.idle); i++) {
-			struct idle_charge charge = idle_charge_at(&all.idle, i);
-
-			if (options->process < 0 || charge.process == (uint32_t)options->process)
-				lines[count++] = (struct folded_line){line_text(&all, &charge), charge.ns};
-		}
-		folded_lines_put(sink, lines, count);
-		free(lines);
-	}
+	if (!error)
+		put_charges(sink, &all, options->process);
 	analyses_free(&all);
 	return error;
 }

@@ -22,27 +22,20 @@ static void put_layer(struct sink *out, const struct layers *layers, const struc
 }
 
 /* The path to a node, outermost first. */
-static char *line_text(const struct layers *layers, uint32_t node)
+static void put_path(struct sink *out, const struct layers *layers, uint32_t node)
 {
 	ARRAY(uint32_t) path = {0};
-	struct sink out;
-	char *text;
 
 	for (; node; node = layer_tree_parent(&layers->tree, node))
 		array_push(&path, node);
-	sink_open_memory(&out);
 	for (size_t i = path.count; i-- > 0;) {
 		const struct layer_row *row = &layers->rows[layers->tree.nodes.items[path.items[i]].row];
 
 		if (i + 1 == path.count)
-			folded_put_frame(&out, row->process == NONE ? "" : layers->model->processes[row->process].name);
-		put_layer(&out, layers, row);
+			folded_put_frame(out, row->process == NONE ? "" : layers->model->processes[row->process].name);
+		put_layer(out, layers, row);
 	}
-	sink_char(&out, '\0');
-	text = xstrdup(out.buffer);
-	sink_close(&out);
 	array_free(&path);
-	return text;
 }
 
 static bool is_wanted(const struct layers *layers, const struct export_options *options, uint32_t node)
@@ -53,25 +46,30 @@ static bool is_wanted(const struct layers *layers, const struct export_options *
 	       (options->process < 0 || layers->rows[of->row].process == (uint32_t)options->process);
 }
 
+static void put_nodes(struct sink *sink, const struct layers *layers, const struct export_options *options)
+{
+	struct folded_lines lines;
+
+	folded_lines_begin(&lines);
+	for (uint32_t i = 1; i < layers->tree.nodes.count; i++) {
+		if (!is_wanted(layers, options, i))
+			continue;
+		put_path(&lines.frames, layers, i);
+		folded_lines_end_line(&lines, value_of(options, &layers->tree.nodes.items[i].self));
+	}
+	folded_lines_put(sink, &lines);
+}
+
 int folded_layers_write(struct sink *sink, struct trace *trace, const struct export_options *options)
 {
-	AUTO_FREE struct folded_line *lines = NULL;
 	struct analyses all;
-	size_t count = 0;
 	int error =
 		analyze(&all, trace, ANALYSES(ANALYZE_GPU_LINES, ANALYZE_IDLE, ANALYZE_LAYERS), &options->attribution);
 
-	if (!error && all.layers.count) {
-		lines = xmalloc(all.layers.tree.nodes.count * sizeof(*lines));
-		for (uint32_t i = 1; i < all.layers.tree.nodes.count; i++)
-			if (is_wanted(&all.layers, options, i))
-				lines[count++] =
-					(struct folded_line){line_text(&all.layers, i),
-							     value_of(options, &all.layers.tree.nodes.items[i].self)};
-		folded_lines_put(sink, lines, count);
-	}
 	if (!error && !all.layers.count)
 		error = -ENODATA;
+	if (!error)
+		put_nodes(sink, &all.layers, options);
 	analyses_free(&all);
 	return error;
 }

@@ -12,20 +12,37 @@
 
 DEFINE_ORDER(by_text, struct folded_line, strcmp(a->text, b->text))
 
-void folded_lines_put(struct sink *sink, struct folded_line *lines, size_t count)
+void folded_lines_begin(struct folded_lines *lines)
 {
-	qsort(lines, count, sizeof(*lines), by_text);
-	for (size_t i = 0; i < count; i++) {
-		if (i + 1 < count && !strcmp(lines[i].text, lines[i + 1].text)) {
-			lines[i + 1].value += lines[i].value;
+	*lines = (struct folded_lines){0};
+	sink_open_memory(&lines->frames);
+}
+
+void folded_lines_end_line(struct folded_lines *lines, uint64_t value)
+{
+	sink_char(&lines->frames, '\0');
+	array_push(&lines->list, ((struct folded_line){xstrdup(lines->frames.buffer), value}));
+	lines->frames.used = 0;
+}
+
+void folded_lines_put(struct sink *sink, struct folded_lines *lines)
+{
+	array_sort(&lines->list, by_text);
+	for (size_t i = 0; i < lines->list.count; i++) {
+		struct folded_line *line = &lines->list.items[i], *next = line + 1;
+
+		if (i + 1 < lines->list.count && !strcmp(line->text, next->text)) {
+			next->value += line->value;
 		} else {
-			sink_text(sink, lines[i].text);
+			sink_text(sink, line->text);
 			sink_char(sink, ' ');
-			sink_u64(sink, lines[i].value);
+			sink_u64(sink, line->value);
 			sink_char(sink, '\n');
 		}
-		free(lines[i].text);
+		free(line->text);
 	}
+	array_free(&lines->list);
+	sink_close(&lines->frames);
 }
 
 /* Whether text ends in a blank and a number, which flamegraph.pl would take for a count. */

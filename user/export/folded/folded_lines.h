@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/array.h"
 #include "export/file/sink.h"
 
 struct folded_line {
@@ -12,8 +13,16 @@ struct folded_line {
 	uint64_t value;
 };
 
-/* Writes the lines sorted, with equal ones merged; frees their texts. */
-void folded_lines_put(struct sink *sink, struct folded_line *lines, size_t count);
+struct folded_lines {
+	ARRAY(struct folded_line) list;
+	struct sink frames; /* of the next line */
+};
+
+void folded_lines_begin(struct folded_lines *lines);
+void folded_lines_end_line(struct folded_lines *lines, uint64_t value);
+
+/* Writes the lines sorted, with equal ones merged; frees them. */
+void folded_lines_put(struct sink *sink, struct folded_lines *lines);
 
 /* Adds a frame to a line that a sink collects in memory; the separator of frames in text becomes `_`. */
 void folded_put_frame(struct sink *out, const char *text);

@@ -31,44 +31,38 @@ static void put_frame(struct sink *out, const struct model *model, uint32_t inde
 	put_text(out, code->name);
 }
 
-static char *line_text(const struct model *model, const struct model_stack *stack)
+/* Returns the number of lines. */
+static size_t put_sums(struct sink *sink, const struct analyses *all, const struct export_options *options)
 {
-	struct sink out;
-	char *text;
+	const struct model *model = all->model;
+	struct folded_lines lines;
+	size_t count;
 
-	sink_open_memory(&out);
-	for (uint32_t i = stack->depth; i-- > 0;)
-		put_frame(&out, model, model->stack_frames[stack->first + i]);
-	sink_char(&out, '\0');
-	text = xstrdup(out.buffer);
-	sink_close(&out);
-	return text;
+	folded_lines_begin(&lines);
+	for (size_t i = 0; i < all->op_stacks.sums.count; i++) {
+		const struct tally_entry *sum = &all->op_stacks.sums.entries[i];
+		const struct model_stack *stack = &model->stacks[sum->key.part[0]];
+		uint64_t us = options->folded_by == FOLDED_BY_SELF_CUDA ? sum->more : sum->ns;
+
+		if (!us || (options->process >= 0 && sum->key.part[1] != (uint32_t)options->process))
+			continue;
+		for (uint32_t k = stack->depth; k-- > 0;)
+			put_frame(&lines.frames, model, model->stack_frames[stack->first + k]);
+		folded_lines_end_line(&lines, us);
+	}
+	count = lines.list.count;
+	folded_lines_put(sink, &lines);
+	return count;
 }
 
 int folded_ops_write(struct sink *sink, struct trace *trace, const struct export_options *options)
 {
-	AUTO_FREE struct folded_line *lines = NULL;
 	struct analyses all;
-	size_t count = 0;
 	int error = analyze(&all, trace, ANALYSES(ANALYZE_OP_STACKS), &options->attribution);
 
-	if (!error) {
-		const struct tally *sums = &all.op_stacks.sums;
-
-		lines = xmalloc(sums->count * sizeof(*lines));
-		for (size_t i = 0; i < sums->count; i++) {
-			const struct tally_entry *sum = &sums->entries[i];
-			uint64_t us = options->folded_by == FOLDED_BY_SELF_CUDA ? sum->more : sum->ns;
-
-			if (us && (options->process < 0 || sum->key.part[1] == (uint32_t)options->process))
-				lines[count++] = (struct folded_line){
-					line_text(all.model, &all.model->stacks[sum->key.part[0]]), us};
-		}
-		folded_lines_put(sink, lines, count);
-		/* one process of several may have none; otherwise the request cannot be met */
-		if (!count && options->process < 0)
-			error = -ENODATA;
-	}
+	/* one process of several may have none; otherwise the request cannot be met */
+	if (!error && !put_sums(sink, &all, options) && options->process < 0)
+		error = -ENODATA;
 	analyses_free(&all);
 	return error;
 }
