@@ -22,46 +22,11 @@
 
 static const char *evidence_of(const struct idle_charge *charge)
 {
-	switch (charge->inner) {
-	case WHY_RAN:
-	case WHY_NATIVE:
-		return "by CPU samples";
-	case WHY_PYTHON:
-	case WHY_PROGRAM:
-		return "by the time of the next launch; what ran until then was not recorded";
-	case WHY_DATA:
-	case WHY_PEER:
-		return "by ops and stacks of the thread";
-	case WHY_SYNC:
-	case WHY_ALLOC:
-	case WHY_CALL:
-		return charge->after ? "by a call that returned before; nothing else explains it" : "by a CUDA call";
-	case WHY_IMPORT:
-	case WHY_GC:
-		return "by the interpreter's own events";
-	case WHY_COMPILE:
-		return charge->what.part[2] == WHY_COMPILE_FRAMES ? "by the frames of samples and waits"
-		       : charge->what.part[2] == WHY_COMPILE_TORCH
-			       ? "by PyTorch's ops"
-			       : "by a call, or the driver's record, of compiling or loading";
-	case WHY_COPY:
-	case WHY_MANAGED:
-	case WHY_PROCESS:
-	case WHY_RANK:
-		return "by GPU work";
-	case WHY_LAUNCH:
-		return "by the lengths of the kernel and of its launch";
-	case WHY_UNSAMPLED:
-		return "no sample and no wait says what the thread did";
-	case WHY_GPU:
-		return "by the launch, which had returned";
-	case WHY_UNSEEN:
-		return "the launch is not in the trace";
-	case WHY_SHORT:
-		return "GPUs need this between two operations";
-	default:
-		return "by the thread's waits off the CPU";
-	}
+	const struct cause *cause = cause_of(charge->inner);
+
+	if (cause->known_by_of)
+		return cause->known_by_of(charge);
+	return cause->known_by ? cause->known_by : "by the thread's waits off the CPU";
 }
 
 void page_gaps_take(void *context, uint32_t device, const struct idle_part *parts, size_t count)

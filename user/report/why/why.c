@@ -202,14 +202,13 @@ static void put_clocks(struct report *report)
 	bool titled = false;
 
 	for (size_t i = 0; i < sums->devices.count; i++) {
-		char *text = report_low_clock(report->all, i);
+		AUTO_FREE char *text = report_low_clock(report->all, i);
 
 		if (text && !titled)
 			report_title(report, "why_clocks", "Clocks were low", "the GPU was slower in what it did");
 		titled |= text != NULL;
 		if (text)
 			report_text(report, 2, "%s", text);
-		free(text);
 	}
 	if (not_known) {
 		report_title(report, "why_clocks_unknown",

@@ -19,6 +19,11 @@ static char *was_in_call(const struct model *model, const struct idle_row *row)
 	return xasprintf("was in %s", api_name((uint16_t)row->detail));
 }
 
+static const char *call_known_by(const struct idle_charge *charge)
+{
+	return charge->after ? "by a call that returned before; nothing else explains it" : "by a CUDA call";
+}
+
 static char *call_place(const struct analyses *all, const struct why_line *line, char *label, enum line_brevity brevity)
 {
 	return cause_at(label, api_name((uint16_t)line->detail));
@@ -282,10 +287,19 @@ static const char *compile_advice(const struct analyses *all, const struct why_l
 	}
 }
 
+static const char *compile_known_by(const struct idle_charge *charge)
+{
+	return charge->what.part[2] == WHY_COMPILE_FRAMES ? "by the frames of samples and waits"
+	       : charge->what.part[2] == WHY_COMPILE_TORCH
+		       ? "by PyTorch's ops"
+		       : "by a call, or the driver's record, of compiling or loading";
+}
+
 const struct cause cause_sync = {
 	.title = "a call waits for the GPU, which then runs out of work",
 	.brief = "a wait for the GPU",
 	.color = COLOR_SYNC,
+	.known_by_of = call_known_by,
 	.words_of = call_words,
 	.inner_of = was_in_call,
 	.inner_brief = "in CUDA calls",
@@ -297,6 +311,7 @@ const struct cause cause_alloc = {
 	.title = "the GPU waits while CUDA hands out memory or takes it back",
 	.brief = "memory of CUDA",
 	.color = COLOR_CALLS,
+	.known_by_of = call_known_by,
 	.words_of = call_words,
 	.inner_of = was_in_call,
 	.inner_brief = "in CUDA calls",
@@ -309,6 +324,7 @@ const struct cause cause_call = {
 	.title = "the GPU waits while the program is in a CUDA call",
 	.brief = "other CUDA calls",
 	.color = COLOR_CALLS,
+	.known_by_of = call_known_by,
 	.words_of = call_words,
 	.inner_of = was_in_call,
 	.inner_brief = "in CUDA calls",
@@ -320,6 +336,7 @@ const struct cause cause_launch = {
 	.title = "small kernels run shorter than it takes to launch them",
 	.brief = "small kernels",
 	.color = COLOR_LAUNCHES,
+	.known_by = "by the lengths of the kernel and of its launch",
 	.words = "small kernels",
 	.evidence = launch_evidence,
 	.advice = "Launch them together: a CUDA graph replays them all with one launch (in PyTorch also "
@@ -330,6 +347,7 @@ const struct cause cause_compile = {
 	.title = "the GPU waits while code is compiled or loaded",
 	.brief = "compiling",
 	.color = COLOR_INTERPRETER,
+	.known_by_of = compile_known_by,
 	.words_of = compile_words,
 	.inner = "in CUDA or PyTorch",
 	.evidence = compile_evidence,

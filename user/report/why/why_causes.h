@@ -32,6 +32,10 @@ struct cause {
 	const char *title, *brief; /* a loss as title, NULL: it is none; in a few words */
 	enum cause_color color;
 
+	/* How it is known that this is what happened in a gap; NULL: by the thread's waits off the CPU. */
+	const char *known_by;
+	const char *(*known_by_of)(const struct idle_charge *charge);
+
 	/*
 	 * What happened, in the account of idle time; NULL: a wait.  Of a wait, what the thread does, whatever it waits
 	 * for; wait_of: where that depends on the reason (enum gpt_wait_reason).

@@ -74,6 +74,7 @@ const struct cause cause_python = {
 	.title = "the GPU waits for Python",
 	.brief = "Python",
 	.color = COLOR_RAN,
+	.known_by = "by the time of the next launch; what ran until then was not recorded",
 	.words = "launched late",
 	.place = between_launches,
 	.evidence = python_evidence,
@@ -84,6 +85,7 @@ const struct cause cause_program = {
 	.title = "the GPU waits for the program on the CPU",
 	.brief = "the program",
 	.color = COLOR_RAN,
+	.known_by = "by the time of the next launch; what ran until then was not recorded",
 	.words = "launched late",
 	.place = between_launches,
 	.evidence = python_evidence,
@@ -93,12 +95,20 @@ const struct cause cause_unsampled = {
 	.title = "the GPU waits, and no sample says for what",
 	.brief = "not sampled",
 	.color = COLOR_UNKNOWN,
+	.known_by = "no sample and no wait says what the thread did",
 	.words = "not sampled",
 	.inner = "not sampled",
 	.place = between_launches,
 	.evidence = unsampled_evidence,
 	.advice_of = unsampled_advice,
 };
-const struct cause cause_gpu = {.brief = "not begun by the GPU", .color = COLOR_GPU, .words = "GPU side"};
-const struct cause cause_unseen = {.brief = "launch not recorded", .color = COLOR_UNKNOWN, .words = "launch not seen"};
-const struct cause cause_short = {.brief = "gaps under 5 us", .color = COLOR_GPU};
+const struct cause cause_gpu = {.brief = "not begun by the GPU",
+				.color = COLOR_GPU,
+				.words = "GPU side",
+				.known_by = "by the launch, which had returned"};
+const struct cause cause_unseen = {.brief = "launch not recorded",
+				   .color = COLOR_UNKNOWN,
+				   .words = "launch not seen",
+				   .known_by = "the launch is not in the trace"};
+const struct cause cause_short = {
+	.brief = "gaps under 5 us", .color = COLOR_GPU, .known_by = "GPUs need this between two operations"};
