@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "analyze/analyze.h"
-#include "report/table/text.h"
+#include "report/table/table.h"
 
 #define ROWS_DEFAULT 100u
 #define NAME_WIDTH_MAX 55u
@@ -18,13 +18,6 @@
 #define NAME_BEFORE_DOTS 52u /* characters; a name of this length is cut, too */
 #define WIDTH 12u
 
-enum {
-	CPU_COLUMNS = 5,
-	GPU_COLUMNS = 4,
-	COLUMNS = 1 + CPU_COLUMNS + GPU_COLUMNS + 1,
-	MEMORY_COLUMNS = 2, /* of the CPU; GPUs have as many */
-};
-
 struct page {
 	FILE *out;
 	const struct key_averages_options *options;
@@ -34,18 +27,13 @@ struct page {
 	unsigned shapes_width; /* 0: no such column */
 	unsigned flops_power;  /* 1 + unit of the column of FLOPs in powers of 1000; 0: no such column */
 	unsigned source_width; /* 0: no such column */
-	bool has_gpu;
-	unsigned memory_columns;
+	bool has_gpu, has_memory, has_gpu_memory;
 };
 
-struct figure {
-	char text[32];
-};
-
-static struct figure cell_time(double ns)
+static struct number cell_time(double ns)
 {
 	double us = ns / 1e3;
-	struct figure cell;
+	struct number cell;
 
 	if (us >= 1e6)
 		snprintf(cell.text, sizeof(cell.text), "%.3fs", us / 1e6);
@@ -56,9 +44,9 @@ static struct figure cell_time(double ns)
 	return cell;
 }
 
-static struct figure cell_share(uint64_t part, uint64_t whole)
+static struct number cell_share(uint64_t part, uint64_t whole)
 {
-	struct figure cell = {"NaN"};
+	struct number cell = {"NaN"};
 
 	if (whole)
 		snprintf(cell.text, sizeof(cell.text), "%.2f%%", 100.0 * (double)part / (double)whole);
@@ -66,12 +54,12 @@ static struct figure cell_share(uint64_t part, uint64_t whole)
 }
 
 /* bytes: in two's complement. */
-static struct figure cell_memory(uint64_t bytes)
+static struct number cell_memory(uint64_t bytes)
 {
 	static const char *const units[] = {"KB", "MB", "GB"};
 	uint64_t size = (int64_t)bytes < 0 ? -bytes : bytes;
 	double scaled = (double)(int64_t)bytes / 1024;
-	struct figure cell;
+	struct number cell;
 	unsigned unit = 0;
 
 	for (; unit < 2 && size >= 1024ull << 10 * (unit + 1); unit++)
@@ -81,16 +69,6 @@ static struct figure cell_memory(uint64_t bytes)
 	else
 		snprintf(cell.text, sizeof(cell.text), "%.2f %s", scaled, units[unit]);
 	return cell;
-}
-
-static void put_right(FILE *out, const char *text, unsigned taken, unsigned width)
-{
-	fprintf(out, "%*s%s  ", (int)(taken < width ? width - taken : 0), "", text);
-}
-
-static void put_cell(const struct page *page, struct figure cell)
-{
-	put_right(page->out, cell.text, (unsigned)strlen(cell.text), WIDTH);
 }
 
 /* The name, or its first characters and dots; the caller frees it. */
@@ -110,60 +88,9 @@ static char *cut_name(const char *name)
 	return xasprintf("%.*s...", (int)(end ? end : length), name);
 }
 
-static void put_name(const struct page *page, const char *name)
+static struct number cell_flops(const struct page *page, uint64_t flops)
 {
-	AUTO_FREE char *cut = cut_name(name);
-	unsigned width = text_width(cut);
-
-	fprintf(page->out, "%*s", (int)(width < page->name_width ? page->name_width - width : 0), "");
-	text_put(page->out, cut, width, TEXT_TRUNCATE_END);
-	fputs("  ", page->out);
-}
-
-static unsigned count_numbers(const struct page *page)
-{
-	return (page->has_gpu ? COLUMNS : COLUMNS - GPU_COLUMNS) - 1 + page->memory_columns;
-}
-
-static void put_many(FILE *out, char c, unsigned count)
-{
-	while (count-- > 0)
-		fputc(c, out);
-}
-
-static void put_dashes_of(const struct page *page, unsigned width)
-{
-	if (!width)
-		return;
-	fputs("  ", page->out);
-	put_many(page->out, '-', width);
-}
-
-static void put_dashes(const struct page *page)
-{
-	put_many(page->out, '-', page->name_width);
-	for (unsigned i = 0; i < count_numbers(page); i++) {
-		fputs("  ", page->out);
-		put_many(page->out, '-', WIDTH);
-	}
-	put_dashes_of(page, page->shapes_width);
-	put_dashes_of(page, page->flops_power ? WIDTH : 0);
-	put_dashes_of(page, page->source_width);
-	fputs("  \n", page->out);
-}
-
-static struct figure flops_title(const struct page *page)
-{
-	static const char *const units[] = {"", "K", "M", "G", "T", "P"};
-	struct figure cell;
-
-	snprintf(cell.text, sizeof(cell.text), "Total %sFLOPs", units[page->flops_power - 1]);
-	return cell;
-}
-
-static struct figure cell_flops(const struct page *page, uint64_t flops)
-{
-	struct figure cell = {"--"};
+	struct number cell = {"--"};
 	double scaled = (double)flops;
 
 	for (unsigned i = 1; i < page->flops_power; i++)
@@ -171,31 +98,6 @@ static struct figure cell_flops(const struct page *page, uint64_t flops)
 	if (flops)
 		snprintf(cell.text, sizeof(cell.text), "%8.3f", scaled);
 	return cell;
-}
-
-static void put_shapes(const struct page *page, const char *shapes)
-{
-	const char *text = shapes ? shapes : "(not recorded)";
-	unsigned width = text_width(text);
-
-	width = width < page->shapes_width ? width : page->shapes_width;
-	fprintf(page->out, "%*s", (int)(page->shapes_width - width), "");
-	text_put(page->out, text, width, TEXT_TRUNCATE_END);
-	fputs("  ", page->out);
-}
-
-static unsigned width_before_source(const struct page *page)
-{
-	return page->name_width + 2 + count_numbers(page) * (WIDTH + 2) +
-	       (page->shapes_width ? page->shapes_width + 2 : 0) + (page->flops_power ? WIDTH + 2 : 0);
-}
-
-/* The last column, left-aligned. */
-static void put_source(const struct page *page, const char *text)
-{
-	unsigned width = text_put(page->out, text, page->source_width, TEXT_TRUNCATE_START);
-
-	fprintf(page->out, "%*s  ", (int)(page->source_width - width), "");
 }
 
 static char *source_of(const struct model *model, uint32_t index)
@@ -206,50 +108,111 @@ static char *source_of(const struct model *model, uint32_t index)
 	return xasprintf("%s(%" PRIu32 "): %s", code->file, frame->line, code->name);
 }
 
-static void put_memory_titles(const struct page *page)
+/* The cells of a row but its source. */
+static void add_row(const struct page *page, struct table *table, const struct key_row *row)
 {
-	static const char *const titles[2 * MEMORY_COLUMNS] = {"CPU Mem", "Self CPU Mem", "CUDA Mem", "Self CUDA Mem"};
+	static const char *const units[] = {"", "K", "M", "G", "T", "P"};
+	const struct key_averages *keys = page->keys;
+	double count = (double)row->count;
+	AUTO_FREE char *name = cut_name(row->name), *flops = NULL;
+	struct number calls;
 
-	for (unsigned i = 0; i < page->memory_columns; i++)
-		put_right(page->out, titles[i], (unsigned)strlen(titles[i]), WIDTH);
-}
-
-static void put_memory(const struct page *page, const struct key_row *row)
-{
-	const uint64_t bytes[2 * MEMORY_COLUMNS] = {row->memory.cpu, row->memory_self.cpu, row->memory.gpu,
-						    row->memory_self.gpu};
-
-	for (unsigned i = 0; i < page->memory_columns; i++)
-		put_cell(page, cell_memory(bytes[i]));
-}
-
-static void put_titles(const struct page *page)
-{
-	static const char *const titles[COLUMNS - 1] = {"Self CPU %",	 "Self CPU",  "CPU total %", "CPU total",
-							"CPU time avg",	 "Self CUDA", "Self CUDA %", "CUDA total",
-							"CUDA time avg", "# of Calls"};
-
-	put_right(page->out, "Name", 4, page->name_width);
-	for (int i = 0; i < COLUMNS - 1; i++)
-		if (i == COLUMNS - 2) {
-			put_memory_titles(page);
-			put_right(page->out, titles[i], (unsigned)strlen(titles[i]), WIDTH);
-		} else if (page->has_gpu || i < CPU_COLUMNS) {
-			put_right(page->out, titles[i], (unsigned)strlen(titles[i]), WIDTH);
-		}
+	snprintf(calls.text, sizeof(calls.text), "%" PRIu64, row->count);
+	table_begin_row(table);
+	table_add_name(table, "Name", NULL, TEXT_TRUNCATE_END, name);
+	table_add_shown(table, "Self CPU %", cell_share(row->cpu_self_ns, keys->cpu_self_ns));
+	table_add_shown(table, "Self CPU", cell_time((double)row->cpu_self_ns));
+	table_add_shown(table, "CPU total %",
+			row->async ? (struct number){"0"} : cell_share(row->cpu_ns, keys->cpu_self_ns));
+	table_add_shown(table, "CPU total", cell_time((double)row->cpu_ns));
+	table_add_shown(table, "CPU time avg", cell_time((double)row->cpu_ns / count));
+	if (page->has_gpu) {
+		table_add_shown(table, "Self CUDA", cell_time((double)row->gpu_self_ns));
+		table_add_shown(table, "Self CUDA %", cell_share(row->gpu_self_ns, keys->gpu_ns));
+		table_add_shown(table, "CUDA total", cell_time((double)row->gpu_ns));
+		table_add_shown(table, "CUDA time avg", cell_time((double)row->gpu_ns / count));
+	}
+	if (page->has_memory) {
+		table_add_shown(table, "CPU Mem", cell_memory(row->memory.cpu));
+		table_add_shown(table, "Self CPU Mem", cell_memory(row->memory_self.cpu));
+	}
+	if (page->has_gpu_memory) {
+		table_add_shown(table, "CUDA Mem", cell_memory(row->memory.gpu));
+		table_add_shown(table, "Self CUDA Mem", cell_memory(row->memory_self.gpu));
+	}
+	table_add_shown(table, "# of Calls", calls);
 	if (page->shapes_width)
-		put_right(page->out, "Input Shapes", 12, page->shapes_width);
-	if (page->flops_power)
-		put_cell(page, flops_title(page));
+		table_add_name(table, "Input Shapes", NULL, TEXT_TRUNCATE_END,
+			       row->shapes ? row->shapes : "(not recorded)");
+	flops = page->flops_power ? xasprintf("Total %sFLOPs", units[page->flops_power - 1]) : NULL;
+	if (flops)
+		table_add_shown(table, flops, cell_flops(page, row->flops));
+}
+
+/* ---- on the page ------------------------------------------------------------------------------------------------- */
+
+static unsigned width_of(const struct page *page, const struct table *table, unsigned column)
+{
+	return !column ? page->name_width : table->columns[column].is_name ? page->shapes_width : WIDTH;
+}
+
+static unsigned width_before_source(const struct page *page, const struct table *table)
+{
+	unsigned width = 0;
+
+	for (unsigned i = 0; i < table->count; i++)
+		width += width_of(page, table, i) + 2;
+	return width;
+}
+
+static void put_many(FILE *out, char c, unsigned count)
+{
+	while (count-- > 0)
+		fputc(c, out);
+}
+
+static void put_dashes(const struct page *page, const struct table *table)
+{
+	for (unsigned i = 0; i < table->count; i++) {
+		put_many(page->out, '-', width_of(page, table, i));
+		fputs("  ", page->out);
+	}
+	put_many(page->out, '-', page->source_width);
+	fputs(page->source_width ? "  \n" : "\n", page->out);
+}
+
+/* Aligned to the right; only shapes are truncated. */
+static void put_text(const struct page *page, const struct table *table, unsigned column, const char *text)
+{
+	unsigned width = width_of(page, table, column), taken = text_width(text);
+
+	if (column && table->columns[column].is_name && taken > width)
+		taken = width;
+	fprintf(page->out, "%*s", (int)(taken < width ? width - taken : 0), "");
+	text_put(page->out, text, taken, TEXT_TRUNCATE_END);
+	fputs("  ", page->out);
+}
+
+/* The last column, left-aligned. */
+static void put_source(const struct page *page, const char *text)
+{
+	unsigned width = text_put(page->out, text, page->source_width, TEXT_TRUNCATE_START);
+
+	fprintf(page->out, "%*s  ", (int)(page->source_width - width), "");
+}
+
+static void put_titles(const struct page *page, const struct table *table)
+{
+	for (unsigned i = 0; i < table->count; i++)
+		put_text(page, table, i, table->columns[i].title);
 	if (page->source_width)
 		put_source(page, "Source Location");
 	fputc('\n', page->out);
 }
 
 /* Puts all Python lines of a row but the first on lines of their own, followed by an empty one. */
-static void put_sources(const struct page *page, const struct key_row *row)
+static void put_sources(const struct page *page, const struct key_row *row, unsigned before)
 {
-	unsigned before = width_before_source(page);
 	bool of_ops = row->kind == KEY_OP || row->kind == KEY_ANNOTATION;
 	uint32_t frames[KEY_STACK_MAX];
 	size_t count = key_row_frames(page->keys, row, frames, KEY_STACK_MAX);
@@ -267,35 +230,18 @@ static void put_sources(const struct page *page, const struct key_row *row)
 	put_source(page, "");
 }
 
-static void put_row(const struct page *page, const struct key_row *row)
+static void put_row(const struct page *page, struct table *table, const struct key_row *row)
 {
-	struct figure count, total = {"0"}; /* for an asynchronous row */
-
-	if (!row->async)
-		total = cell_share(row->cpu_ns, page->keys->cpu_self_ns);
-	put_name(page, row->name);
-	put_cell(page, cell_share(row->cpu_self_ns, page->keys->cpu_self_ns));
-	put_cell(page, cell_time((double)row->cpu_self_ns));
-	put_cell(page, total);
-	put_cell(page, cell_time((double)row->cpu_ns));
-	put_cell(page, cell_time((double)row->cpu_ns / (double)row->count));
-	if (page->has_gpu) {
-		put_cell(page, cell_time((double)row->gpu_self_ns));
-		put_cell(page, cell_share(row->gpu_self_ns, page->keys->gpu_ns));
-		put_cell(page, cell_time((double)row->gpu_ns));
-		put_cell(page, cell_time((double)row->gpu_ns / (double)row->count));
-	}
-	put_memory(page, row);
-	snprintf(count.text, sizeof(count.text), "%" PRIu64, row->count);
-	put_cell(page, count);
-	if (page->shapes_width)
-		put_shapes(page, row->shapes);
-	if (page->flops_power)
-		put_cell(page, cell_flops(page, row->flops));
+	table_drop_rows(table);
+	add_row(page, table, row);
+	for (unsigned i = 0; i < table->count; i++)
+		put_text(page, table, i, table->cells.items[i].text);
 	if (page->source_width)
-		put_sources(page, row);
+		put_sources(page, row, width_before_source(page, table));
 	fputc('\n', page->out);
 }
+
+/* ---- widths ------------------------------------------------------------------------------------------------------ */
 
 static unsigned limit_width(unsigned least, unsigned width, unsigned most)
 {
@@ -353,33 +299,29 @@ static void put_table(struct page *page)
 {
 	const struct key_averages *keys = page->keys;
 	uint64_t shown = 0, rows = page->options->rows ? page->options->rows : ROWS_DEFAULT;
+	struct table table = {0};
 
 	find_widths(page);
+	add_row(page, &table, &(struct key_row){.name = (char[]){""}, .count = 1}); /* makes the columns */
 	if (page->options->top_level) {
 		put_many(page->out, '=',
-			 width_before_source(page) - 2 + (page->source_width ? page->source_width + 2 : 0));
+			 width_before_source(page, &table) - 2 + (page->source_width ? page->source_width + 2 : 0));
 		fputs("\nThis report only display top-level ops statistics\n", page->out);
 	}
-	put_dashes(page);
-	put_titles(page);
-	put_dashes(page);
+	put_dashes(page, &table);
+	put_titles(page, &table);
+	put_dashes(page, &table);
 	for (size_t i = 0; i < keys->rows.count && shown < rows; i++) {
 		if (page->options->top_level && keys->rows.items[i].inside)
 			continue;
-		put_row(page, &keys->rows.items[i]);
+		put_row(page, &table, &keys->rows.items[i]);
 		shown++;
 	}
-	put_dashes(page);
+	put_dashes(page, &table);
+	table_free(&table);
 	fprintf(page->out, "Self CPU time total: %s\n", cell_time((double)keys->cpu_self_ns).text);
 	if (page->has_gpu)
 		fprintf(page->out, "Self CUDA time total: %s\n", cell_time((double)keys->gpu_ns).text);
-}
-
-/* As in PyTorch, GPUs have memory columns if some op kept GPU memory. */
-static unsigned count_memory_columns(const struct key_averages *keys)
-{
-	return value_of_first(keys->rows.count, i, (int64_t)keys->rows.items[i].memory_self.gpu > 0, 2 * MEMORY_COLUMNS,
-			      keys->has_memory ? MEMORY_COLUMNS : 0);
 }
 
 int report_write_key_averages(FILE *out, struct trace *trace, const struct key_averages_options *options)
@@ -393,7 +335,9 @@ int report_write_key_averages(FILE *out, struct trace *trace, const struct key_a
 	if (!error) {
 		page.model = all.model;
 		page.has_gpu = all.keys.gpu_ns > 0;
-		page.memory_columns = count_memory_columns(&all.keys);
+		page.has_memory = all.keys.has_memory;
+		/* as in PyTorch: if some op kept GPU memory */
+		page.has_gpu_memory = array_find(&all.keys.rows, row, (int64_t)row->memory_self.gpu > 0);
 		if (options->sort)
 			key_rows_sort(&all.keys, options->sort);
 		else
