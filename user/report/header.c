@@ -52,7 +52,7 @@ static void put_labels(struct report *report)
 
 /* ---- for programs --------------------------------------------------------------------------------------------- */
 
-static void add_recording(struct report *report, struct table *table, const void *all __attribute__((unused)))
+static void add_recording(struct report *report, struct table *table, const void *all)
 {
 	table_add_time(table, "duration", "duration_ns", report_ns(report));
 	table_add_data(table, "start_ns", UNIT_NS, report->all->window.start_ns);
@@ -63,7 +63,7 @@ static void add_recording(struct report *report, struct table *table, const void
 	table_add_count(table, "GPU operations", "gpu_operations", report->all->gpu_ops);
 }
 
-static void add_label(struct report *report __attribute__((unused)), struct table *table, const void *item)
+static void add_label(struct report *report, struct table *table, const void *item)
 {
 	const char *label = *(const char *const *)item, *value = strchr(label, '=') + 1;
 	AUTO_FREE char *name = xasprintf("%.*s", (int)(value - 1 - label), label);
@@ -78,7 +78,7 @@ static void add_rank(struct table *table, const char *title, const char *key, in
 	table_unset_unless(table, rank >= 0, "");
 }
 
-static void add_process(struct report *report __attribute__((unused)), struct table *table, const void *item)
+static void add_process(struct report *report, struct table *table, const void *item)
 {
 	const struct model_process *process = item;
 

@@ -73,7 +73,7 @@ static void put_proof(struct report *report)
 	report_complete(report);
 }
 
-static void put_parts(struct report *report, void *none __attribute__((unused)))
+static void put_parts(struct report *report, void *none)
 {
 	keep_verdict(report);
 	if (report->model->schedule.windows_ms && !report->model->slice) {

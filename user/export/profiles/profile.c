@@ -149,7 +149,7 @@ static void add_idle(struct profile *profile, struct analyses *all)
 	for (size_t i = 0; i < idle_charge_count(&all->idle); i++) {
 		struct idle_charge charge = idle_charge_at(&all->idle, i);
 		struct descent descent = {.profile = profile, .node = PROFILE_ROOT};
-		char *note = NULL;
+		AUTO_FREE char *note = NULL;
 
 		if (charge.what.part[1] != WHY_SHORT) {
 			descend_to_culprit(&descent, all, &charge);
@@ -158,7 +158,6 @@ static void add_idle(struct profile *profile, struct analyses *all)
 		descend_to(&descent, STACK_FRAME_NOTE, note ? note : "[gaps under 5 us]");
 		enter_layer(&descent, all->model, charge.what.part[0]);
 		add_value(&descent, PROFILE_IDLE_NS, charge.ns);
-		free(note);
 	}
 }
 

@@ -393,10 +393,8 @@ static char *functions_there(const struct listing *listing)
 
 	for (size_t i = 0; i < costs->function_count && i < FUNCTIONS_SHOWN; i++) {
 		const struct model_code *code = &listing->report->model->codes[costs->functions[i].code];
-		char *more = xasprintf("%s%s%s (%s)", text, i ? ", " : "", code->name, path_base(code->file));
 
-		free(text);
-		text = more;
+		text = xjoin(text, ", ", xasprintf("%s (%s)", code->name, path_base(code->file)));
 	}
 	return text;
 }

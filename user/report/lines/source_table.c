@@ -4,22 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NO_BREAK_SPACE "\u00a0"
-
 /* Replaces leading blanks by visible ones. */
 static void add_text(struct table *table, const char *text)
 {
 	size_t blanks = strspn(text, " ");
-	char *shown = xstrdup(text + blanks);
+	AUTO_FREE char *shown = text_indent(blanks, text + blanks);
 
-	while (blanks--) {
-		char *longer = xasprintf(NO_BREAK_SPACE "%s", shown);
-
-		free(shown);
-		shown = longer;
-	}
 	table_add_named(table, "source", "source", TEXT_TRUNCATE_END, shown, text);
-	free(shown);
 }
 
 static void add_costs(struct table *table, const struct line_costs *costs, const struct line_cost_row *row)

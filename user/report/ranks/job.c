@@ -10,7 +10,7 @@
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
-static void add_step(struct report *report __attribute__((unused)), struct table *table, const void *item)
+static void add_step(struct report *report, struct table *table, const void *item)
 {
 	const struct step_spread *step = item;
 	const struct report_job *job = table->context;
@@ -36,7 +36,7 @@ static const struct row_table step_table = {
 	.add_row = add_step,
 };
 
-static void add_rank_of_steps(struct report *report __attribute__((unused)), struct table *table, const void *item)
+static void add_rank_of_steps(struct report *report, struct table *table, const void *item)
 {
 	const struct rank_row *rank = item;
 	const struct report_job *job = table->context;

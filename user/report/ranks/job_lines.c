@@ -38,7 +38,7 @@ static bool is_large(const struct report_job *job, const struct difference *diff
 	return difference_is_seen(difference) && difference_change(difference) >= SHOWN_SHARE * whole;
 }
 
-static void add_spread(struct report *report __attribute__((unused)), struct table *table, const void *item)
+static void add_spread(struct report *report, struct table *table, const void *item)
 {
 	const struct line_spread *spread = item;
 	const struct report_job *job = table->context;

@@ -32,7 +32,7 @@ static struct number drift_of(const struct rank_clock *clock)
 
 /* ---- clocks ------------------------------------------------------------------------------------------------------ */
 
-static void add_clock(struct report *report __attribute__((unused)), struct table *table, const void *item)
+static void add_clock(struct report *report, struct table *table, const void *item)
 {
 	const struct rank_log *of = item;
 	const struct ranks *ranks = table->context;
@@ -169,7 +169,7 @@ static void add_onset(struct table *table, const struct ranks *ranks, const stru
 	table_unset_last(table, 5, onset->is_known, "");
 }
 
-static void add_rank(struct report *report __attribute__((unused)), struct table *table, const void *item)
+static void add_rank(struct report *report, struct table *table, const void *item)
 {
 	const struct rank_row *row = item;
 	const struct ranks *ranks = table->context;
@@ -228,7 +228,7 @@ static void put_ranks(struct report *report, const struct ranks *ranks)
 
 /* ---- what their GPUs did ----------------------------------------------------------------------------------------- */
 
-static void add_breakdown(struct report *report __attribute__((unused)), struct table *table, const void *item)
+static void add_breakdown(struct report *report, struct table *table, const void *item)
 {
 	const struct rank_row *row = item;
 	const struct ranks *ranks = table->context;
@@ -260,7 +260,7 @@ static const struct row_table breakdown_table = {
 
 /* ---- late ranks -------------------------------------------------------------------------------------------------- */
 
-static void add_late(struct report *report __attribute__((unused)), struct table *table, const void *item)
+static void add_late(struct report *report, struct table *table, const void *item)
 {
 	const struct late_row *row = item;
 	const struct ranks *ranks = table->context;

@@ -56,7 +56,7 @@ struct split_tables {
 	const struct collective_split *split;
 };
 
-static void add_rank_row(struct report *report __attribute__((unused)), struct table *table, const void *item)
+static void add_rank_row(struct report *report, struct table *table, const void *item)
 {
 	const struct split_tables *of = table->context;
 	const struct split_rank *rank = item;
@@ -82,12 +82,12 @@ struct lack_row {
 	uint64_t count, ns;
 };
 
-static bool is_lacking(const struct report *report __attribute__((unused)), const void *item)
+static bool is_lacking(const struct report *report, const void *item)
 {
 	return ((const struct lack_row *)item)->count;
 }
 
-static void add_lack(struct report *report __attribute__((unused)), struct table *table, const void *item)
+static void add_lack(struct report *report, struct table *table, const void *item)
 {
 	const struct lack_row *row = item;
 
@@ -125,7 +125,7 @@ static void put_lacks(struct report *report, const struct collective_split *spli
 					       .none = &rows[SPLIT_KNOWN], .has_all = true});
 }
 
-static void add_collective(struct report *report __attribute__((unused)), struct table *table, const void *item)
+static void add_collective(struct report *report, struct table *table, const void *item)
 {
 	const struct split_row *row = item;
 	const struct collective_split *split = ((const struct split_tables *)table->context)->split;
@@ -146,7 +146,7 @@ static const struct row_table collective_table = {
 	.add_row = add_collective,
 };
 
-static void add_last(struct report *report __attribute__((unused)), struct table *table, const void *item)
+static void add_last(struct report *report, struct table *table, const void *item)
 {
 	const struct last_row *row = item;
 	const struct collective_split *split = ((const struct split_tables *)table->context)->split;
@@ -227,7 +227,7 @@ static char *members_of(const struct collective_split *split, const struct split
 	return has_unknown ? xjoin(text, ",", xstrdup("?")) : text;
 }
 
-static void add_communicator(struct report *report __attribute__((unused)), struct table *table, const void *item)
+static void add_communicator(struct report *report, struct table *table, const void *item)
 {
 	const struct split_communicator *row = item;
 	const struct collective_split *split = ((const struct split_tables *)table->context)->split;

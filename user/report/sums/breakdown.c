@@ -77,7 +77,7 @@ struct step_sums {
 	struct breakdown_sums sums;
 };
 
-static void add_step(struct report *report __attribute__((unused)), struct table *table, const void *item)
+static void add_step(struct report *report, struct table *table, const void *item)
 {
 	const struct step_sums *row = item;
 

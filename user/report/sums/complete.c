@@ -308,13 +308,10 @@ static char *cupti_name(uint32_t version)
 /* Adds ", text" unless the list has it; frees text. */
 static void add_once(char **list, char *text)
 {
-	if (!strstr(*list, text)) {
-		char *longer = xasprintf("%s%s%s", *list, **list ? ", " : "", text);
-
-		free(*list);
-		*list = longer;
-	}
-	free(text);
+	if (strstr(*list, text))
+		free(text);
+	else
+		*list = xjoin(*list, ", ", text);
 }
 
 /* Names of the first files with probes: the text before the colon of each line (attach/probes/files.c). */

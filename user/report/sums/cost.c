@@ -18,7 +18,7 @@ static const char *state_name(enum gpt_cost_state state)
 	return names[state];
 }
 
-static void add_row(struct report *report __attribute__((unused)), struct table *table, const void *item)
+static void add_row(struct report *report, struct table *table, const void *item)
 {
 	const struct cost_row *row = item;
 	double each = row->count ? (double)row->ns / (double)row->count : 0;
@@ -58,7 +58,7 @@ static void put_rows(struct report *report, const struct cost_account *account)
 		report_line(report, "  long: over 50 us; other work of the processor may have interrupted these");
 }
 
-static void add_thread(struct report *report __attribute__((unused)), struct table *table, const void *item)
+static void add_thread(struct report *report, struct table *table, const void *item)
 {
 	const struct cost_account *account = item;
 	const struct model_cost_thread *thread = &account->thread;

@@ -79,15 +79,13 @@ static void put_lines(struct report *report, const struct detail_spans *spans)
 {
 	for (size_t i = 0; i < spans->count; i++) {
 		const struct detail_row *row = &spans->rows[i];
-		char *why = why_text(row), *times = xstrdup("");
+		AUTO_FREE char *why = why_text(row), *times = xstrdup("");
 
 		if (row->times > 1)
 			times = xjoin(times, "", xasprintf(", %s times in all", number_count(row->times).text));
 		report_text(report, 2, "No %s for %s of %s, from %s on%s: %s.", kinds[row->kind].words,
 			    number_time(row->ns).text, number_time(report_ns(report)).text,
 			    number_time(report_after_start(report, row->first_ns)).text, times, why);
-		free(why);
-		free(times);
 	}
 }
 
@@ -96,7 +94,7 @@ static void add_thousandths(struct table *table, const char *title, const char *
 	table_add_value(table, title, key, UNIT_PERCENT, number_thousandths(ns / NS_OF_THOUSANDTH), (double)ns / 1e7);
 }
 
-static void add_last(struct report *report __attribute__((unused)), struct table *table, const void *item)
+static void add_last(struct report *report, struct table *table, const void *item)
 {
 	const struct model_detail *last = item;
 

@@ -133,11 +133,10 @@ static void put_clocks(struct report *report)
 	const char *why = report_no_counters(report->model);
 
 	for (size_t i = 0; i < report->all->gpu_counters.devices.count; i++) {
-		char *text = report_low_clock(report->all, i);
+		AUTO_FREE char *text = report_low_clock(report->all, i);
 
 		if (text)
 			report_line(report, "  %s", text);
-		free(text);
 	}
 	if (why)
 		report_line(report, "  clocks and power of GPUs are not known%s: %s",

@@ -25,7 +25,7 @@ static void add_value(struct table *table, const char *title, const char *key, u
 	table_unset_unless(table, value != MODEL_NOT_SAID, "-");
 }
 
-static void add_counter(struct report *report __attribute__((unused)), struct table *table, const void *item)
+static void add_counter(struct report *report, struct table *table, const void *item)
 {
 	const struct gpu_counter_row *row = item;
 
@@ -128,7 +128,7 @@ static char *low_clock_text(const struct analyses *all, const struct gpu_sampled
 	return xjoin(text, " ", xasprintf("of the %s with samples", number_time(device->ns).text));
 }
 
-static bool is_low(const struct report *report __attribute__((unused)), const void *item)
+static bool is_low(const struct report *report, const void *item)
 {
 	return was_low(item);
 }

@@ -28,19 +28,15 @@ static void add_stack(struct report *report, struct table *table, const struct k
 	const struct model *model = report->model;
 	uint32_t frames[KEY_STACK_MAX];
 	size_t count = key_row_frames(&report->all->keys, row, frames, KEY_STACK_MAX);
-	char *text = count ? xstrdup("") : NULL;
+	AUTO_FREE char *text = count ? xstrdup("") : NULL;
 
 	for (size_t i = 0; i < count; i++) {
 		const struct model_frame *frame = &model->frames[frames[i]];
 		const struct model_code *code = &model->codes[frame->code];
-		char *longer =
-			xasprintf("%s%s%s(%" PRIu32 "): %s", text, i ? ";" : "", code->file, frame->line, code->name);
 
-		free(text);
-		text = longer;
+		text = xjoin(text, ";", xasprintf("%s(%" PRIu32 "): %s", code->file, frame->line, code->name));
 	}
 	table_add_word(table, "stack", text);
-	free(text);
 }
 
 static void add_memory(struct table *table, const char *key, bool is_known, uint64_t bytes)

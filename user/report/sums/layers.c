@@ -7,7 +7,6 @@
 #include "report/page/parts.h"
 #include "report/page/row_table.h"
 
-#define NO_BREAK_SPACE "\u00a0"
 #define INDENT_MAX 64u
 
 static const struct model_module *module_of(const struct report *report, const struct layer_row *row)
@@ -73,22 +72,10 @@ void layers_put_rows(struct report *report, const struct row_table *declared, co
 	report_rows(report, declared, &rows);
 }
 
-/* Indented with characters that are shown where blanks would not be. */
-static char *indented(const char *label, unsigned depth)
-{
-	static const char level[] = NO_BREAK_SPACE NO_BREAK_SPACE;
-	size_t levels = depth < INDENT_MAX ? depth : INDENT_MAX, bytes = sizeof(level) - 1;
-	char *text = xmalloc(levels * bytes + strlen(label) + 1);
-
-	for (size_t i = 0; i < levels; i++)
-		memcpy(text + i * bytes, level, bytes);
-	memcpy(text + levels * bytes, label, strlen(label) + 1);
-	return text;
-}
-
 void layers_add_name(struct table *table, const struct shown_layer *shown)
 {
-	AUTO_FREE char *label = indented(shown->label, shown->depth);
+	unsigned depth = shown->depth < INDENT_MAX ? shown->depth : INDENT_MAX;
+	AUTO_FREE char *label = text_indent(2 * depth, shown->label);
 
 	table_add_named(table, "layer", "layer", TEXT_TRUNCATE_MIDDLE, label, shown->name);
 }

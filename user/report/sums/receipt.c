@@ -15,7 +15,7 @@ static const char *end_name(enum complete_end end)
 	return names[end];
 }
 
-static void add_loss(struct report *report __attribute__((unused)), struct table *table, const void *item)
+static void add_loss(struct report *report, struct table *table, const void *item)
 {
 	const struct complete_row *row = item;
 

@@ -41,12 +41,11 @@ static char *ops_of(const struct report *report, const struct step_row *row)
 
 	for (size_t i = 0; i < row->more_count; i++) {
 		const struct step_op *op = &row->more[i];
-		char *longer = xasprintf("%s%s%s +%s%s", text, i ? ", " : "",
-					 op->name == NONE ? "(name not known)" : report->model->strings[op->name],
-					 number_time(op->more_ns).text, op->on_gpu ? " on the GPU" : "");
 
-		free(text);
-		text = longer;
+		text = xjoin(text, ", ",
+			     xasprintf("%s +%s%s",
+				       op->name == NONE ? "(name not known)" : report->model->strings[op->name],
+				       number_time(op->more_ns).text, op->on_gpu ? " on the GPU" : ""));
 	}
 	return text;
 }

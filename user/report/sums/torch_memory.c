@@ -50,7 +50,7 @@ static void add_peak(struct report *report, struct table *table, const void *ite
 	report_add_process(report, table, space->process);
 }
 
-static bool has_peak(const struct report *report __attribute__((unused)), const void *item)
+static bool has_peak(const struct report *report, const void *item)
 {
 	return ((const struct torch_space *)item)->most;
 }

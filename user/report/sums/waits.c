@@ -27,16 +27,9 @@ static char *what_of_gpu(const struct report *report, const struct wait_row *row
 static char *waited_for(const struct report *report, const struct wait_row *row)
 {
 	bool says_more = row->kind == GPT_AGENT_SYNC_STREAM || row->recorded_line != NONE;
-	char *what, *both;
+	char *api = xstrdup(row->api ? api_name(row->api) : "");
 
-	if (row->api && !says_more)
-		return xstrdup(api_name(row->api));
-	what = what_of_gpu(report, row);
-	if (!row->api)
-		return what;
-	both = xasprintf("%s, %s", api_name(row->api), what);
-	free(what);
-	return both;
+	return *api && !says_more ? api : xjoin(api, ", ", what_of_gpu(report, row));
 }
 
 static void add_row(struct report *report, struct table *table, const void *item)

@@ -135,12 +135,8 @@ static char *join_ids(const struct table_writer *writer)
 {
 	char *all = xstrdup("");
 
-	for (size_t i = 0; i < writer->ids.count; i++) {
-		char *longer = xasprintf("%s%s%s", all, i ? ", " : "", writer->ids.items[i]);
-
-		free(all);
-		all = longer;
-	}
+	for (size_t i = 0; i < writer->ids.count; i++)
+		all = xjoin(all, ", ", xstrdup(writer->ids.items[i]));
 	return all;
 }
 

@@ -76,6 +76,18 @@ unsigned text_width(const char *text)
 	return width;
 }
 
+char *text_indent(size_t blanks, const char *text)
+{
+	static const char blank[] = "\u00a0";
+	size_t bytes = blanks * (sizeof(blank) - 1);
+	char *indented = xmalloc(bytes + strlen(text) + 1);
+
+	for (size_t i = 0; i < bytes; i++)
+		indented[i] = blank[i % (sizeof(blank) - 1)];
+	strcpy(indented + bytes, text);
+	return indented;
+}
+
 size_t text_lines(const char *text)
 {
 	size_t lines = 0;

@@ -26,6 +26,9 @@ enum text_truncate {
 /* The number of columns that a name takes on the terminal. */
 unsigned text_width(const char *text);
 
+/* The text after that many blanks that do not break, which are shown where blanks would not be; the caller frees it. */
+char *text_indent(size_t blanks, const char *text);
+
 /* How many lines it has, of which each is ended. */
 size_t text_lines(const char *text);
 

@@ -124,19 +124,11 @@ static char *package_names(const struct tree_names *names, uint32_t node)
 		if (frames->entries[i].key.part[0] == node)
 			note_package(&packages, names->nodes->tree->model->codes[frames->entries[i].key.part[1]].file);
 	array_sort(&packages.list, by_frames);
-	for (size_t i = 0; i < packages.list.count && i < PACKAGES_SHOWN; i++) {
-		char *longer = xasprintf("%s%s%.*s", text, i ? ", " : "", (int)packages.list.items[i].length,
-					 packages.list.items[i].name);
-
-		free(text);
-		text = longer;
-	}
-	if (packages.list.count > PACKAGES_SHOWN) {
-		char *longer = xasprintf("%s and %zu more", text, packages.list.count - PACKAGES_SHOWN);
-
-		free(text);
-		text = longer;
-	}
+	for (size_t i = 0; i < packages.list.count && i < PACKAGES_SHOWN; i++)
+		text = xjoin(text, ", ",
+			     xasprintf("%.*s", (int)packages.list.items[i].length, packages.list.items[i].name));
+	if (packages.list.count > PACKAGES_SHOWN)
+		text = xjoin(text, " ", xasprintf("and %zu more", packages.list.count - PACKAGES_SHOWN));
 	array_free(&packages.list);
 	return text;
 }

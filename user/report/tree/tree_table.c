@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#define NO_BREAK_SPACE "\u00a0"
 #define INDENT_MAX 64u
 
 static const char *kind_name(enum tree_node_kind kind)
@@ -22,21 +21,6 @@ static const char *kind_name(enum tree_node_kind kind)
 	return names[kind];
 }
 
-/* Adds a name, indented by its depth with characters that are shown where blanks would not be. */
-static void add_name(struct table *table, size_t depth, const char *label, const char *name)
-{
-	char *indented = xstrdup(label);
-
-	for (size_t i = 0; i < depth && i < INDENT_MAX; i++) {
-		char *deeper = xasprintf(NO_BREAK_SPACE NO_BREAK_SPACE "%s", indented);
-
-		free(indented);
-		indented = deeper;
-	}
-	table_add_named(table, "what", "name", TEXT_TRUNCATE_MIDDLE, indented, name);
-	free(indented);
-}
-
 /*
  * A row.  What ran is a part of the self time of what it ran in, and has none: so the self times of all rows are the
  * whole.
@@ -52,6 +36,7 @@ struct tree_row {
 static void add_row(struct table *table, const struct call_tree *tree, const struct tree_row *row, uint64_t total_ns)
 {
 	const struct tree_rest *amount = row->amount;
+	AUTO_FREE char *label = text_indent(2 * (row->depth < INDENT_MAX ? row->depth : INDENT_MAX), row->label);
 
 	table->unit = (struct time_unit){"ms", 1e6};
 	table_begin_row(table);
@@ -68,7 +53,7 @@ static void add_row(struct table *table, const struct call_tree *tree, const str
 	table_add_percent(table, "%", "percent", (double)amount->ns, (double)total_ns);
 	table_add_id(table, NULL, "depth", row->depth);
 	table_add_word(table, "kind", row->kind);
-	add_name(table, row->depth, row->label, row->name);
+	table_add_named(table, "what", "name", TEXT_TRUNCATE_MIDDLE, label, row->name);
 	table_add_name(table, "where", "place", TEXT_TRUNCATE_START, row->place);
 	table_unset_unless(table, row->place, "");
 	table_add_count(table, "count", "count", amount->count);
