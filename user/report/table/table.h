@@ -95,10 +95,9 @@ struct table {
 	double whole;	       /* of table_add_share */
 	bool shows_process;    /* a page has the column of processes */
 	const void *context;   /* what the rows are of */
-	/* columns, made by the cells of the first row, and their titles */
-	struct column *made;
-	ARRAY(char *) titles;
-	bool is_made;
+	struct column *made;   /* the columns, where the cells of the first row make them */
+	ARRAY(char *) titles;  /* of those */
+	bool is_made;	       /* the first row is complete */
 };
 
 /* Whether a page shows the column. */
@@ -143,15 +142,15 @@ void table_add_average(struct table *table, uint64_t ns, uint64_t count);
 /* GB/s on a page; unknown if ns is 0 */
 void table_add_rate(struct table *table, double bytes, uint64_t ns);
 
-/* Unless they are known, the latest cells become unknown. */
-void table_unset_cell(struct table *table, size_t cell, const char *shown); /* by its number in table.cells */
+/* Unless it is known, the latest cell (the latest ones) becomes unknown. */
+void table_unset_unless(struct table *table, bool is_known, const char *shown);
 void table_unset_last(struct table *table, unsigned cells, bool are_known, const char *shown);
+
+/* The same of a cell by its number in table.cells. */
+void table_unset_cell(struct table *table, size_t cell, const char *shown);
 
 /* Frees the rows; columns stay. */
 void table_drop_rows(struct table *table);
-
-/* Unless it is known, the latest cell becomes unknown. */
-void table_unset_unless(struct table *table, bool is_known, const char *shown);
 
 /* A note below the latest row, from the first name column on; takes over the text. */
 void table_add_note(struct table *table, char *text);
