@@ -615,6 +615,47 @@ static void what_has_no_room_ends_after_a_clause(void **state)
 	end_words(&gap);
 }
 
+/* The verdict at each width from `least` on has each line whole, and the first loss its place. */
+static void assert_fits(struct gap *gap, unsigned least, const char *place)
+{
+	text_begin();
+	for (unsigned width = least; width < 130; width++) {
+		struct verdict verdict;
+
+		verdict_make(&verdict, &gap->all, width);
+		assert_non_null(strstr(verdict.lines[1], place));
+		assert_true(text_width(verdict.lines[1]) <= width);
+		for (size_t i = 0; i < verdict.count; i++)
+			if (!strncmp(verdict.lines[i], "Complete: ", 10))
+				assert_true(text_width(verdict.lines[i]) <= width);
+		verdict_free(&verdict);
+	}
+	text_end();
+}
+
+static void a_loss_says_less_of_its_causes_before_its_line_is_cut(void **state)
+{
+	struct gap gap;
+
+	begin_gap(&gap);
+	runs(&gap.log, PID, TID, LOAD, 10 * MS, 50 * MS);
+	log_wait(&gap.log, waits(GPT_WAIT_PREEMPTED, LOAD, 50 * MS, 75 * MS));
+	log_wait(&gap.log, waits(GPT_WAIT_SLEEP, LOAD, 75 * MS, 95 * MS));
+	end_gap(&gap);
+	assert_fits(&gap, 50, ": train.py:32 train");
+	end_words(&gap);
+}
+
+static void a_launch_before_which_nothing_is_known_is_named_at_any_width(void **state)
+{
+	struct gap gap;
+
+	begin_gap(&gap);
+	end_gap(&gap);
+	assert_fits(&gap, 54, "train.py:34 train");
+	end_words(&gap);
+}
+
 static void a_brief_verdict_tells_a_helper_apart_by_who_called_it(void **state)
 {
 	struct verdict verdict;
@@ -721,6 +762,8 @@ int main(void)
 		cmocka_unit_test(callers_too_small_to_be_named_are_one_finding_of_the_line),
 		cmocka_unit_test(a_caller_too_small_to_be_named_stays_with_the_one_that_has_most),
 		cmocka_unit_test(what_has_no_room_ends_after_a_clause),
+		cmocka_unit_test(a_loss_says_less_of_its_causes_before_its_line_is_cut),
+		cmocka_unit_test(a_launch_before_which_nothing_is_known_is_named_at_any_width),
 		cmocka_unit_test(a_brief_verdict_tells_a_helper_apart_by_who_called_it),
 		cmocka_unit_test(a_brief_verdict_has_the_line_on_any_screen),
 		cmocka_unit_test(for_programs_why_names_callers_and_stacks_and_says_how_complete_it_is),

@@ -88,21 +88,28 @@ static void add_wrapped(struct verdict *verdict, char *text, unsigned width, siz
 
 /* ---- a loss ------------------------------------------------------------------------------------------------------ */
 
-/* " (worker 4711 and 3 more)", "" where one process is all there is. */
-static char *processes_text(const struct analyses *all, const struct why_finding *finding)
+/* How much a loss says besides its line, most first. */
+enum detail {
+	WITH_ALL,
+	WITH_FIRST_CAUSE, /* its other causes are left out */
+	WITH_ONE_LINE,	  /* so are the call at the line, and how many other lines and which processes there are */
+	WITHOUT_STEP,	  /* so is its time a step */
+};
+
+/* " (worker 4711 and 3 more)", in short " (4 processes)"; "" where one process is all there is. */
+static char *processes_text(const struct analyses *all, const struct why_finding *finding, enum detail detail)
 {
 	AUTO_FREE char *label = NULL;
-	char *text;
 
 	if (finding->loss->cause == WHY_RANK ||
 	    (finding->processes < 2 && !why_names_process(all, finding->line->process)))
 		return xstrdup("");
+	if (finding->processes > 1 && detail >= WITH_ONE_LINE)
+		return xasprintf(" (%zu processes)", finding->processes);
 	label = process_label(&all->model->processes[finding->line->process]);
 	if (finding->processes < 2)
-		text = xasprintf(" (%s)", label);
-	else
-		text = xasprintf(" (%s and %zu more)", label, finding->processes - 1);
-	return text;
+		return xasprintf(" (%s)", label);
+	return xasprintf(" (%s and %zu more)", label, finding->processes - 1);
 }
 
 static char *lines_text(const struct why_finding *finding)
@@ -113,28 +120,46 @@ static char *lines_text(const struct why_finding *finding)
 }
 
 /* "1. 312.4 ms, 42.5 %, 3.1 ms a step, data loading: server.py:52 detokenize (worker 4711)" */
-static char *loss_text(const struct analyses *all, const struct why_finding *finding, size_t number,
+static char *loss_text(const struct analyses *all, const struct why_finding *finding, size_t number, enum detail detail,
 		       enum line_brevity brevity)
 {
 	const struct why *why = &all->why;
-	AUTO_FREE char *place = why_place(all, finding->loss, finding->line, brevity), *more = lines_text(finding);
-	AUTO_FREE char *processes = processes_text(all, finding), *cause = why_causes_text(finding), *step = NULL;
+	bool is_bare = detail >= WITH_ONE_LINE && finding->line->line != NONE;
+	AUTO_FREE char *place = is_bare ? why_brief_place(all, finding->loss, finding->line, brevity)
+					: why_place(all, finding->loss, finding->line, brevity);
+	AUTO_FREE char *more = detail >= WITH_ONE_LINE ? xstrdup("") : lines_text(finding);
+	AUTO_FREE char *processes = processes_text(all, finding, detail), *step = NULL;
+	AUTO_FREE char *cause =
+		detail == WITH_ALL ? why_causes_text(finding) : xstrdup(why_short(finding->loss->cause));
 
-	step = why->step_count ? xasprintf("%s a step, ", number_time(finding->ns / why->step_count).text)
-			       : xstrdup("");
+	step = why->step_count && detail < WITHOUT_STEP
+		       ? xasprintf("%s a step, ", number_time(finding->ns / why->step_count).text)
+		       : xstrdup("");
 	return xasprintf("%zu. %s, %s %%, %s%s: %s%s%s", number, number_time(finding->ns).text,
 			 number_percent((double)finding->ns, (double)why->looked_ns).text, step, cause, place, more,
 			 processes);
 }
 
-/* The longest that fits, else the shortest, which sticks out. */
-static char *fitting_loss(const struct analyses *all, const struct why_finding *finding, size_t number, unsigned width)
+/* The first that fits, else the last, which sticks out; least: how a line is named at least. */
+static char *fitting_loss(const struct analyses *all, const struct why_finding *finding, size_t number, unsigned width,
+			  enum line_brevity least)
 {
-	char *text = loss_text(all, finding, number, LINE_WITH_FUNCTION);
+	static const struct {
+		enum detail detail;
+		enum line_brevity brevity;
+	} ways[] = {
+		{WITH_ALL, LINE_WITH_FUNCTION},	      {WITH_ALL, LINE_WITH_METHOD},
+		{WITH_FIRST_CAUSE, LINE_WITH_METHOD}, {WITH_ONE_LINE, LINE_WITH_METHOD},
+		{WITH_ONE_LINE, LINE_WITH_CALLER},    {WITHOUT_STEP, LINE_WITH_CALLER},
+		{WITHOUT_STEP, LINE_ALONE},
+	};
+	char *text = NULL;
 
-	for (unsigned brevity = LINE_WITH_METHOD; brevity <= LINE_ALONE && text_width(text) > width; brevity++) {
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]) && (!text || text_width(text) > width); i++) {
+		if (ways[i].brevity > least)
+			break;
 		free(text);
-		text = loss_text(all, finding, number, (enum line_brevity)brevity);
+		text = loss_text(all, finding, number, ways[i].detail, ways[i].brevity);
 	}
 	return text;
 }
@@ -244,6 +269,15 @@ static void add_owners(struct verdict *verdict, const struct analyses *all, unsi
 
 /* ------------------------------------------------------------------------------------------------------------------ */
 
+/* How complete the answer is, as many clauses of it as fit. */
+static void add_joined(struct verdict *verdict, const struct analyses *all, unsigned width)
+{
+	char *text = report_joined(all);
+
+	text[length_of_clauses(text, ";", width)] = '\0';
+	add_line(verdict, text);
+}
+
 /* Whether it is large, and no smaller than the last loss for which there is room. */
 static bool names_exposed(const struct exposed *exposed, const struct analyses *all,
 			  const struct why_findings *findings, size_t shown, size_t most)
@@ -287,7 +321,7 @@ static void add_answer(struct verdict *verdict, const struct analyses *all, unsi
 		add_line(verdict, why_nothing(all));
 	for (size_t i = 0; i < shown; i++) {
 		verdict->loss[verdict->count] = i + 1;
-		add_line(verdict, fitting_loss(all, &findings.all.items[i], i + 1, width));
+		add_line(verdict, fitting_loss(all, &findings.all.items[i], i + 1, width, LINE_ALONE));
 		add_line(verdict, try_text(all, &findings.all.items[i], width));
 	}
 	if (has_exposed)
@@ -300,7 +334,7 @@ static void add_answer(struct verdict *verdict, const struct analyses *all, unsi
 		add_wrapped(verdict, xstrdup(caution), width, room < CAUTION_LINES ? room : CAUTION_LINES);
 	add_memory(verdict, all, width);
 	add_owners(verdict, all, width);
-	add_line(verdict, report_joined(all));
+	add_joined(verdict, all, width);
 	verdict->command = verdict->count;
 	add_line(verdict, next_command(all, shown ? &findings.all.items[0] : NULL, caution));
 	why_findings_free(&findings);
@@ -318,7 +352,7 @@ void verdict_make(struct verdict *verdict, const struct analyses *all, unsigned 
 	add_wrapped(verdict, unknown, width, VERDICT_LINES - 2 - (all->torch_memory.growing_count ? MEMORY_LINES : 0));
 	add_memory(verdict, all, width);
 	add_owners(verdict, all, width);
-	add_line(verdict, report_joined(all));
+	add_joined(verdict, all, width);
 }
 
 /* "1. 65.9 %, Python: util.py:11 busy <- train.py:31", as much of a loss as fits. */
@@ -363,7 +397,7 @@ static void add_truncated(struct verdict *verdict, char *text, unsigned width, e
 static void add_brief_loss(struct verdict *verdict, const struct analyses *all, const struct why_finding *finding,
 			   size_t number, unsigned width)
 {
-	char *text = fitting_loss(all, finding, number, width);
+	char *text = fitting_loss(all, finding, number, width, LINE_WITH_METHOD);
 
 	if (text_width(text) > width && finding->line->line != NONE) {
 		free(text);

@@ -184,6 +184,14 @@ char *why_place(const struct analyses *all, const struct why_loss *loss, const s
 	return cause->place ? cause->place(all, line, label, brevity) : label;
 }
 
+char *why_brief_place(const struct analyses *all, const struct why_loss *loss, const struct why_line *line,
+		      enum line_brevity brevity)
+{
+	AUTO_FREE char *label = line_text(all, loss, line, brevity);
+
+	return xasprintf("%s%s", why_is_culprit(loss->cause, line) ? "" : "before ", label);
+}
+
 bool why_names_process(const struct analyses *all, uint32_t process)
 {
 	const struct model_process *whose = &all->model->processes[process];

@@ -39,6 +39,11 @@ char *idle_charge_words(const struct idle *idle, const struct idle_charge *charg
 char *why_place(const struct analyses *all, const struct why_loss *loss, const struct why_line *line,
 		enum line_brevity brevity);
 
+/* The line of it alone, without the call there; "before train.py:42 forward" if that launched next and no line is to
+ * blame. */
+char *why_brief_place(const struct analyses *all, const struct why_loss *loss, const struct why_line *line,
+		      enum line_brevity brevity);
+
 /* Whether the process is named with a place: there are several, or it has no work on a GPU, which is news. */
 bool why_names_process(const struct analyses *all, uint32_t process);
 
