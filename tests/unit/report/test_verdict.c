@@ -126,6 +126,25 @@ static void so_they_are_where_no_sample_is_in_the_gap(void **state)
 	end_words(&gap);
 }
 
+/* Another thread launched before the gap, and waits in it; the launching thread has done nothing so far. */
+static void of_a_thread_that_may_just_have_begun_no_rate_of_samples_is_advised(void **state)
+{
+	struct gap gap;
+
+	begin(&gap.log);
+	log_launch(&gap.log, PID, HELPER, FROM - 20 * US, TRAIN, 1);
+	log_batch(&gap.log, PID, HELPER, FROM);
+	log_agent_kernel(&gap.log, (struct gpt_agent_kernel){
+					   .start_wall_ns = FROM - 10 * US, .end_wall_ns = FROM, .corr = 1, .name = 1});
+	sample(&gap.log, PID, HELPER, FROM - 5 * US, TRAIN);
+	log_wait(&gap.log, of(waits(GPT_WAIT_POLL, HOLDS, FROM, LAUNCHED), PID, HELPER));
+	end_gap(&gap);
+	VERDICT_HAS(gap.model,
+		    "not sampled: train.py:34 train\n   Try: See what the threads waited for that start this one");
+	SAYS(&gap, report_write_why, "(--table off_cpu)");
+	end_words(&gap);
+}
+
 /* The report of 5 ms of a trace, from that time on. */
 static char *report_of_slice(const struct model *model, uint64_t from_ns)
 {
@@ -743,6 +762,7 @@ int main(void)
 		cmocka_unit_test(of_a_gap_without_samples_both_launches_are_named_and_no_culprit),
 		cmocka_unit_test(so_they_are_where_no_sample_is_in_the_gap),
 		cmocka_unit_test(the_sum_of_further_causes_is_named_too),
+		cmocka_unit_test(of_a_thread_that_may_just_have_begun_no_rate_of_samples_is_advised),
 		cmocka_unit_test(of_a_slice_without_gpu_work_nothing_is_said_where_launches_lack_their_times),
 		cmocka_unit_test(a_copy_whose_call_was_lost_is_a_loss_of_that_call),
 		cmocka_unit_test(a_wait_in_the_middle_of_a_kernel_is_in_a_slice_in_which_no_operation_begins),

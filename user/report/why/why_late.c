@@ -59,15 +59,28 @@ const char *why_lowered_advice(const struct analyses *all, const struct why_loss
 	return NULL;
 }
 
+/* Whether a thread of which no earlier call is known would have been sampled, or its wait recorded. */
+static bool is_longer_than_samples(const struct analyses *all, const struct why_loss *loss)
+{
+	const struct why_line *most = loss->line_count ? &loss->lines[0] : NULL;
+
+	return most && most->from_line == NONE && most->count &&
+	       most->ns / most->count > 2 * (uint64_t)all->idle.ran.period_ns;
+}
+
 static const char *unsampled_advice(const struct analyses *all, const struct why_loss *loss)
 {
 	const char *lowered = why_lowered_advice(all, loss);
 
 	if (lowered)
 		return lowered;
-	return all->idle.ran.samples && all->idle.ran.waits
-		       ? "Sample more often (-F)."
-		       : "Record what ran and what was waited for: both are by default, with root.";
+	if (all->idle.ran.samples && all->idle.ran.waits)
+		return is_longer_than_samples(all, loss)
+			       ? "See what the threads waited for that start this one (--table off_cpu). It had "
+				 "probably just begun, as where each request has a thread of its own: one that "
+				 "runs would have been sampled."
+			       : "Sample more often (-F).";
+	return "Record what ran and what was waited for: both are by default, with root.";
 }
 
 const struct cause cause_python = {
