@@ -96,10 +96,11 @@ def test_the_report_names_the_line_that_waits_for_the_gpu(run):
     assert [row[-2:] for row in waits] == [[f"train.py:{line}", "Trainer.loss_item"]]
 
 
-def test_the_report_has_colour_on_a_terminal_unless_no_color_is_set(run):
-    for no_color, coloured in (("", True), ("1", False)):
+def test_the_report_has_colour_on_a_terminal_unless_no_color_is_set_or_it_is_dumb(run):
+    for no_color, terminal, coloured in (("", "xterm", True), ("1", "xterm", False), ("", "dumb", False)):
         script = f"exec {machine.GPUTRACE} report {run / 'trace.gpt'}"
-        done = tracing.command(run, "script", "-qec", script, "/dev/null", env={"NO_COLOR": no_color}).must_be(0)
+        done = tracing.command(run, "script", "-qec", script, "/dev/null",
+                               env={"NO_COLOR": no_color, "TERM": terminal}).must_be(0)
         assert ("\033[" in done.stdout) == coloured
 
 

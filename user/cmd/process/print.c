@@ -37,18 +37,23 @@ static bool lacks_utf8(void)
 	return false;
 }
 
+/* A dumb terminal shows the bytes of colors as text. */
+static bool wants_color(void)
+{
+	const char *no_color = getenv("NO_COLOR"), *terminal = getenv("TERM");
+
+	return !(no_color && *no_color) && !(terminal && !strcmp(terminal, "dumb"));
+}
+
 struct screen print_screen(void)
 {
-	const char *no_color = getenv("NO_COLOR");
 	struct winsize size = {0};
 
 	if (!isatty(STDOUT_FILENO))
 		return (struct screen){0};
 	(void)ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
-	return (struct screen){.width = size.ws_col,
-			       .is_terminal = true,
-			       .has_color = !(no_color && *no_color),
-			       .is_ascii = lacks_utf8()};
+	return (struct screen){
+		.width = size.ws_col, .is_terminal = true, .has_color = wants_color(), .is_ascii = lacks_utf8()};
 }
 
 int print_on_stdout(print_fn *print, void *context)
