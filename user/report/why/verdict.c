@@ -206,46 +206,19 @@ static void add_memory(struct verdict *verdict, const struct analyses *all, unsi
 
 /* ---- the lines that own the GPU ---------------------------------------------------------------------------------- */
 
-static char *owner_text(const struct lines *lines, const struct line_row *row, enum line_brevity brevity)
-{
-	char *own = line_name(lines, row->line, brevity);
-
-	return row->user_line == NONE ? own : xjoin(own, " <- ", line_name(lines, row->user_line, brevity));
-}
-
-/* owner: is freed here. */
-static char *join_owner(char *text, const struct line_sums *sums, uint64_t ns, char *owner)
-{
-	text = xjoin(text, ", ", xasprintf("%s %% %s", number_percent((double)ns, (double)sums->sum).text, owner));
-	free(owner);
-	return text;
-}
-
 /* By the user's own lines: two lines of a library that one of them called are one. */
-static char *owners_alone_text(const struct analyses *all, const struct line_sums *sums)
+static char *owners_text(const struct analyses *all, const struct line_sums *sums, enum line_brevity brevity)
 {
 	AUTO_FREE struct tally_entry *sorted = tally_sorted(&sums->user_lines, false);
 	char *text = xstrdup("");
 
 	for (size_t i = 0; i < sums->user_lines.count && i < OWNERS_SHOWN; i++) {
+		AUTO_FREE char *name = line_name(&all->lines, sorted[i].key.part[0], brevity);
+
 		if (i && sorted[i].ns < sums->sum / WHY_LEAST_SHARE)
 			break;
-		text = join_owner(text, sums, sorted[i].ns, line_name(&all->lines, sorted[i].key.part[0], LINE_ALONE));
-	}
-	return text;
-}
-
-static char *owners_text(const struct analyses *all, const struct line_sums *sums, enum line_brevity brevity)
-{
-	char *text;
-
-	if (brevity == LINE_ALONE)
-		return owners_alone_text(all, sums);
-	text = xstrdup("");
-	for (size_t i = 0; i < sums->count && i < OWNERS_SHOWN; i++) {
-		if (i && sums->rows[i].self < sums->sum / WHY_LEAST_SHARE)
-			break;
-		text = join_owner(text, sums, sums->rows[i].self, owner_text(&all->lines, &sums->rows[i], brevity));
+		text = xjoin(text, ", ",
+			     xasprintf("%s %% %s", number_percent((double)sorted[i].ns, (double)sums->sum).text, name));
 	}
 	return text;
 }
