@@ -17,14 +17,21 @@
 #define WIDTH_LEAST 80u
 #define ROWS_DEFAULT 10u
 
-/* How the page begins. */
+static bool has_calls(const struct report *report)
+{
+	return report->all->calls || analyses_know_gpus(report->all);
+}
+
+/* How the page begins.  Where there were no calls, the verdict's last line is the receipt, which soon follows. */
 static void put_verdict(struct report *report)
 {
 	struct verdict verdict;
+	size_t count;
 
 	verdict_make(&verdict, report->all, report->width);
+	count = verdict.count - !has_calls(report);
 	fputc('\n', report->out);
-	for (size_t i = 0; i < verdict.count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		report_put(report, verdict.lines[i], report->width,
 			   i == verdict.command ? TEXT_WHOLE : TEXT_TRUNCATE_FILES);
 		fputc('\n', report->out);
@@ -83,7 +90,7 @@ static void put_parts(struct report *report, void *none)
 	report_processes(report);
 	if (!report->writer)
 		put_verdict(report);
-	if (!report->all->calls && !analyses_know_gpus(report->all)) {
+	if (!has_calls(report)) {
 		put_unknown(report, "nothing_seen", "Nothing seen");
 		report_steps(report);
 		report_ops(report);

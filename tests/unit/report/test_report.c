@@ -824,6 +824,7 @@ static void an_empty_trace_is_helped(void **state)
 	assert_has(text, "gputrace doctor -p 77");
 	assert_null(strstr(text, "\nComplete"));
 	assert_null(strstr(text, "nan"));
+	assert_null(strstr(strstr(text, "launches recorded") + 1, "launches recorded"));
 	free(text);
 	empty = (struct model){.sources = &source, .source_count = 1};
 	text = report_of(&empty, 100, false);
