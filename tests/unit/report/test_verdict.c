@@ -69,6 +69,22 @@ static void the_worker_that_kept_the_gpu_waiting_leads(void **state)
 	end_words(&gap);
 }
 
+static void a_worker_that_lacked_a_cpu_is_not_to_load_faster_alone(void **state)
+{
+	struct gap gap;
+
+	begin_gap(&gap);
+	runs(&gap.log, WORKER, WORKER, WORKS, FROM, 50 * MS);
+	log_wait(&gap.log, of(waits(GPT_WAIT_PREEMPTED, WORKS, 50 * MS, 90 * MS), WORKER, WORKER));
+	runs(&gap.log, WORKER, WORKER, WORKS, 90 * MS, TO);
+	log_wait(&gap.log, woken_by(waits(GPT_WAIT_PIPE, LOADER, FROM, LAUNCHED), WORKER, WORKER, WORKS));
+	end_gap(&gap);
+	VERDICT_HAS(
+		gap.model,
+		"\n1. 90.0 ms, 98.9 %, data loading (40.0 ms of it no CPU): data.py:17 __getitem__ (worker 41330)\n");
+	end_words(&gap);
+}
+
 static void a_culprit_that_lacked_a_cpu_for_a_part_is_one_finding(void **state)
 {
 	struct gap gap;
@@ -757,6 +773,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_worker_that_kept_the_gpu_waiting_leads),
+		cmocka_unit_test(a_worker_that_lacked_a_cpu_is_not_to_load_faster_alone),
 		cmocka_unit_test(a_culprit_that_lacked_a_cpu_for_a_part_is_one_finding),
 		cmocka_unit_test(of_a_gap_without_samples_both_launches_are_named_and_no_culprit),
 		cmocka_unit_test(so_they_are_where_no_sample_is_in_the_gap),

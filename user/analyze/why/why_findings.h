@@ -5,7 +5,7 @@
  * the next that launched is no culprit: its finding is from one launch to the next.  Lines that are too small to be
  * named alone are one finding for each cause, like the lines of causes that are the program's as a whole: launches,
  * imports, garbage, requests, ranks.  Where a line imported or collected for most of its time, that it got no CPU is a
- * part of that.
+ * part of that; of data loading, that the loading thread got none is time of its own cause.
  */
 #pragma once
 
