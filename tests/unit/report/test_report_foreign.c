@@ -36,6 +36,17 @@ static void why_says_the_same_of_it(void **state)
 	assert_says(write_why, "[" OP "," CALL "]", "1 CUDA call and no GPU work are in this file");
 }
 
+static void of_a_file_that_is_cut_no_option_is_named(void **state)
+{
+	static const char words[] = "1 CUDA call and no GPU work are in what could be read";
+	char *text = said(write_why, "[" OP "," CALL ",");
+
+	assert_non_null(strstr(text, words));
+	assert_null(strstr(text, "ProfilerActivity"));
+	free(text);
+	assert_says(write_report, "[" OP "," CALL ",", "Copy the file again");
+}
+
 static void a_line_that_is_not_known_has_no_number(void **state)
 {
 	assert_says(write_lines, "[" FUNCTION "," CALL "," KERNEL "]", "\n       -   9,000  100.0");
@@ -125,6 +136,7 @@ int main(void)
 		cmocka_unit_test(of_a_file_without_cuda_calls_the_option_that_its_tool_lacked_is_named),
 		cmocka_unit_test(why_says_the_same_of_it),
 		cmocka_unit_test(who_asks_the_gpu_is_advised_to_ask_less),
+		cmocka_unit_test(of_a_file_that_is_cut_no_option_is_named),
 		cmocka_unit_test(a_line_that_is_not_known_has_no_number),
 		cmocka_unit_test(a_file_of_torch_profiler_without_stacks_is_reported_which_option_has_them),
 	};

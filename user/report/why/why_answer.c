@@ -112,6 +112,19 @@ static char *none_looked_at(const struct why *why)
 		       "at: record for longer.");
 }
 
+/* Of a file that is cut or damaged, what lacks may be in the rest. */
+static char *none_in_file(const struct analyses *all)
+{
+	bool is_whole = all->complete.end == COMPLETE_ENDED;
+
+	return xasprintf("%s CUDA call%s and no GPU work are in %s: when the GPU worked is not known. %s",
+			 all->calls ? number_count(all->calls).text : "No", all->calls == 1 ? "" : "s",
+			 is_whole ? "this file" : "what could be read of this file, which is cut short or damaged",
+			 is_whole ? "Its tool records it where it is asked to: torch.profiler with "
+				    "ProfilerActivity.CUDA, nsys with --trace=cuda."
+				  : "Copy the file again, or write it again.");
+}
+
 char *why_unknown(const struct analyses *all)
 {
 	const struct why *why = &all->why;
@@ -119,11 +132,7 @@ char *why_unknown(const struct analyses *all)
 	if (!all->gpu_ops && analyses_know_gpus(all))
 		return why->looked_ns ? NULL : none_in_slice(all);
 	if (model_is_foreign(all->model) && !all->gpu_ops)
-		return xasprintf(
-			"%s CUDA call%s and no GPU work are in this file: when the GPU worked is not known. Its "
-			"tool records it where it is asked to: torch.profiler with ProfilerActivity.CUDA, nsys "
-			"with --trace=cuda.",
-			all->calls ? number_count(all->calls).text : "No", all->calls == 1 ? "" : "s");
+		return none_in_file(all);
 	if (!all->calls && !all->gpu_ops)
 		return nothing_recorded(all);
 	if (!all->gpu_ops || !why->any_gpu)
