@@ -142,6 +142,20 @@ static void so_they_are_where_no_sample_is_in_the_gap(void **state)
 	end_words(&gap);
 }
 
+/* The default rests where it costs too much, and leaves short waits out: a higher rate alone would not help. */
+static void what_samples_and_waits_miss_is_recorded_at_any_cost(void **state)
+{
+	struct gap gap;
+
+	begin_gap(&gap);
+	sample(&gap.log, PID, TID, 15 * MS, LOAD);
+	log_wait(&gap.log, waits(GPT_WAIT_PIPE, LOAD, 20 * MS, 21 * MS));
+	end_gap(&gap);
+	VERDICT_HAS(gap.model, "not sampled: from train.py:31 train to the next launch, train.py:34 train\n"
+			       "   Try: Record what runs and waits at any cost (--cpu --off-cpu -F 4999): by default");
+	end_words(&gap);
+}
+
 /* Another thread launched before the gap, and waits in it; the launching thread has done nothing so far. */
 static void of_a_thread_that_may_just_have_begun_no_rate_of_samples_is_advised(void **state)
 {
@@ -778,6 +792,7 @@ int main(void)
 		cmocka_unit_test(of_a_gap_without_samples_both_launches_are_named_and_no_culprit),
 		cmocka_unit_test(so_they_are_where_no_sample_is_in_the_gap),
 		cmocka_unit_test(the_sum_of_further_causes_is_named_too),
+		cmocka_unit_test(what_samples_and_waits_miss_is_recorded_at_any_cost),
 		cmocka_unit_test(of_a_thread_that_may_just_have_begun_no_rate_of_samples_is_advised),
 		cmocka_unit_test(of_a_slice_without_gpu_work_nothing_is_said_where_launches_lack_their_times),
 		cmocka_unit_test(a_copy_whose_call_was_lost_is_a_loss_of_that_call),
