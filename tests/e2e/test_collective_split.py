@@ -5,6 +5,7 @@ it: ranks on the simulated NCCL come late by known times, and the simulated GPU 
 import collections
 import json
 import re
+import tarfile
 
 import logfile
 import machine
@@ -219,6 +220,30 @@ def test_the_report_of_one_log_with_all_ranks_has_the_same_tables(run):
         assert rows == [{key: value for key, value in row.items() if key != "log"} for row in run.tables[name]]
 
 
+def check_merged(folder, was, collectives, knows_ranks):
+    """Lateness, computation and files are of each GPU; nccl_all.py: GPU 0 computes 5 ms, the others 20 us."""
+    done = tracing.gputrace(folder, "merge", "trace.gpt", "--format", "json", "-o", "rank-%r.json", "-o", "all.tar").must_be(0)
+    rows = {table["id"]: table["rows"] for table in json.loads(done.stdout)["tables"]}
+    assert [row["gpu"] for row in rows["merge_ranks"]] == list(range(RANKS))
+    assert all(row["compared"] == collectives and not row["not_compared"] for row in rows["merge_ranks"])
+    lasts = [entry["last_rank"] for entry in was[0]]  # beside load it may be another than GPU 0
+    assert [row["late"] for row in rows["merge_ranks"]] == [lasts.count(gpu) for gpu in range(RANKS)] and lasts.count(0) > collectives / 2
+    for row in rows["merge_ranks"]:
+        waits = sum(waited(entry) for entry in was[row["gpu"]])
+        assert abs(row["waited_ns"] - waits) <= WRONG_MOST * waits + 1000 * collectives
+    computed = [row["computation_ns"] for row in rows["merge_breakdown"]]
+    assert computed[0] >= 5_000_000 * collectives and max(computed[1:]) < 2_000_000 * collectives
+    (line,) = [row for row in rows["merge_lines"] if row["most_ns"] > 1_000_000 * collectives]
+    assert line["least_ns"] < 2_000_000 * collectives and rows["merge_late"][0]["gpu"] == 0
+    assert not any(row["what"] == "idle" for row in rows["merge_difference"])  # it is the process's
+    files = sorted(path.name for path in folder.glob("rank-*.json"))
+    assert files == (["rank-0.json"] if knows_ranks else [])
+    if knows_ranks:
+        assert "are ranks: rank-0.json has all of them" in done.stderr
+    with tarfile.open(folder / "all.tar") as archive:
+        assert len(archive.getnames()) == 2
+
+
 @pytest.mark.parametrize("streams", [["streams"], []], ids=["streams", "default"])
 @pytest.mark.parametrize("agent", ["auto", "off"])
 def test_gpus_of_one_process_are_ranks(tmp_path, streams, agent):
@@ -245,6 +270,7 @@ def test_gpus_of_one_process_are_ranks(tmp_path, streams, agent):
         assert row["kernels"] == collectives == len(was[row["gpu"]]) and not row["unknown_ns"]
         assert abs(row["waiting_ns"] - waits) <= WRONG_MOST * waits + 1000 * collectives
     assert rows["split_ranks"][1]["waiting_ns"] > 2_500_000 * collectives and rows["split_last"][0]["gpu"] == 0
+    check_merged(tmp_path, was, collectives, bool(streams))
     (communicator,) = rows["split_communicators"]
     assert communicator["size"] == RANKS and communicator["kernels"] == RANKS * communicator["collectives"]
     assert communicator["bytes"] == 4 * 1000 * RANKS * collectives

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Logs of several ranks: whether they belong together, how their clocks run, and which rank was late. */
+#include <gputrace/nccl.h>
 #include <math.h>
 
 #include "model_of.h"
@@ -13,19 +14,17 @@
 
 static const char *const names[RANKS_MAX] = {"a.gpt", "b.gpt", "c.gpt", "d.gpt"};
 
-/* Adds a log with these ranks, read with this division. */
-static void add_ranks(struct ranks *ranks, const struct rank *list, size_t count, const struct trace_division *division)
+/* Adds a log, read with this division; frees the builder. */
+static void add_built(struct ranks *ranks, struct log_builder *log, const struct trace_division *division)
 {
-	struct log_builder log = {0};
 	struct steps steps;
 	struct analyses all;
 	struct trace *trace;
 	const char *why;
 	int fd;
 
-	log_ranks(&log, list, count);
-	fd = log_fd(&log);
-	log_free(&log);
+	fd = log_fd(log);
+	log_free(log);
 	assert_int_equal(gpt_trace_open(fd, division, NULL, &trace, &why), 0);
 	assert_int_equal(steps_find(&steps, trace, &(struct step_request){0}), 0);
 	trace->steps = &steps;
@@ -41,6 +40,15 @@ static void add_ranks(struct ranks *ranks, const struct rank *list, size_t count
 	steps_free(&steps);
 	gpt_trace_close(trace);
 	close(fd);
+}
+
+/* Adds a log with these ranks. */
+static void add_ranks(struct ranks *ranks, const struct rank *list, size_t count, const struct trace_division *division)
+{
+	struct log_builder log = {0};
+
+	log_ranks(&log, list, count);
+	add_built(ranks, &log, division);
 }
 
 static void add_rank(struct ranks *ranks, const struct rank *rank, const struct trace_division *division)
@@ -1050,6 +1058,108 @@ static void ranks_that_only_use_the_cpu_are_known_by_their_environment(void **st
 	}
 }
 
+#define GPU_STEPS 20u
+
+/* A step of a process that drives two GPUs: GPU 1 computes for 2 ms, GPU 0 for 1 ms, then a collective of both. */
+static void put_step_of_two_gpus(struct log_builder *log, uint32_t step)
+{
+	uint64_t at_ns = 1000 * MS + step * PERIOD, ended_ns = at_ns + 10 * MS;
+
+	for (uint32_t gpu = 0; gpu < 2; gpu++) {
+		log_launch(log, RANK_PID, RANK_PID, at_ns + gpu * 1000, STACK_BEFORE, 4 * step + gpu + 1);
+		log_nccl(log, (struct gpt_nccl){.time_ns = at_ns + MS / 2 + gpu * 1000,
+						.comm = 0x5000 + gpu,
+						.comm_id = 0x1234,
+						.count = 1000,
+						.sequence = step,
+						.pid = RANK_PID,
+						.tid = RANK_PID,
+						.calls = 1,
+						.rank = (int32_t)gpu,
+						.ranks = 2,
+						.function = GPT_NCCL_ALL_REDUCE,
+						.dtype = 7});
+		log_launch(log, RANK_PID, RANK_PID, at_ns + MS / 2 + gpu * 1000, STACK_COLLECTIVE, 4 * step + gpu + 3);
+	}
+	log_batch(log, RANK_PID, RANK_PID, at_ns + 20 * MS);
+	log_agent_op(log, &(struct gpt_agent_op){.start_ns = ended_ns,
+						 .end_ns = ended_ns + MS,
+						 .tid = RANK_PID,
+						 .name = 9,
+						 .scope = GPT_AGENT_OP_USER_SCOPE,
+						 .sequence = -1});
+	for (uint32_t gpu = 0; gpu < 2; gpu++) {
+		uint64_t computed_ns = at_ns + (2 + gpu) * MS;
+
+		log_agent_kernel(log, (struct gpt_agent_kernel){.start_wall_ns = at_ns + MS,
+								.end_wall_ns = computed_ns,
+								.corr = 4 * step + gpu + 1,
+								.device = gpu,
+								.name = 2});
+		log_agent_kernel(log, (struct gpt_agent_kernel){.start_wall_ns = computed_ns,
+								.end_wall_ns = at_ns + 4 * MS,
+								.corr = 4 * step + gpu + 3,
+								.device = gpu,
+								.name = 1});
+	}
+}
+
+static void add_log_of_two_gpus(struct ranks *ranks)
+{
+	const struct rank rank = {.boot = "boot"};
+	struct log_builder log = {0};
+
+	log_begin(&log, 10, 0);
+	rank_put_session(&log, &rank);
+	rank_put_program(&log, &rank);
+	for (uint32_t i = 0; i < GPU_STEPS; i++)
+		put_step_of_two_gpus(&log, i);
+	log_end(&log, 1000 * MS + GPU_STEPS * PERIOD);
+	add_built(ranks, &log, NULL);
+}
+
+static void gpus_that_one_process_drives_are_ranks(void **state)
+{
+	struct ranks ranks = {0};
+	struct rank_steps steps;
+	struct rank_lines lines;
+	uint32_t gpus;
+
+	add_log_of_two_gpus(&ranks);
+	align_ranks(&ranks);
+	assert_int_equal(ranks.rows.count, 2);
+	assert_int_equal(ranks.world, 2);
+	for (uint32_t gpu = 0; gpu < 2; gpu++) {
+		const struct rank_row *row = &ranks.rows.items[gpu];
+
+		assert_int_equal(row->of->rank, gpu);
+		assert_int_equal(row->of->device, gpu);
+		assert_int_equal(row->of->repeated, 0);
+		assert_int_equal(row->compared, GPU_STEPS);
+		assert_int_equal(row->late, gpu ? GPU_STEPS : 0);
+		assert_int_equal(row->waited_ns, gpu ? 0 : GPU_STEPS * MS);
+		assert_int_equal(rank_breakdown(&ranks, row, &gpus).computation_ns, GPU_STEPS * (1 + gpu) * MS);
+		assert_int_equal(gpus, 1);
+	}
+	rank_steps_make(&steps, &ranks);
+	assert_true(steps.list.count >= GPU_STEPS - 2);
+	array_each (step, &steps.list) {
+		assert_int_equal(step->ranks, 2);
+		assert_int_equal(step->late, 1);
+		assert_int_equal(step->late_ns, MS);
+	}
+	rank_lines_make(&lines, &ranks);
+	assert_int_equal(lines.lines.list.count, 1);
+	assert_true(fabs(lines.lines.list.items[0].least_ns - (double)MS) < 1);
+	assert_true(fabs(lines.lines.list.items[0].most.after - 2.0 * (double)MS) < 1);
+	assert_int_equal(lines.lines.list.items[0].most_rank, 1);
+	assert_int_equal(lines.late, 1);
+	assert_int_equal(lines.differences.losses.list.count, 0);
+	rank_lines_free(&lines);
+	rank_steps_free(&steps);
+	ranks_free(&ranks);
+}
+
 static void pairs_that_are_far_off_do_not_move_the_line(void **state)
 {
 	struct clock_pair pairs[200];
@@ -1124,6 +1234,7 @@ int main(void)
 		cmocka_unit_test(whoever_knows_that_it_is_one_job_may_say_so),
 		cmocka_unit_test(two_recordings_of_the_same_moment_are_two),
 		cmocka_unit_test(ranks_that_only_use_the_cpu_are_known_by_their_environment),
+		cmocka_unit_test(gpus_that_one_process_drives_are_ranks),
 		cmocka_unit_test(pairs_that_are_far_off_do_not_move_the_line),
 		cmocka_unit_test(clocks_without_sense_make_some_line),
 	};

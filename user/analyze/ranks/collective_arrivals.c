@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/ranks/rank_numbers.h"
 #include "analyze/ranks/step_back.h"
 #include "analyze/ranks/step_order.h"
 #include "model/collectives.h"
@@ -51,8 +52,7 @@ struct taken {
 	size_t next_pending;
 	struct step_positions positions;   /* arrivals without a sequence number */
 	struct numbered_arrivals numbered; /* of a file of another tool */
-	bool knows_rank;
-	int64_t largest; /* size of the largest group so far */
+	struct rank_numbers numbers;
 };
 
 struct arrival_collector {
@@ -85,6 +85,7 @@ void arrival_collector_free(struct arrival_collector *taker)
 			array_free(&taker->processes[i]->rank.met.list);
 			array_free(&taker->processes[i]->positions.list);
 			array_free(&taker->processes[i]->numbered.list);
+			rank_numbers_free(&taker->processes[i]->numbers);
 			free(taker->processes[i]->rank.process_name);
 			free(taker->processes[i]);
 		}
@@ -109,7 +110,9 @@ static struct taken *taken_of(struct arrival_collector *taker, const struct mode
 							.process_name = xstrdup(of->name),
 							.rank = source->is_rank ? source->rank : of->rank,
 							.by_environment = !source->is_rank,
-							.world = source->world};
+							.world = source->world,
+							.device = NONE};
+		(*taken)->numbers.all = (struct rank_number){.device = NONE, .world = source->world};
 	}
 	return *taken;
 }
@@ -129,63 +132,6 @@ static bool is_met(const struct collective *collective)
 static bool is_on_cpu(const char *op)
 {
 	return !strncmp(op, "gloo:", 5) || !strncmp(op, "mpi:", 4);
-}
-
-/* An element of a list such as "[0, 2, 4]"; -1: the list has none at that place, or is abbreviated. */
-static int64_t of_list(const char *list, int64_t place)
-{
-	long long value = -1;
-
-	if (strstr(list, "..."))
-		return -1;
-	for (list += *list == '['; place > 0 && list; place--) {
-		list = strchr(list, ',');
-		list = list ? list + 1 : NULL;
-	}
-	return list && sscanf(list, "%lld", &value) == 1 ? value : -1;
-}
-
-/*
- * Members of a group are numbered from 0.  Their ranks in the job follow from the group's list, or from its first rank
- * and the stride.
- */
-static int64_t global_rank(const struct collective *collective)
-{
-	const int64_t *numbers = collective->numbers;
-	int64_t rank = numbers[GPT_COLLECTIVE_RANK], size = numbers[GPT_COLLECTIVE_GROUP_SIZE], listed;
-
-	if (rank < 0 || rank >= size || size > INT32_MAX)
-		return -1;
-	listed = of_list(collective->fields[GPT_COLLECTIVE_RANKS], rank);
-	if (listed >= 0)
-		return listed;
-	if (numbers[GPT_COLLECTIVE_RANK_START] < 0 || numbers[GPT_COLLECTIVE_RANK_START] > INT32_MAX ||
-	    numbers[GPT_COLLECTIVE_RANK_STRIDE] < 0 || numbers[GPT_COLLECTIVE_RANK_STRIDE] > INT32_MAX)
-		return rank;
-	return numbers[GPT_COLLECTIVE_RANK_START] + rank * numbers[GPT_COLLECTIVE_RANK_STRIDE];
-}
-
-/* Whether the group has every rank of the job; earlier versions of PyTorch give no description. */
-static bool is_of_all(const struct collective *collective)
-{
-	const char *about = collective->fields[GPT_COLLECTIVE_DESCRIPTION];
-
-	return !*about || !strcmp(about, "default_pg");
-}
-
-/* The largest group determines the rank of the process. */
-static void collect_rank(struct taken *taken, const struct collective *collective)
-{
-	int64_t size = collective->numbers[GPT_COLLECTIVE_GROUP_SIZE];
-
-	if (is_of_all(collective) && size > taken->rank.world)
-		taken->rank.world = size;
-	if (taken->knows_rank && size <= taken->largest)
-		return;
-	taken->knows_rank = true;
-	taken->rank.by_environment = false;
-	taken->largest = size;
-	taken->rank.rank = global_rank(collective);
 }
 
 /* ---- events ------------------------------------------------------------------------------------------------------ */
@@ -301,6 +247,7 @@ static void begin_arrival(struct arrival_collector *taker, struct taken *taken, 
 	struct collective_arrival arrival = {.launched_ns = event->launch->start_ns,
 					     .arrived_ns = event->op->start_ns,
 					     .ended_ns = event->op->end_ns,
+					     .device = event->op->device,
 					     .name = reported->params,
 					     .pause_from = NONE,
 					     .pause_to = NONE};
@@ -309,9 +256,9 @@ static void begin_arrival(struct arrival_collector *taker, struct taken *taken, 
 
 	if (!collective_read(&collective, part->strings[reported->params]) || !is_met(&collective))
 		return;
-	collect_rank(taken, &collective);
+	rank_numbers_add(&taken->numbers, event->op->device, &collective, reported->op != 0);
 	if (reported->sequence < 0 && step == NO_STEP) {
-		taken->rank.unnumbered++;
+		rank_numbers_add_unnumbered(&taken->numbers, event->op->device);
 		return;
 	}
 	if (taken->rank.met.list.count == ARRIVALS_MAX) {
@@ -412,7 +359,7 @@ static bool is_other_rank(const struct arrival_collector *taker, const struct mo
 	unsigned more = evidence_of_rank(taker, model, other), evidence = evidence_of_rank(taker, model, process);
 
 	if (taken)
-		return (taken->knows_rank ? taken->rank.rank : its->rank) == of->rank;
+		return (taken->numbers.all.is_known ? taken->numbers.all.rank : its->rank) == of->rank;
 	if (other == process || its->rank != of->rank)
 		return false;
 	if (more != evidence)
@@ -443,6 +390,61 @@ static char *copy_known(const char *text)
 	return text && *text ? xstrdup(text) : NULL;
 }
 
+/* Moves the arrivals of the process, or of that GPU of it, to a rank of its own. */
+static void keep_rank(struct collective_arrivals *arrivals, struct taken *taken, const struct rank_number *number,
+		      const struct model *model)
+{
+	const struct model_process *of = &model->processes[taken->rank.process];
+	struct arriving_rank rank = taken->rank;
+
+	if (number->device == NONE)
+		memset(&taken->rank.met, 0, sizeof(taken->rank.met));
+	else
+		memset(&rank.met, 0, sizeof(rank.met));
+	rank.device = number->device;
+	rank.process_name = xstrdup(taken->rank.process_name);
+	rank.unnumbered = number->unnumbered;
+	rank.world = number->world;
+	if (number->is_known) {
+		rank.by_environment = false;
+		rank.rank = number->rank;
+	}
+	rank.master = copy_known(of->master);
+	rank.run_id = copy_known(of->run_id);
+	rank.exit_ns = of->exit_ns;
+	rank.exit_signal = of->exit_signal;
+	array_each (arrival, &taken->rank.met.list) {
+		if (arrival->device == number->device)
+			array_push(&rank.met.list, *arrival);
+	}
+	drop_repeated(&rank);
+	array_push(&arrivals->ranks.list, rank);
+}
+
+DEFINE_ORDER(by_device, struct rank_number, lower_first(a->device, b->device))
+
+static void keep_process(struct collective_arrivals *arrivals, struct taken *taken, struct rank_texts *keeping)
+{
+	size_t gpus = rank_numbers_gpus(&taken->numbers);
+
+	step_positions_finish(&taken->positions, set_key, &taken->rank);
+	step_back_drop(&taken->numbered, &taken->rank);
+	array_each (arrival, &taken->rank.met.list) {
+		arrival->name = rank_texts_keep_collective(keeping, arrival->name);
+		arrival->line = rank_texts_keep_line(keeping, arrival->line);
+		arrival->pause_from = rank_texts_keep_line(keeping, arrival->pause_from);
+		arrival->pause_to = rank_texts_keep_line(keeping, arrival->pause_to);
+	}
+	array_sort(&taken->numbers.gpus, by_device);
+	for (size_t i = 0; i < gpus; i++) {
+		keep_rank(arrivals, taken, &taken->numbers.gpus.items[i], keeping->model);
+		/* said once */
+		taken->rank.left_out = taken->rank.by_step = 0;
+	}
+	if (!gpus)
+		keep_rank(arrivals, taken, &taken->numbers.all, keeping->model);
+}
+
 void arrival_collector_finish(struct arrival_collector *taker, const struct model *model, struct lines *lines,
 			      struct collective_arrivals *arrivals)
 {
@@ -453,23 +455,8 @@ void arrival_collector_finish(struct arrival_collector *taker, const struct mode
 	for (uint32_t i = 0; i < taker->process_count; i++) {
 		struct taken *taken = is_silent_rank(taker, model, i) ? taken_of(taker, model, i) : taker->processes[i];
 
-		if (!taken || (!taken->knows_rank && taken->rank.rank < 0))
-			continue;
-		step_positions_finish(&taken->positions, set_key, &taken->rank);
-		step_back_drop(&taken->numbered, &taken->rank);
-		drop_repeated(&taken->rank);
-		array_each (arrival, &taken->rank.met.list) {
-			arrival->name = rank_texts_keep_collective(&keeping, arrival->name);
-			arrival->line = rank_texts_keep_line(&keeping, arrival->line);
-			arrival->pause_from = rank_texts_keep_line(&keeping, arrival->pause_from);
-			arrival->pause_to = rank_texts_keep_line(&keeping, arrival->pause_to);
-		}
-		taken->rank.master = copy_known(model->processes[i].master);
-		taken->rank.run_id = copy_known(model->processes[i].run_id);
-		taken->rank.exit_ns = model->processes[i].exit_ns;
-		taken->rank.exit_signal = model->processes[i].exit_signal;
-		array_push(&arrivals->ranks.list, taken->rank);
-		taken->rank = (struct arriving_rank){0};
+		if (taken && (taken->numbers.all.is_known || taken->rank.rank >= 0))
+			keep_process(arrivals, taken, &keeping);
 	}
 	rank_texts_free(&keeping);
 }

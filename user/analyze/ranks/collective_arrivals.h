@@ -26,12 +26,14 @@ struct collective_arrival {
 	uint32_t name;	      /* arrivals.texts: "allreduce, group 0" */
 	uint32_t line;	      /* arrivals.texts: the line that launched it */
 	uint32_t pause_from, pause_to; /* arrivals.texts: lines of the calls before and after that time, NONE */
+	uint32_t device;	       /* model_device.id */
 	bool is_one_way;	       /* collective_is_one_way */
 };
 
-/* A process that takes part. */
+/* A process that takes part, or a GPU of it that is a rank (rank_numbers.h). */
 struct arriving_rank {
 	uint32_t process; /* index in the model */
+	uint32_t device;  /* model_device.id; NONE: all GPUs of the process */
 	uint32_t pid;
 	char *process_name;
 	int64_t rank;	       /* global, -1: not known */
@@ -51,6 +53,12 @@ struct arriving_rank {
 		ARRAY(struct collective_arrival) list; /* by key once finished */
 	} met;
 };
+
+/* Whether the process of a rank in the list has one before it: its GPUs are ranks, and a file of it has all of them. */
+static inline bool arriving_rank_is_further_gpu(const struct arriving_rank *list, size_t index)
+{
+	return index && list[index].process == list[index - 1].process;
+}
 
 /* Why a log has no rank. */
 enum arrivals_lack {

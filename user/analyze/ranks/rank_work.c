@@ -4,14 +4,15 @@
 #include "analyze/ranks/ranks.h"
 
 void rank_work_make(struct rank_work *work, struct analyses *all, const struct steps *steps, uint32_t process,
-		    bool is_alone)
+		    uint32_t device, bool is_alone)
 {
 	const struct step_track *track = steps ? steps_of_process(steps, all->model, process) : NULL;
 
-	*work = (struct rank_work){.process = process};
+	*work = (struct rank_work){.process = process, .device = device};
 	for (size_t i = track ? step_track_first_whole(track) : 0; track && i < track->list.count; i++)
 		array_push(&work->steps.list, track->list.items[i]);
-	work->has_tables = (work->steps.list.count || is_alone) && per_step_tables_make_of(&work->tables, all, process);
+	work->has_tables =
+		(work->steps.list.count || is_alone) && per_step_tables_make_of(&work->tables, all, process, device);
 }
 
 void rank_work_free(struct rank_work *work)
@@ -25,11 +26,11 @@ void ranks_add_work(struct ranks *ranks, struct analyses *all, const struct step
 {
 	struct rank_log *log = &ranks->logs.items[ranks->logs.count - 1];
 
-	for (size_t i = 0; i < log->arrivals.ranks.list.count; i++) {
+	array_each (rank, &log->arrivals.ranks.list) {
+		bool is_alone = !array_find(&log->arrivals.ranks.list, item, item->process != rank->process);
 		struct rank_work work;
 
-		rank_work_make(&work, all, steps, log->arrivals.ranks.list.items[i].process,
-			       log->arrivals.ranks.list.count == 1);
+		rank_work_make(&work, all, steps, rank->process, rank->device, is_alone);
 		array_push(&log->work, work);
 	}
 }
@@ -38,5 +39,5 @@ const struct rank_work *rank_work_of(const struct ranks *ranks, const struct ran
 {
 	const struct rank_log *log = &ranks->logs.items[row->log];
 
-	return array_find(&log->work, item, item->process == row->of->process);
+	return array_find(&log->work, item, item->process == row->of->process && item->device == row->of->device);
 }

@@ -5,7 +5,7 @@
 #include "analyze/steps/per_step_tables.h"
 
 struct rank_work {
-	uint32_t process; /* index in the model */
+	uint32_t process, device; /* as in arriving_rank */
 	struct {
 		ARRAY(struct step) list; /* seen from start to end, on the log's own clock */
 	} steps;
@@ -14,9 +14,10 @@ struct rank_work {
 };
 
 /*
- * all: with PER_STEP and WHY; steps: of its trace, NULL: none were looked for.  is_alone: the log has no other rank, so
- * that without steps all that it has is this rank's.
+ * all: with PER_STEP and WHY; steps: of its trace, NULL: none were looked for.  device: as in arriving_rank; of a GPU
+ * only computation is known.  is_alone: no rank of the log is another process, so that without steps all that the log
+ * has is this one's.
  */
 void rank_work_make(struct rank_work *work, struct analyses *all, const struct steps *steps, uint32_t process,
-		    bool is_alone);
+		    uint32_t device, bool is_alone);
 void rank_work_free(struct rank_work *work);

@@ -73,7 +73,8 @@ struct breakdown_sums rank_breakdown(const struct ranks *ranks, const struct ran
 
 	*gpus = 0;
 	for (size_t i = 0; i < log->breakdown.count; i++) {
-		if (log->breakdown.items[i].process != row->of->process)
+		if (log->breakdown.items[i].process != row->of->process ||
+		    (row->of->device != NONE && log->breakdown.items[i].device != row->of->device))
 			continue;
 		breakdown_sums_add(&sums, &log->breakdown.items[i].sums);
 		++*gpus;
@@ -106,6 +107,11 @@ int64_t rank_of_process(const struct ranks *ranks, size_t log, uint32_t process)
 
 	return value_of_first(arrivals->ranks.list.count, i, arrivals->ranks.list.items[i].process == process,
 			      arrivals->ranks.list.items[i].rank, -1);
+}
+
+bool ranks_have_gpus(const struct ranks *ranks)
+{
+	return any_of(ranks->rows.count, i, ranks->rows.items[i].of->device != NONE);
 }
 
 const char *rank_clock_word(const struct ranks *ranks, size_t log)
@@ -175,7 +181,8 @@ struct ranks_span ranks_span(const struct ranks *ranks)
 
 DEFINE_ORDER(by_rank, struct rank_row,
 	     least_first(a->of->rank < 0, b->of->rank < 0) ?: lower_first(a->of->rank, b->of->rank) ?:
-	     least_first(a->log, b->log))
+	     least_first(a->log, b->log) ?: least_first(a->of->process, b->of->process) ?:
+	     least_first(a->of->device, b->of->device))
 
 static void collect_rows(struct ranks *ranks)
 {

@@ -143,5 +143,8 @@ static inline const char *rank_text(const struct ranks *ranks, size_t log, uint3
 	return text == NONE ? "" : ranks->logs.items[log].arrivals.texts.list.items[text];
 }
 
-/* The rank of a process of a log, -1: not known. */
+/* Whether GPUs of one process are ranks. */
+bool ranks_have_gpus(const struct ranks *ranks);
+
+/* The rank of a process of a log, the first one if its GPUs are ranks; -1: not known. */
 int64_t rank_of_process(const struct ranks *ranks, size_t log, uint32_t process);

@@ -50,12 +50,12 @@ static enum per_step_work work_of(struct per_step *all, const struct gpu_event *
 										   : PER_STEP_COMPUTATION;
 }
 
-static void add_to_layer(struct per_step *all, const struct gpu_event *event, uint32_t block, enum per_step_work work)
+static void add_to_layer(struct per_step *all, const struct gpu_event *event, uint32_t block, uint32_t what)
 {
 	uint32_t place = place_of(all, event->stack, event->caller);
 	struct tally_key source = {
 		{place, place < CALLER_NO_FRAME ? event->replay : NONE, call_pass(all->model, event->attributed)}};
-	struct tally_key key = {{tally_number(&all->layer_sources, source), operation_pack(event->op), block, work}};
+	struct tally_key key = {{tally_number(&all->layer_sources, source), operation_pack(event->op), block, what}};
 	struct tally_entry *sum = gpu_tally_at(&all->layers, event->op, key);
 
 	sum->ns += gpu_ns(event->op);
@@ -65,21 +65,20 @@ static void add_to_layer(struct per_step *all, const struct gpu_event *event, ui
 void per_step_add_gpu(struct per_step *all, const struct gpu_event *event)
 {
 	uint64_t ns = gpu_ns(event->op), at_ns = event->launch ? event->launch->start_ns : event->op->start_ns;
-	uint32_t block = step_blocks_at(all->blocks, event->op->process, at_ns);
+	uint32_t block = step_blocks_at(all->blocks, event->op->process, at_ns), what;
 	struct tally_entry *sum;
-	enum per_step_work work;
 
 	if (block == STEP_BLOCK_NONE) {
 		all->outside_ns += ns;
 		return;
 	}
-	work = work_of(all, event);
+	what = per_step_what(work_of(all, event), event->op->device);
 	sum = gpu_tally_at(&all->gpu, event->op,
 			   (struct tally_key){{place_of(all, event->stack, event->caller), operation_pack(event->op),
-					       block, work}});
+					       block, what}});
 	sum->ns += ns;
 	sum->count++;
-	add_to_layer(all, event, block, work);
+	add_to_layer(all, event, block, what);
 }
 
 void per_step_add_call(struct per_step *all, const struct call_event *event)

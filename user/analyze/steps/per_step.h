@@ -15,13 +15,32 @@
 /* What an operation is. */
 enum per_step_work { PER_STEP_COMPUTATION, PER_STEP_COMMUNICATION, PER_STEP_COPY };
 
+#define PER_STEP_WORK_BITS 2u
+
+/* What and on which GPU, as part of a key; a GPU's number has 30 bits here. */
+static inline uint32_t per_step_what(enum per_step_work work, uint32_t device)
+{
+	return (uint32_t)work | device << PER_STEP_WORK_BITS;
+}
+
+static inline enum per_step_work per_step_work_of(uint32_t what)
+{
+	return (enum per_step_work)(what & ((1u << PER_STEP_WORK_BITS) - 1));
+}
+
+/* device: NONE: any. */
+static inline bool per_step_is_on(uint32_t what, uint32_t device)
+{
+	return device == NONE || (what ^ device << PER_STEP_WORK_BITS) < 1u << PER_STEP_WORK_BITS;
+}
+
 struct per_step {
 	const struct model *model;
 	struct step_blocks *blocks;
 	struct comm_names comm_names;
-	struct gpu_tally gpu; /* stack, or the caller of a call without one; operation_pack.h; block; per_step_work */
+	struct gpu_tally gpu; /* stack, or the caller of a call without one; operation_pack.h; block; per_step_what */
 	struct tally layer_sources; /* stack or caller, stack of the graph's launch, call_pass; numbered for: */
-	struct gpu_tally layers;    /* layer_sources, operation_pack.h, block, per_step_work */
+	struct gpu_tally layers;    /* layer_sources, operation_pack.h, block, per_step_what */
 	/*
 	 * stack or caller, call_pass, block: calls that put work on a GPU; count: all, more: kernels and
 	 * graphs

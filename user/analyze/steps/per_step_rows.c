@@ -164,25 +164,33 @@ static struct draft *line_draft(struct drafts *drafts, uint32_t place, uint32_t 
 	return caller_draft(drafts, caller, line_of(lines, caller), what, api);
 }
 
-static void add_gpu_of_lines(struct drafts *drafts, bool only_computation)
+/* part: of the key of a sum of GPU work; device: NONE: any. */
+static bool is_computation_on(const struct step_blocks *blocks, const uint32_t *part, uint32_t device)
+{
+	return step_blocks_has(blocks, part[2]) && per_step_work_of(part[3]) == PER_STEP_COMPUTATION &&
+	       per_step_is_on(part[3], device);
+}
+
+static void add_gpu_of_lines(struct drafts *drafts, bool only_computation, uint32_t device)
 {
 	const struct tally *sums = &drafts->all->per_step.gpu.timed;
 
 	for (size_t i = 0; i < sums->count; i++) {
 		const struct tally_entry *sum = &sums->entries[i];
 
-		if (!step_blocks_has(drafts->blocks, sum->key.part[2]) ||
-		    (only_computation && sum->key.part[3] != PER_STEP_COMPUTATION))
+		if (only_computation ? !is_computation_on(drafts->blocks, sum->key.part, device)
+				     : !step_blocks_has(drafts->blocks, sum->key.part[2]))
 			continue;
 		line_draft(drafts, sum->key.part[0], 0, NONE)->cost[sum->key.part[2]] += (double)sum->ns;
 	}
 }
 
-static void make_computation(struct per_step_rows *rows, struct analyses *all, const struct step_blocks *blocks)
+static void make_computation(struct per_step_rows *rows, struct analyses *all, const struct step_blocks *blocks,
+			     uint32_t device)
 {
 	struct drafts drafts = {.all = all, .blocks = blocks};
 
-	add_gpu_of_lines(&drafts, true);
+	add_gpu_of_lines(&drafts, true, device);
 	take_rows(rows, &drafts, false);
 }
 
@@ -191,7 +199,7 @@ static void make_lines(struct per_step_rows *rows, struct analyses *all, const s
 	const struct per_step *per_step = &all->per_step;
 	struct drafts drafts = {.all = all, .blocks = blocks};
 
-	add_gpu_of_lines(&drafts, false);
+	add_gpu_of_lines(&drafts, false, NONE);
 	for (size_t i = 0; i < per_step->calls.count; i++) {
 		const struct tally_entry *sum = &per_step->calls.entries[i];
 
@@ -246,8 +254,9 @@ static struct draft *layer_draft(struct drafts *drafts, struct layer_owner owner
 	return draft;
 }
 
+/* device: with only_computation: NONE: any. */
 static void make_layers(struct per_step_rows *rows, struct analyses *all, const struct step_blocks *blocks,
-			bool only_computation)
+			bool only_computation, uint32_t device)
 {
 	const struct tally *calls = &all->per_step.calls, *layers = &all->per_step.layers.timed;
 	struct drafts drafts = {.all = all, .blocks = blocks};
@@ -256,7 +265,7 @@ static void make_layers(struct per_step_rows *rows, struct analyses *all, const 
 		const struct tally_entry *sum = &layers->entries[i];
 		const uint32_t *part = sum->key.part;
 
-		if (step_blocks_has(blocks, part[2]) && (!only_computation || part[3] == PER_STEP_COMPUTATION))
+		if (only_computation ? is_computation_on(blocks, part, device) : step_blocks_has(blocks, part[2]))
 			layer_draft(&drafts, owner_of(&drafts, sum))->cost[part[2]] += (double)sum->ns;
 	}
 	for (size_t i = 0; i < calls->count && !only_computation; i++) {
@@ -441,11 +450,14 @@ static void make_stacks(struct per_step_rows *rows, struct analyses *all, const 
 
 /* ---- all --------------------------------------------------------------------------------------------------------- */
 
-void per_step_rows_make_of(struct per_step_tables *tables, struct analyses *all, const struct step_blocks *blocks)
+void per_step_rows_make_of(struct per_step_tables *tables, struct analyses *all, const struct step_blocks *blocks,
+			   uint32_t device)
 {
-	make_computation(&tables->computation, all, blocks);
+	make_computation(&tables->computation, all, blocks, device);
 	if (tables->has_layers)
-		make_layers(&tables->layer_computation, all, blocks, true);
+		make_layers(&tables->layer_computation, all, blocks, true, device);
+	if (device != NONE)
+		return;
 	make_losses(&tables->losses, all, blocks);
 	make_waits(&tables->waits, all, blocks);
 }
@@ -454,7 +466,7 @@ void per_step_rows_make(struct per_step_tables *tables, struct analyses *all, co
 {
 	make_lines(&tables->lines, all, blocks);
 	if (tables->has_layers) {
-		make_layers(&tables->layers, all, blocks, false);
+		make_layers(&tables->layers, all, blocks, false, NONE);
 		make_layer_kernels(&tables->layer_kernels, all, blocks);
 	}
 	make_rows(&tables->kernels, all, blocks, &all->per_step.gpu.timed, 2, kernel_draft);

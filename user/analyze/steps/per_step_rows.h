@@ -7,4 +7,5 @@
 void per_step_rows_make(struct per_step_tables *tables, struct analyses *all, const struct step_blocks *blocks);
 
 /* Those of one process: per_step_tables_make_of. */
-void per_step_rows_make_of(struct per_step_tables *tables, struct analyses *all, const struct step_blocks *blocks);
+void per_step_rows_make_of(struct per_step_tables *tables, struct analyses *all, const struct step_blocks *blocks,
+			   uint32_t device);

@@ -27,6 +27,17 @@ static double *sum_by_block(const struct step_blocks *all, const struct tally *s
 	return by_block;
 }
 
+/* GPU time; device: NONE: of all GPUs. */
+static double *gpu_ns_by_block(const struct step_blocks *all, const struct tally *sums, uint32_t device)
+{
+	double *by_block = xcalloc(all->count, sizeof(*by_block));
+
+	for (size_t i = 0; i < sums->count; i++)
+		if (per_step_is_on(sums->entries[i].key.part[3], device))
+			by_block[sums->entries[i].key.part[2]] += (double)sums->entries[i].ns;
+	return by_block;
+}
+
 static struct estimate estimate_all(const struct step_blocks *all, const struct tally *sums, unsigned block,
 				    enum member member, enum member less)
 {
@@ -83,7 +94,8 @@ static bool has_module(const struct model *model, const struct step_blocks *bloc
 	return false;
 }
 
-static void make_values(struct per_step_tables *tables, const struct analyses *all, const struct step_blocks *blocks)
+static void make_values(struct per_step_tables *tables, const struct analyses *all, const struct step_blocks *blocks,
+			uint32_t device)
 {
 	const struct per_step *per_step = &all->per_step;
 	uint64_t wall_ns = step_blocks_has_steps(blocks) ? blocks->wall_ns : per_step->wall_ns;
@@ -104,23 +116,23 @@ static void make_values(struct per_step_tables *tables, const struct analyses *a
 					 .wait_ns = estimate_all(blocks, &per_step->waits, 2, SUM_NS, SUM_NS)};
 	estimate_both(&tables->wall, &tables->median_wall, blocks, step_blocks_wall(blocks, wall_ns));
 	estimate_both(&tables->gpu_ns, &tables->median_gpu_ns, blocks,
-		      sum_by_block(blocks, &per_step->gpu.timed, 2, SUM_NS, SUM_NS));
+		      gpu_ns_by_block(blocks, &per_step->gpu.timed, device));
 }
 
-bool per_step_tables_make_of(struct per_step_tables *tables, struct analyses *all, uint32_t process)
+bool per_step_tables_make_of(struct per_step_tables *tables, struct analyses *all, uint32_t process, uint32_t device)
 {
 	struct step_blocks blocks;
 
 	if (!step_blocks_view(&all->blocks, process, &blocks) && step_blocks_has_steps(&all->blocks))
 		return false;
-	make_values(tables, all, &blocks);
-	per_step_rows_make_of(tables, all, &blocks);
+	make_values(tables, all, &blocks, device);
+	per_step_rows_make_of(tables, all, &blocks, device);
 	return true;
 }
 
 void per_step_tables_make(struct per_step_tables *tables, struct analyses *all)
 {
-	make_values(tables, all, &all->blocks);
+	make_values(tables, all, &all->blocks, NONE);
 	estimate_memory(tables, all);
 	per_step_rows_make(tables, all, &all->blocks);
 }

@@ -57,9 +57,10 @@ void per_step_tables_make(struct per_step_tables *tables, struct analyses *all);
 
 /*
  * The same of one process, with rows of both computations, losses and waits only.  all: with PER_STEP and WHY.  False:
- * others have steps, it has none.  In a trace without steps it is the sum of all processes.
+ * others have steps, it has none.  In a trace without steps it is the sum of all processes.  device: one GPU of it, of
+ * which there are GPU times and computation only; NONE: all.
  */
-bool per_step_tables_make_of(struct per_step_tables *tables, struct analyses *all, uint32_t process);
+bool per_step_tables_make_of(struct per_step_tables *tables, struct analyses *all, uint32_t process, uint32_t device);
 void per_step_tables_free(struct per_step_tables *tables);
 
 /*

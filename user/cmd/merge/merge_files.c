@@ -142,12 +142,17 @@ static int write_ranks_of(struct merge_log *opened, size_t log, const char *path
 		char *name;
 		int err;
 
+		if (arriving_rank_is_further_gpu(arrivals->ranks.list.items, i))
+			continue;
 		if (one.of->rank < 0) {
 			msg_warn("%s: the rank of process %" PRIu32 " is not known: it has no file of its own",
 				 opened->ranks->logs.items[log].name, one.of->pid);
 			continue;
 		}
 		name = format_path_for_rank(path, one.of->rank, 1);
+		if (one.of->device != NONE)
+			msg_warn("%s: GPUs of process %" PRIu32 " are ranks: %s has all of them",
+				 opened->ranks->logs.items[log].name, one.of->pid, name);
 		err = write_file(opened->options, opened->ranks, opened->split, name, &one);
 		first = first ? first : err;
 		free(name);

@@ -19,6 +19,24 @@ static char *label_of_log(const struct ranks *ranks, size_t log)
 			      xasprintf("%s, %s", of->host, path_base(of->name)), xstrdup(of->host));
 }
 
+/* "rank 3, node", "ranks 0-3, node" */
+static char *label_of_process(const struct ranks *ranks, size_t log, uint32_t process)
+{
+	const struct rank_log *of = &ranks->logs.items[log];
+	int64_t least = INT64_MAX, most = -1;
+
+	array_each (rank, &of->arrivals.ranks.list) {
+		if (rank->process != process || rank->rank < 0)
+			continue;
+		least = rank->rank < least ? rank->rank : least;
+		most = rank->rank > most ? rank->rank : most;
+	}
+	if (most < 0)
+		return label_of_log(ranks, log);
+	return least == most ? xasprintf("rank %" PRId64 ", %s", most, of->host)
+			     : xasprintf("ranks %" PRId64 "-%" PRId64 ", %s", least, most, of->host);
+}
+
 static void make_labels(struct merge_log *opened, size_t log, const struct model *model)
 {
 	const struct rank_log *of = &opened->ranks->logs.items[log];
@@ -27,10 +45,7 @@ static void make_labels(struct merge_log *opened, size_t log, const struct model
 	opened->processes = model->process_count;
 	opened->labels = xcalloc(model->process_count, sizeof(*opened->labels));
 	for (uint32_t i = 0; i < model->process_count; i++) {
-		int64_t rank = rank_of_process(opened->ranks, log, i);
-
-		opened->labels[i] = rank >= 0 ? xasprintf("rank %" PRId64 ", %s", rank, of->host)
-					      : label_of_log(opened->ranks, log);
+		opened->labels[i] = label_of_process(opened->ranks, log, i);
 	}
 	if (arrivals->ranks.list.count == 1 && arrivals->ranks.list.items[0].rank >= 0)
 		opened->gpu_label = xasprintf("rank %" PRId64 ", %s", arrivals->ranks.list.items[0].rank, of->host);

@@ -40,6 +40,12 @@ static void add_member(struct archive *archive, size_t log, int process, int64_t
 	array_push(&archive->members, member);
 }
 
+static bool is_of_one_process(const struct collective_arrivals *arrivals)
+{
+	return arrivals->ranks.list.count &&
+	       !array_find(&arrivals->ranks.list, item, item->process != arrivals->ranks.list.items[0].process);
+}
+
 static void add_log(struct archive *archive, size_t log)
 {
 	const struct rank_log *of = &archive->ranks->logs.items[log];
@@ -47,9 +53,10 @@ static void add_log(struct archive *archive, size_t log)
 	size_t known = 0;
 
 	for (size_t i = 0; i < arrivals->ranks.list.count; i++)
-		known += arrivals->ranks.list.items[i].rank >= 0;
+		known += arrivals->ranks.list.items[i].rank >= 0 &&
+			 !arriving_rank_is_further_gpu(arrivals->ranks.list.items, i);
 	if (known < 2) {
-		add_member(archive, log, -1, arrivals->ranks.list.count == 1 ? arrivals->ranks.list.items[0].rank : -1);
+		add_member(archive, log, -1, is_of_one_process(arrivals) ? arrivals->ranks.list.items[0].rank : -1);
 		return;
 	}
 	if (of->processes > known)
@@ -57,7 +64,8 @@ static void add_log(struct archive *archive, size_t log)
 			"%s has processes that are no rank: they are in a .pftrace or .json of all, not in the archive",
 			of->name);
 	for (size_t i = 0; i < arrivals->ranks.list.count; i++)
-		if (arrivals->ranks.list.items[i].rank >= 0)
+		if (arrivals->ranks.list.items[i].rank >= 0 &&
+		    !arriving_rank_is_further_gpu(arrivals->ranks.list.items, i))
 			add_member(archive, log, (int)arrivals->ranks.list.items[i].process,
 				   arrivals->ranks.list.items[i].rank);
 }

@@ -44,7 +44,7 @@ static void add_rank_of_steps(struct report *report, struct table *table, const 
 	const struct rank_steps_row *row = job->ranks->rows.count ? &rows[rank - job->ranks->rows.items] : &none;
 	const struct rank_log *log = &job->ranks->logs.items[rank->log];
 
-	table_add_rank(table, "rank", "rank", rank->of->rank);
+	table_add_rank_gpu(table, ranks_have_gpus(job->ranks), rank->of->rank, rank->of->device);
 	table_add_count(table, "steps", "steps", row->seen);
 	table_add_count(table, "compared", "compared", row->compared);
 	table_add_ms_avg(table, "avg ms", "wall_avg_ns",

@@ -220,8 +220,11 @@ static void put_difference(struct report *report, const struct report_job *job)
 	if (job->lines->late == SIZE_MAX)
 		return;
 	collect_kind(&rows, KIND_COMPUTATION, &job->lines->differences.computation);
-	collect_kind(&rows, KIND_IDLE, &job->lines->differences.losses);
-	collect_kind(&rows, KIND_WAIT, &job->lines->differences.waits);
+	/* these are not known of a GPU of several */
+	if (!ranks_have_gpus(job->ranks)) {
+		collect_kind(&rows, KIND_IDLE, &job->lines->differences.losses);
+		collect_kind(&rows, KIND_WAIT, &job->lines->differences.waits);
+	}
 	array_sort(&rows.list, by_change);
 	put_difference_rows(report, job, &rows);
 	array_free(&rows.list);

@@ -176,7 +176,7 @@ static void add_rank(struct report *report, struct table *table, const void *ite
 	const struct rank_log *log = &ranks->logs.items[row->log];
 	uint64_t exit_ns = row->of->exit_ns;
 
-	table_add_rank(table, "rank", "rank", row->of->rank);
+	table_add_rank_gpu(table, ranks_have_gpus(ranks), row->of->rank, row->of->device);
 	table_add_count(table, "compared", "compared", row->compared);
 	table_add_count(table, "late", "late", row->late);
 	table_add_ms(table, "ms in all", "late_ns", row->late_ns);
@@ -237,7 +237,7 @@ static void add_breakdown(struct report *report, struct table *table, const void
 	struct breakdown_sums sums = rank_breakdown(ranks, row, &gpus);
 	uint64_t span_ns = log->timed_ns * gpus;
 
-	table_add_rank(table, "rank", "rank", row->of->rank);
+	table_add_rank_gpu(table, ranks_have_gpus(ranks), row->of->rank, row->of->device);
 	report_add_breakdown(table, &sums, span_ns);
 	table_add_ms(table, "computation ms", "computation_ns", sums.computation_ns);
 	table_add_ms(table, "exposed ms", "exposed_communication_ns", sums.exposed_communication_ns);
@@ -268,7 +268,7 @@ static void add_late(struct report *report, struct table *table, const void *ite
 	bool has_pause = row->paused_ns && row->pause_from != NONE;
 	size_t log = rank ? rank->log : 0;
 
-	table_add_rank(table, "rank", "rank", rank ? rank->of->rank : -1);
+	table_add_rank_gpu(table, ranks_have_gpus(ranks), rank ? rank->of->rank : -1, rank ? rank->of->device : NONE);
 	table_add_count(table, "late", "count", row->count);
 	table_add_ms(table, "ms in all", "late_ns", row->ns);
 	table_add_name(table, "collective", "collective", TEXT_TRUNCATE_MIDDLE, rank_text(ranks, log, row->name));

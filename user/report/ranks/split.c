@@ -40,16 +40,6 @@ static void add_sum(struct table *table, const struct split_sum *sum)
 static const struct kernels_of_process no_kernels = {.device = NONE};
 static const struct split_rank no_rank = {.of = &no_kernels, .rank = -1};
 
-/* The number of a rank, and its GPU, which a page shows where a process has several ranks. */
-static void add_rank(struct table *table, const struct collective_split *split, const struct split_rank *rank)
-{
-	uint32_t device = rank->of->device;
-
-	table_add_rank(table, "rank", "rank", rank->rank);
-	table_add_id(table, split->has_gpus ? "GPU" : NULL, "gpu", device);
-	table_unset_unless(table, device != NONE, "-");
-}
-
 /* What the rows of these tables are of. */
 struct split_tables {
 	const struct ranks *ranks;
@@ -61,7 +51,7 @@ static void add_rank_row(struct report *report, struct table *table, const void 
 	const struct split_tables *of = table->context;
 	const struct split_rank *rank = item;
 
-	add_rank(table, of->split, rank);
+	table_add_rank_gpu(table, of->split->has_gpus, rank->rank, rank->of->device);
 	add_sum(table, &rank->sum);
 	table_add_count(table, "last", "last", rank->sum.last);
 	table_add_name(table, "process", "process", TEXT_TRUNCATE_MIDDLE, rank->of->name);
@@ -131,7 +121,7 @@ static void add_collective(struct report *report, struct table *table, const voi
 	const struct collective_split *split = ((const struct split_tables *)table->context)->split;
 	const struct split_rank *rank = row->rank == SIZE_MAX ? &no_rank : &split->ranks.items[row->rank];
 
-	add_rank(table, split, rank);
+	table_add_rank_gpu(table, split->has_gpus, rank->rank, rank->of->device);
 	add_sum(table, &row->sum);
 	table_add_name(table, "by", "by", TEXT_TRUNCATE_END, basis_words[row->basis]);
 	table_add_name(table, "collective", "collective", TEXT_TRUNCATE_MIDDLE, text_of(split, rank->log, row->name));
@@ -155,7 +145,7 @@ static void add_last(struct report *report, struct table *table, const void *ite
 			    : row->cause == WHY_CAUSES ? "busy"
 						       : why_short((enum why_cause)row->cause);
 
-	add_rank(table, split, rank);
+	table_add_rank_gpu(table, split->has_gpus, rank->rank, rank->of->device);
 	table_add_count(table, "last", "count", row->count);
 	table_add_ms(table, "ms late", "late_ns", row->ns);
 	table_add_ms(table, "queued", "queued_ns", row->queued_ns);
