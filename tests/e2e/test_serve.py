@@ -35,8 +35,9 @@ class Serving(tracing.Running):
     """A gputrace serve with a socket in the folder, whose files are FOLDER/trace.*.gpt."""
 
     def __init__(self, folder, *arguments, by=(), program=machine.GPUTRACE, env=None, path="serve.sock"):
+        limit = () if "--sums-limit" in arguments else ("--sums-limit", "100%")
         self.folder, self.port, self.socket = folder, free_port(), folder / path
-        super().__init__([*by, program, "serve", "--port", self.port, "--socket", self.socket, "-o", folder / "trace.gpt", *arguments],
+        super().__init__([*by, program, "serve", "--port", self.port, "--socket", self.socket, "-o", folder / "trace.gpt", *limit, *arguments],
                          folder, env, stdin=None)
         self.said_begun = self.wait_line(SERVES, "stderr")
 
@@ -159,6 +160,18 @@ def test_busy_and_idle_of_a_gpu_are_all_of_the_time_since_it_was_seen(tmp_path):
     summed = [value(page, "gputrace_summed_seconds_total") for page in (first, second)]
     assert abs((both(second) - both(first)) - (summed[1] - summed[0])) < 1e-6
     assert sum_of(second, "gputrace_gpu_idle_seconds_total", 'cause="no_work"') > sum_of(first, "gputrace_gpu_idle_seconds_total", 'cause="no_work"')
+
+
+def test_intervals_beyond_the_limit_of_sums_are_left_out_and_counted(tmp_path):
+    left_out = 'gputrace_unsummed_seconds_total{reason="cost"}'
+    with target(tmp_path) as program, Serving(tmp_path, "-p", program.pid, "--interval", "2s", "--sums-limit", "0.001%") as serving:
+        tracing.until(lambda: serving.value(left_out) >= 4 and serving.value("gputrace_summed_seconds_total") > 0)
+        page = serving.page()
+        recorded = serving.value("gputrace_recorded_seconds_total")
+        accounted = serving.value("gputrace_summed_seconds_total") + sum_of(serving.page(), "gputrace_unsummed_seconds_total")
+        assert 0 <= recorded - accounted < 20, page
+        serving.ask("stop").must_be(0)
+        serving.end().must_be(0)
 
 
 def test_status_write_and_stop_are_answered(tmp_path):

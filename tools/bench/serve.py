@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """What `gputrace serve` takes of a processor, by process, while a program launches at a given rate on the simulated GPU (root).
 
-    serve.py BUILD [OTHER_BUILD] [--rate N] [--seconds N] [--way bpf|agent]
+    serve.py BUILD [OTHER_BUILD] [--rate N] [--seconds N] [--way bpf|agent] [--sums-limit PERCENT]
 
 After 15 s, in which a recording looks for more, it measures for that long, with the builds in turn.  Children are the sums of
-windows.  At the end: all of it, divided by that of the other build.
+windows, which are chosen at random: a short measurement has too few or too many.  At the end: all of it, divided by that of
+the other build.
 """
 import argparse
 import os
@@ -61,7 +62,7 @@ def measure(build, options, folder):
     program = subprocess.Popen(command, env=environment)
     time.sleep(1)
     serve = subprocess.Popen([build / "gputrace", "serve", "--way", options.way, "-p", str(program.pid), "--port", str(options.port),
-                              "--socket", folder / "serve.sock", "-o", folder / "all.gpt"], stderr=subprocess.DEVNULL)
+                              "--socket", folder / "serve.sock", "-o", folder / "all.gpt", *options.limit], stderr=subprocess.DEVNULL)
     try:
         time.sleep(QUIET_S)
         before = used(serve.pid)
@@ -84,10 +85,12 @@ def main():
     parser.add_argument("build", type=lambda path: pathlib.Path(path).resolve())
     parser.add_argument("other", type=lambda path: pathlib.Path(path).resolve(), nargs="?")
     parser.add_argument("--rate", default=10000, type=int, help="launches a second (%(default)s)")
-    parser.add_argument("--seconds", default=20, type=int, help="(%(default)s)")
+    parser.add_argument("--seconds", default=100, type=int, help="(%(default)s)")
+    parser.add_argument("--sums-limit", help="as serve has it")
     parser.add_argument("--way", default="bpf")
     parser.add_argument("--port", default=19877, type=int)
     options = parser.parse_args()
+    options.limit = ["--sums-limit", options.sums_limit] if options.sums_limit else []
     with tempfile.TemporaryDirectory() as name:
         taken = [measure(build, options, pathlib.Path(name)) for build in (options.build, options.other) if build]
     if options.other:

@@ -211,6 +211,7 @@ static void put_windows(struct sink *page, const struct metrics *metrics)
 	put_seconds(page, "summed_seconds_total", "", metrics->summed_ns);
 	put_head(page, "unsummed_seconds_total", "counter", "Time of the recording that is not in them, by reason.");
 	put_seconds(page, "unsummed_seconds_total", "reason=\"busy\"", metrics->unsummed_ns[UNSUMMED_BUSY]);
+	put_seconds(page, "unsummed_seconds_total", "reason=\"cost\"", metrics->unsummed_ns[UNSUMMED_COST]);
 	put_seconds(page, "unsummed_seconds_total", "reason=\"failed\"", metrics->unsummed_ns[UNSUMMED_FAILED]);
 	put_seconds(page, "unsummed_seconds_total", "reason=\"dropped\"", metrics->unsummed_ns[UNSUMMED_DROPPED]);
 	put_seconds(page, "unsummed_seconds_total", "reason=\"untimed\"", metrics->unsummed_ns[UNSUMMED_UNTIMED]);

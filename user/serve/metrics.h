@@ -16,6 +16,7 @@
 /* Why a window was not added up. */
 enum unsummed {
 	UNSUMMED_BUSY,	  /* the two before it were not added up yet */
+	UNSUMMED_COST,	  /* left out for --sums-limit */
 	UNSUMMED_FAILED,  /* it could not be, or took too long */
 	UNSUMMED_DROPPED, /* the recording no longer had all of it */
 	UNSUMMED_UNTIMED, /* no process reported times of its GPU work then */

@@ -53,6 +53,11 @@ static void serve_is_a_flight_recorder_or_a_question_to_one(void **state)
 	assert_refused(PARSE("serve", "-o", "x.json"), "--output x.json", ".gpt");
 	assert_refused(PARSE("serve", "-o", "-"), "--output -", ".gpt");
 	assert_refused(PARSE("serve", "-o", "a.gpt", "-o", "b.gpt"), "--output b.gpt", "a.gpt");
+	assert_int_equal(PARSE("serve"), 0);
+	assert_int_equal(options.sums_limit, 200);
+	assert_int_equal(PARSE("serve", "--sums-limit", "1.5%"), 0);
+	assert_int_equal(options.sums_limit, 1500);
+	assert_refused(PARSE("serve", "--sums-limit", "0"), "--sums-limit 0:", "a percentage above 0");
 	assert_refused(PARSE("serve", "--interval", "1s"), "--interval: from 2s to 60s is accepted", "60s");
 	assert_refused(PARSE("serve", "--interval", "2m"), "--interval: from 2s to 60s is accepted", "60s");
 	assert_refused(PARSE("serve", "--profiles", ",keep=2"), "--profiles", "a folder");

@@ -40,6 +40,7 @@ int parse_flight_recorder(struct parse *parse, const char *value);
 int parse_interval(struct parse *parse, const char *value);
 int parse_cupti(struct parse *parse, const char *value);
 int parse_buffer(struct parse *parse, const char *value);
+int parse_sums_limit(struct parse *parse, const char *value);
 int parse_cost_limit(struct parse *parse, const char *value);
 int parse_memory_limit(struct parse *parse, const char *value);
 int parse_cpu(struct parse *parse, const char *value);

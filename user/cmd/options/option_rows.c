@@ -353,6 +353,10 @@ const struct option_row option_rows[] = {
 	 "leave out detail (samples, waits, inputs of ops, ops, stacks), launches never, while\n"
 	 "recording costs some thread more than this part of a second (root)",
 	 RECORD | WHY | TOP | SERVE, .parse = parse_cost_limit},
+	{"sums-limit", 0, "a percentage", "PERCENT",
+	 "how much of a processor the sums of GPUs for /metrics may take (default 0.2%): where\n"
+	 "all takes more, intervals are left out at random, and counted; 100%: none is",
+	 SERVE, .parse = parse_sums_limit},
 	{"memory-limit", 0, "a size such as 200M", "SIZE",
 	 "what gputrace holds while it records, at least 100M: near it detail is left out\n"
 	 "as for --cost-limit, at it records are dropped and counted",

@@ -123,6 +123,7 @@ struct options {
 	unsigned fail_above; /* diff: thousandths of a percent */
 	size_t buffer_bytes;
 	uint64_t memory_limit;		     /* bytes; 0: none */
+	unsigned sums_limit;		     /* of serve: thousandths of a percent of a processor */
 	unsigned cost_limit;		     /* thousandths of a percent of a thread's second; 0: none */
 	uint64_t cpu_frequency;		     /* samples of each CPU a second; 0: none */
 	uint64_t off_cpu_min_ns;	     /* the shortest wait that is recorded; 0: none */

@@ -12,6 +12,7 @@
 #define INTERVAL_NS_MIN (2 * SECOND_NS)
 #define INTERVAL_NS_MAX (60 * SECOND_NS)
 #define RECORDER_TEXT "30s"
+#define SUMS_LIMIT 200u /* 0.2 % */
 #define PORT 9877
 #define PROFILES_KEEP 1440u /* a day */
 #define PROFILES_KEEP_MOST 100000u
@@ -64,6 +65,18 @@ int parse_profiles(struct parse *parse, const char *value)
 	return 0;
 }
 
+int parse_sums_limit(struct parse *parse, const char *value)
+{
+	unsigned *limit = &parse->options->sums_limit;
+
+	return !value_percent(value, limit) && *limit
+		       ? 0
+		       : option_fail(parse,
+				     "--sums-limit %s: a percentage above 0 is accepted, with at most three decimals, "
+				     "as in 0.5%%",
+				     value);
+}
+
 int parse_socket(struct parse *parse, const char *value)
 {
 	parse->options->socket = value;
@@ -75,7 +88,7 @@ static bool has_other_options(const struct options *options)
 {
 	return options->pids.list.count || options->gpu_processes || !selection_is_empty(&options->slice.selection) ||
 	       options->outputs.list.count || options->profiles || options->port || options->duration_ns ||
-	       options->recorder_ns || options->interval_ns || options->agent || options->way;
+	       options->recorder_ns || options->interval_ns || options->sums_limit || options->agent || options->way;
 }
 
 int serve_rules_check(struct parse *parse)
@@ -92,6 +105,7 @@ int serve_rules_check(struct parse *parse)
 	options->interval_ns = options->interval_ns ? options->interval_ns : INTERVAL_NS;
 	if (options->interval_ns < INTERVAL_NS_MIN || options->interval_ns > INTERVAL_NS_MAX)
 		return option_fail(parse, "--interval: from 2s to 60s is accepted");
+	options->sums_limit = options->sums_limit ? options->sums_limit : SUMS_LIMIT;
 	options->port = options->port ? options->port : PORT;
 	options->trigger.counts_steps = options->ops;
 	return 0;

@@ -117,7 +117,7 @@ static const struct heading {
 	{"Output",
 	 EVERY,
 	 {"output", "no-keep", "format", "table", "metric", "folded-by", "backward", "graphs", "max-size",
-	  "min-complete", "port", "socket", "interval", "profiles"}},
+	  "min-complete", "port", "socket", "interval", "sums-limit", "profiles"}},
 	{"Other", EVERY, {"quiet", "verbose", "help", "help-all", "version"}},
 };
 #define HEADINGS (sizeof(headings) / sizeof(headings[0]))

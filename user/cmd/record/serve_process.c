@@ -24,6 +24,7 @@
 #include "cmd/process/privileges.h"
 #include "cmd/record/serve_link.h"
 #include "cmd/record/serve_work.h"
+#include "serve/choice.h"
 #include "serve/control.h"
 #include "serve/metrics.h"
 #include "view/server.h"
@@ -56,6 +57,7 @@ struct serving {
 	bool is_over;
 	struct metrics metrics;
 	uint64_t summed_to_ns; /* the end of the latest window, at first the recording's start; 0: not begun */
+	struct window_choice choice;
 	struct serve_work sums, profile;
 	struct unsummed_window next; /* to be summed up after the one at work */
 	struct asker askers[ASKERS];
@@ -227,7 +229,10 @@ static void take_window(struct serving *serving, const struct serve_packet *pack
 	if (serving->summed_to_ns && window.from_ns > serving->summed_to_ns)
 		serving->metrics.unsummed_ns[UNSUMMED_DROPPED] += window.from_ns - serving->summed_to_ns;
 	serving->summed_to_ns = window.to_ns;
-	if (!serving->sums.pid) {
+	if (!window_choose(&serving->choice, window.to_ns - window.from_ns)) {
+		serving->metrics.unsummed_ns[UNSUMMED_COST] += window.to_ns - window.from_ns;
+		close(log_fd);
+	} else if (!serving->sums.pid) {
 		begin_window(serving, window);
 	} else if (serving->next.log_fd < 0) {
 		serving->next = window;
@@ -303,6 +308,7 @@ static void check_sums(struct serving *serving, uint64_t now_ns)
 
 	if (result == SERVE_WORKS)
 		return;
+	window_took(&serving->choice, work->cpu_ns);
 	/* What a child that was taken over has left behind may still write there. */
 	sums = *work->sums;
 	if (result == SERVE_GOOD && sums.span_ns <= length_ns && live_sums_make_sense(&sums)) {
@@ -435,6 +441,7 @@ void serve_until_over(const struct options *options, const struct serve_sockets 
 	serving->options = options;
 	serving->sockets = sockets;
 	serving->next.log_fd = -1;
+	serving->choice = (struct window_choice){.limit = options->sums_limit, .random = monotonic_ns()};
 	serving->metrics.has_profiles = options->profiles != NULL;
 	for (unsigned i = 0; i < ASKERS; i++)
 		serving->askers[i].fd = -1;

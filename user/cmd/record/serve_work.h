@@ -16,6 +16,7 @@ struct serve_work {
 	int done;	   /* becomes readable when it has ended; -1: none is at work */
 	uint64_t until_ns; /* it is ended then */
 	uint64_t from_ns, to_ns;
+	uint64_t cpu_ns;	/* that the latest one took */
 	struct live_sums *sums; /* shared with it */
 };
 
