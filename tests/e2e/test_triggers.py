@@ -5,6 +5,7 @@ work, a process that hangs on its GPU, a rank that comes late to a collective, a
 import contextlib
 import re
 import shutil
+import time
 
 import gptlog
 import logfile
@@ -162,3 +163,18 @@ def test_what_a_trigger_needs_and_does_not_get_is_said(tmp_path):
         done = running.end().must_be(0)
     assert "--trigger xid: NVML did not answer, or stopped: gputrace doctor says why" in done.stderr
     assert "--trigger late: no two ranks were compared" in done.stderr
+
+
+@pytest.mark.parametrize("lacks", ("events", "types", "register"))
+def test_gpus_whose_errors_nvml_does_not_report_are_said(tmp_path, lacks):
+    library = tmp_path / "nvml"
+    library.mkdir()
+    shutil.copy(machine.BUILD / "simgpu/libnvidia-ml.so.1", library)
+    (library / "nvml-script").write_text(f"deny={lacks} gpus=2\n")
+    with recorder(tmp_path, "--trigger", "xid", env={"LD_LIBRARY_PATH": str(library)},
+                  command=tracing.on_simgpu(tmp_path / "gpu.json", machine.any_python(), PROGRAM)) as running:
+        running.wait_line(KEPT, "stderr")
+        tracing.until(lambda: (library / "nvml-truth").exists())
+        time.sleep(0.5)
+        done = running.end().must_be(0)
+    assert "--trigger xid: NVML reports no errors of 2 GPUs to gputrace" in done.stderr

@@ -25,7 +25,7 @@ struct gpu {
 	uint32_t sm_max_mhz, memory_max_mhz;
 	uint64_t sample_ns, processes_ns; /* of the latest sample and list */
 	uint32_t processes;		  /* in that list */
-	bool lost;
+	bool lost, has_errors;		  /* has_errors: NVML reports XIDs of it */
 };
 
 struct gpu_counters {
@@ -159,7 +159,8 @@ static void take_gpu(struct gpu_counters *counters, const struct nvml_message *m
 {
 	struct gpu gpu = {.parent = message->of_gpu.parent,
 			  .sm_max_mhz = message->of_gpu.sm_max_mhz,
-			  .memory_max_mhz = message->of_gpu.memory_max_mhz};
+			  .memory_max_mhz = message->of_gpu.memory_max_mhz,
+			  .has_errors = !message->of_gpu.events_missing};
 
 	if (message->gpu != counters->count || counters->count == NVML_GPUS_MOST || gpu.parent > counters->count ||
 	    (gpu.parent < counters->count && counters->gpus[gpu.parent].parent != gpu.parent))
@@ -307,6 +308,16 @@ void gpu_counters_tick(struct gpu_counters *counters)
 bool gpu_counters_answer(const struct gpu_counters *counters)
 {
 	return counters && counters->state == GPT_NVML_READ;
+}
+
+unsigned gpu_counters_without_errors(const struct gpu_counters *counters)
+{
+	unsigned without = 0;
+
+	/* those of a MIG instance are its GPU's */
+	for (uint32_t i = 0; counters && i < counters->count; i++)
+		without += counters->gpus[i].parent == i && !counters->gpus[i].has_errors;
+	return without;
 }
 
 void gpu_counters_stop(struct gpu_counters *counters)

@@ -25,5 +25,8 @@ void gpu_counters_tick(struct gpu_counters *counters);
 /* Whether NVML has answered, and still does as far as is known. */
 bool gpu_counters_answer(const struct gpu_counters *counters);
 
+/* The GPUs of which NVML reports no errors (XIDs): virtual ones, and where a container keeps it from that. */
+unsigned gpu_counters_without_errors(const struct gpu_counters *counters);
+
 /* Ends the process; a GPT_NVML says so if it answered no more. */
 void gpu_counters_stop(struct gpu_counters *counters);

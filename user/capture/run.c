@@ -366,6 +366,8 @@ int run_trace(struct attach *attach, struct log_writer *log, struct drain *drain
 	search_before_end(&run);
 	end_ns = drain_end(drain, 0);
 	result->lacks_nvml = options->by_itself.xid && !gpu_counters_answer(run.counters);
+	if (options->by_itself.xid)
+		result->without_xid = gpu_counters_without_errors(run.counters);
 	gpu_counters_stop(run.counters);
 	run.counters = NULL;
 	attach_stop(attach, AGENT_STOP_MS, run_drain_for_attach, &run);

@@ -76,13 +76,14 @@ struct run_options {
 
 struct run_result {
 	enum gpt_end_reason reason;
-	bool not_begun;	 /* it ended before its moment: there is no recording */
-	bool abandoned;	 /* a second signal came: no outputs wanted */
-	bool signalled;	 /* a signal to end came: the next one means that no outputs are wanted */
-	int error;	 /* negative errno of what ended the trace early: the log, the ring buffer, begin() */
-	uint64_t calls;	 /* records of calls taken */
-	uint64_t lost;	 /* records of any kind that did not fit the ring buffer */
-	bool lacks_nvml; /* which --trigger xid needs: it has not answered */
+	bool not_begun;	      /* it ended before its moment: there is no recording */
+	bool abandoned;	      /* a second signal came: no outputs wanted */
+	bool signalled;	      /* a signal to end came: the next one means that no outputs are wanted */
+	int error;	      /* negative errno of what ended the trace early: the log, the ring buffer, begin() */
+	uint64_t calls;	      /* records of calls taken */
+	uint64_t lost;	      /* records of any kind that did not fit the ring buffer */
+	unsigned without_xid; /* GPUs of which NVML does not report what --trigger xid waits for */
+	bool lacks_nvml;      /* which --trigger xid needs: it has not answered */
 };
 
 /*

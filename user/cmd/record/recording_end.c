@@ -23,6 +23,10 @@ static void say_what_triggers_lack(const struct recording *recording)
 			 (unsigned long long)recording->blame.left_out);
 	if (recording->result.lacks_nvml)
 		msg_warn("--trigger xid: NVML did not answer, or stopped: gputrace doctor says why");
+	else if (recording->result.without_xid)
+		msg_warn("--trigger xid: NVML reports no errors of %u GPUs to gputrace: the kernel's log (dmesg) has "
+			 "them",
+			 recording->result.without_xid);
 }
 
 void recording_say_end(struct recording *recording)
