@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "capture/asked.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* What is asked for so soon after something else is the same: a process is signalled twice, two processes crash. */
@@ -22,19 +23,59 @@ static unsigned place_of(const struct asked_list *list, const struct asked *aske
 	return at;
 }
 
+static uint64_t start_of(const struct asked *asked)
+{
+	return asked->at_ns > asked->span_ns ? asked->at_ns - asked->span_ns : 0;
+}
+
+/* Whether a file that ends then has what was asked for whole; one of the full length begins where it can. */
+static bool has_whole(uint64_t end_ns, const struct asked *asked, uint64_t span_ns)
+{
+	return asked->span_ns >= span_ns || start_of(asked) + span_ns >= end_ns;
+}
+
+static bool is_within(const struct asked *file, const struct asked *asked, uint64_t span_ns)
+{
+	uint64_t end_ns = file->at_ns > asked->at_ns ? file->at_ns : asked->at_ns;
+
+	return file->by_itself && asked->by_itself && asked->moment_ns < file->first_ns &&
+	       has_whole(end_ns, file, span_ns) && has_whole(end_ns, asked, span_ns);
+}
+
+/* A file says why it was written, as far as there is room. */
+static void add_reason(struct asked *file, const char *why)
+{
+	size_t length = strlen(file->why);
+
+	if (!strstr(file->why, why) && length + strlen("; ") + strlen(why) < sizeof(file->why))
+		snprintf(file->why + length, sizeof(file->why) - length, "; %s", why);
+}
+
+static void join(struct asked *file, const struct asked *asked, uint64_t span_ns)
+{
+	uint64_t start_ns = start_of(file) < start_of(asked) ? start_of(file) : start_of(asked);
+
+	file->by_itself &= asked->by_itself;
+	if (asked->at_ns > file->at_ns)
+		file->at_ns = asked->at_ns;
+	file->span_ns = file->at_ns - start_ns < span_ns ? file->at_ns - start_ns : span_ns;
+	if (asked->by_itself)
+		add_reason(file, asked->why);
+}
+
 bool asked_join(struct asked_list *list, const struct asked *asked, uint64_t span_ns)
 {
 	unsigned at = place_of(list, asked);
-	struct asked *last = at ? &list->items[at - 1] : NULL;
-	uint64_t joined_ns;
+	struct asked *before = at ? &list->items[at - 1] : NULL, *after = at < list->count ? &list->items[at] : NULL;
+	struct asked *file = NULL;
 
-	if (!last || (!is_same(last, asked) && list->count != ASKED_MOST))
+	if (before && (is_same(before, asked) || is_within(before, asked, span_ns) || list->count == ASKED_MOST))
+		file = before;
+	else if (after && is_within(after, asked, span_ns))
+		file = after;
+	if (!file)
 		return false;
-	joined_ns = last->span_ns + (asked->at_ns - last->at_ns);
-	joined_ns = joined_ns > asked->span_ns ? joined_ns : asked->span_ns;
-	last->by_itself &= asked->by_itself;
-	last->at_ns = asked->at_ns;
-	last->span_ns = joined_ns < span_ns ? joined_ns : span_ns;
+	join(file, asked, span_ns);
 	return true;
 }
 

@@ -11,10 +11,11 @@
 
 /* A moment whose GPU work is waited for. */
 struct asked {
-	uint64_t at_ns;	   /* where the file ends */
-	uint64_t first_ns; /* where that was before something else joined it */
-	uint64_t span_ns;  /* how long it is at most */
-	bool by_itself;	   /* no one asked */
+	uint64_t at_ns;	    /* where the file ends */
+	uint64_t first_ns;  /* where that was before something else joined it */
+	uint64_t moment_ns; /* when it happened */
+	uint64_t span_ns;   /* how long it is at most */
+	bool by_itself;	    /* no one asked */
 	char why[FLIGHT_WHY_MAX];
 };
 
@@ -24,8 +25,9 @@ struct asked_list {
 };
 
 /*
- * Whether it is in the file of what was asked for just before it, which then goes on until its end, and has at most
- * span_ns.  Also if there is no room for another one.
+ * Whether it is in a file that is still to be written, which then goes on until its end: if it was asked for just after
+ * that; if it happened before that file's end, no one asked for either, and the file has both whole; if there is no
+ * room for another one.  A file has at most span_ns.
  */
 bool asked_join(struct asked_list *list, const struct asked *asked, uint64_t span_ns);
 

@@ -282,7 +282,8 @@ static void write_waiting(struct flight *flight)
 
 void flight_ask(struct flight *flight, uint64_t now_ns, const char *why)
 {
-	struct asked asked = {.at_ns = now_ns, .first_ns = now_ns, .span_ns = flight->options.span_ns};
+	struct asked asked = {
+		.at_ns = now_ns, .first_ns = now_ns, .moment_ns = now_ns, .span_ns = flight->options.span_ns};
 
 	snprintf(asked.why, sizeof(asked.why), "%s", why);
 	if (!asked_join(&flight->asked, &asked, flight->options.span_ns))
@@ -293,7 +294,7 @@ bool flight_ask_by_itself(struct flight *flight, uint64_t now_ns, const struct f
 {
 	uint64_t *oldest_ns = &flight->by_itself_ns[flight->by_itself % flight->options.hourly];
 	uint64_t end_ns = event->end_ns > now_ns ? event->end_ns : now_ns, span_ns = end_ns - event->start_ns;
-	struct asked asked = {.at_ns = end_ns, .first_ns = end_ns, .by_itself = true};
+	struct asked asked = {.at_ns = end_ns, .first_ns = end_ns, .moment_ns = now_ns, .by_itself = true};
 
 	asked.span_ns = span_ns < flight->options.span_ns ? span_ns : flight->options.span_ns;
 	snprintf(asked.why, sizeof(asked.why), "%s", event->why);

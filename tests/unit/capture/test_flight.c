@@ -455,7 +455,7 @@ static void what_joins_a_file_is_whole_in_it(void **state)
 		struct flight_event event = {.why = "step", .start_ns = at_ns - (3 - i / 4) * SECOND_NS};
 
 		last_ns = event.end_ns = at_ns + i * 50 * 1000000;
-		flight_ask_by_itself(flight, at_ns, &event);
+		flight_ask_by_itself(flight, event.end_ns, &event);
 	}
 	pass(2);
 	write_due();
@@ -463,6 +463,81 @@ static void what_joins_a_file_is_whole_in_it(void **state)
 	assert_int_equal(files[0].start_ns, at_ns - 3 * SECOND_NS);
 	assert_int_equal(files[0].end_ns, at_ns + 150 * 1000000);
 	assert_int_equal(files[2].end_ns, last_ns);
+	finish();
+}
+
+/* The latter half of the one file would be the first half of the other. */
+static void what_happens_before_the_end_of_a_file_is_in_it(void **state)
+{
+	struct flight_event first = {.why = "idle"}, second = {.why = "compile"}, third = {.why = "step"};
+	uint64_t at_ns;
+
+	begin_with(MUCH);
+	pass(30);
+	at_ns = monotonic_ns();
+	first.start_ns = at_ns - SECOND_NS;
+	first.end_ns = at_ns + 2 * SECOND_NS;
+	flight_ask_by_itself(flight, at_ns, &first);
+	pass(1);
+	second.start_ns = at_ns;
+	second.end_ns = at_ns + 4 * SECOND_NS;
+	flight_ask_by_itself(flight, at_ns + SECOND_NS, &second);
+	pass(2); /* that is after the end which the first one asked for */
+	write_due();
+	assert_int_equal(written, 0);
+	third.start_ns = at_ns + 3 * SECOND_NS;
+	third.end_ns = at_ns + 5 * SECOND_NS;
+	flight_ask_by_itself(flight, at_ns + 3 * SECOND_NS, &third);
+	pass(4);
+	write_due();
+	assert_int_equal(written, 2);
+	assert_string_equal(files[0].why, "idle; compile");
+	assert_int_equal(files[0].start_ns, at_ns - SECOND_NS);
+	assert_int_equal(files[0].end_ns, at_ns + 4 * SECOND_NS);
+	assert_string_equal(files[1].why, "step");
+	finish();
+}
+
+static void what_would_not_be_whole_in_a_file_has_one_of_its_own(void **state)
+{
+	struct flight_event first = {.why = "idle"}, second = {.why = "compile"};
+	uint64_t at_ns;
+
+	begin_with(MUCH);
+	pass(30);
+	at_ns = monotonic_ns();
+	first.start_ns = at_ns - 5 * SECOND_NS / 2;
+	first.end_ns = at_ns + 2 * SECOND_NS;
+	flight_ask_by_itself(flight, at_ns, &first);
+	second.start_ns = at_ns;
+	second.end_ns = at_ns + 3 * SECOND_NS;
+	flight_ask_by_itself(flight, at_ns + SECOND_NS, &second);
+	pass(6);
+	write_due();
+	assert_int_equal(written, 2);
+	assert_int_equal(files[0].start_ns, first.start_ns);
+	assert_int_equal(files[1].start_ns, second.start_ns);
+	finish();
+}
+
+/* Where it begins was asked for by none: it begins as early as it can. */
+static void a_file_of_the_full_length_goes_on_for_what_happens_in_it(void **state)
+{
+	struct flight_event first = {.why = "idle"}, second = {.why = "compile"};
+	uint64_t at_ns;
+
+	begin_with(MUCH);
+	pass(30);
+	at_ns = monotonic_ns();
+	first.end_ns = at_ns + 2 * SECOND_NS;
+	flight_ask_by_itself(flight, at_ns, &first);
+	second.end_ns = at_ns + 3 * SECOND_NS;
+	flight_ask_by_itself(flight, at_ns + SECOND_NS, &second);
+	pass(5);
+	write_due();
+	assert_int_equal(written, 1);
+	assert_int_equal(files[0].end_ns, second.end_ns);
+	assert_int_equal(files[0].start_ns, second.end_ns - SPAN_NS);
 	finish();
 }
 
@@ -568,6 +643,9 @@ int main(void)
 		cmocka_unit_test(what_shares_a_file_counts_once_an_hour),
 		cmocka_unit_test(an_event_has_as_much_before_and_after_it_as_was_asked_for),
 		cmocka_unit_test(what_joins_a_file_is_whole_in_it),
+		cmocka_unit_test(what_happens_before_the_end_of_a_file_is_in_it),
+		cmocka_unit_test(what_would_not_be_whole_in_a_file_has_one_of_its_own),
+		cmocka_unit_test(a_file_of_the_full_length_goes_on_for_what_happens_in_it),
 		cmocka_unit_test(a_request_before_the_start_is_of_the_start),
 		cmocka_unit_test(windows_follow_each_other_without_a_gap),
 		cmocka_unit_test(a_window_takes_no_file_and_no_file_of_an_hour),
