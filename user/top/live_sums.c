@@ -39,8 +39,8 @@ static void add_gpus(struct live_sums *sums, const struct utilization *utilizati
 			sums->gpus_left_out++;
 			continue;
 		}
-		sums->gpus[sums->gpu_count] =
-			(struct live_gpu){.gpu = row->device, .busy_ns = row->busy_ns, .launches = row->launches};
+		sums->gpus[sums->gpu_count] = (struct live_gpu){
+			.gpu = row->device, .busy_ns = row->busy_ns, .launches = row->launches + row->unseen};
 		set_uuid(&sums->gpus[sums->gpu_count++], model);
 	}
 }

@@ -273,6 +273,28 @@ static void stamps_from_before_and_behind_a_new_begin_of_the_counter_have_their_
 	assert_in_range(op_clock_ns(before + 101 * 15000000u), ns + 504999998u, ns + 505000002u);
 }
 
+/* As after a suspend to idle: CLOCK_MONOTONIC has stood still for an hour and the counter has not. */
+static void stamps_around_an_hour_in_which_the_clock_stood_still_have_their_times(void **state)
+{
+	const uint64_t hour = 3600ull * 3 * SECOND;
+	uint64_t before, after, ns, i;
+
+	clock_counts();
+	before = op_clock_stamp() + 10ull * SECOND;
+	ns = clock_now_ns() + 20ull * SECOND;
+	for (i = 0; i < 100; i++)
+		op_clock_add(before + i * 30000000u, ns + i * 10000000u);
+	after = before + 99 * 30000000ull + hour;
+	ns += 990000000u;
+	for (i = 1; i < 100; i++)
+		op_clock_add(after + i * 30000000u, ns + i * 10000000u);
+	assert_in_range(op_clock_ns(before + 50 * 30000000ull), ns - 490000002u, ns - 489999998u);
+	assert_in_range(op_clock_ns(after + 50 * 30000000ull), ns + 499999998u, ns + 500000002u);
+	/* what is between the two samples around the hour lies between their times */
+	for (i = 0; i <= 10; i++)
+		assert_in_range(op_clock_ns(after - hour + (hour + 30000000u) / 10 * i), ns - 2, ns + 10000002u);
+}
+
 #define TEST(name) cmocka_unit_test_setup(name, begin_test)
 
 int main(void)
@@ -289,6 +311,7 @@ int main(void)
 		TEST(what_a_stamp_of_a_second_ago_says_does_not_change),
 		TEST(samples_that_go_back_are_not_taken),
 		TEST(stamps_from_before_and_behind_a_new_begin_of_the_counter_have_their_times),
+		TEST(stamps_around_an_hour_in_which_the_clock_stood_still_have_their_times),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

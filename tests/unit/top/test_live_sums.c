@@ -76,6 +76,36 @@ static void spans_that_follow_each_other_add_up_wherever_they_are_cut(void **sta
 	close(fd);
 }
 
+/* Their launches may be further back than the log of a span reaches. */
+static void kernels_and_graphs_whose_launch_is_not_there_count_once(void **state)
+{
+	struct log_builder log;
+	struct live_sums sums;
+	int fd;
+
+	begin(&log);
+	log_batch(&log, PID, TID, 60 * MS);
+	for (uint32_t i = 0; i < 3; i++)
+		log_agent_kernel(&log, (struct gpt_agent_kernel){.start_wall_ns = (10 + i) * MS,
+								 .end_wall_ns = (11 + i) * MS,
+								 .corr = 5 + i,
+								 .name = 1});
+	for (uint32_t i = 0; i < 6; i++)
+		log_agent_kernel(&log, (struct gpt_agent_kernel){.start_wall_ns = (20 + i) * MS,
+								 .end_wall_ns = (21 + i) * MS,
+								 .corr = 20 + i / 3,
+								 .graph = 1,
+								 .graph_node = 1 + i % 3,
+								 .name = 1});
+	log_end(&log, 200 * MS);
+	fd = log_fd(&log);
+	sums = sums_of(fd, MS, 150 * MS);
+	assert_int_equal(sums.gpu_count, 1);
+	assert_int_equal(sums.gpus[0].launches, 3 + 2);
+	log_free(&log);
+	close(fd);
+}
+
 static void without_gpu_work_there_is_no_gpu(void **state)
 {
 	struct log_builder log;
@@ -121,6 +151,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(busy_time_launches_and_causes_are_those_of_the_span),
 		cmocka_unit_test(spans_that_follow_each_other_add_up_wherever_they_are_cut),
+		cmocka_unit_test(kernels_and_graphs_whose_launch_is_not_there_count_once),
 		cmocka_unit_test(without_gpu_work_there_is_no_gpu),
 		cmocka_unit_test(numbers_that_cannot_be_are_noticed),
 	};

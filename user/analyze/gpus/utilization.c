@@ -52,12 +52,25 @@ static void add_time(struct utilization *all, struct utilization_row *row, const
 		row->kernel_ns += cover_span(&row->kernel_until_ns, start, end);
 }
 
+/* The operations of a graph's launch follow each other. */
+static bool is_unseen_launch(struct utilization_row *row, const struct model_gpu *op)
+{
+	bool is_new = !op->graph || op->corr != row->graph_corr;
+
+	if (op->call != NONE || (op->kind != MODEL_KERNEL && !op->graph))
+		return false;
+	if (op->graph)
+		row->graph_corr = op->corr;
+	return is_new;
+}
+
 void utilization_add_gpu(struct utilization *all, const struct gpu_event *event)
 {
 	struct utilization_row *row = row_of(all, event->op->device);
 
 	row->launches +=
 		event->first && (event->launch->class == GPT_CLASS_LAUNCH || event->launch->class == GPT_CLASS_GRAPH);
+	row->unseen += is_unseen_launch(row, event->op);
 	add_time(all, row, event->op);
 }
 

@@ -12,6 +12,8 @@ struct utilization_row {
 	uint64_t outside_ns; /* covered outside of the recording */
 	uint64_t kernel_ns;  /* covered by kernels; the rest of busy_ns is only memcpys and memsets */
 	uint64_t launches;   /* of kernels and graphs, that were seen and have GPU work */
+	uint64_t unseen;     /* kernels, and graphs, whose launch was not seen */
+	uint32_t graph_corr; /* of the latest of these graphs */
 	uint64_t first_ns;   /* start of the first operation in the recording */
 	uint64_t busy_until_ns, kernel_until_ns; /* covered up to here */
 	uint64_t until_ns;			 /* the same, outside of the recording, too */
