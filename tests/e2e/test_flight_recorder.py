@@ -118,6 +118,16 @@ def test_a_signal_writes_each_launch_of_the_last_seconds_once_and_the_recording_
     assert work_of(tmp_path / "trace.gpt")[0][max(said(tmp_path))] == 1
 
 
+def test_the_last_files_are_kept(tmp_path):
+    with recorder(tmp_path, command=program(tmp_path), span=f"{SPAN_S}s,keep=2") as running:
+        running.wait_line(KEPT, "stderr")
+        wait_filling(tmp_path, 1)
+        files = [write(tmp_path, running) for _ in range(3)]
+        assert sorted(tmp_path.glob("trace.2*.gpt")) == sorted(files[1:]), files
+        running.end().must_be(0)
+    assert sorted(tmp_path.glob("trace*.gpt")) == sorted([*files[1:], tmp_path / "trace.gpt"])
+
+
 def test_a_program_that_is_killed_leaves_its_last_seconds(tmp_path):
     with recorder(tmp_path, command=program(tmp_path)) as running:
         pid = int(running.wait_line("ready").split()[1])

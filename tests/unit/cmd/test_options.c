@@ -54,7 +54,14 @@ static void serve_is_a_flight_recorder_or_a_question_to_one(void **state)
 	assert_refused(PARSE("serve", "-o", "-"), "--output -", ".gpt");
 	assert_refused(PARSE("serve", "-o", "a.gpt", "-o", "b.gpt"), "--output b.gpt", "a.gpt");
 	assert_int_equal(PARSE("serve"), 0);
-	assert_int_equal(options.sums_limit, 200);
+	assert_int_equal(options.sums_limit, 150);
+	assert_int_equal(options.recorder_keep, 0);
+	assert_int_equal(PARSE("serve", "--flight-recorder", "60s,1G,keep=7"), 0);
+	assert_int_equal(options.recorder_bytes, 1000000000);
+	assert_int_equal(options.recorder_keep, 7);
+	assert_int_equal(PARSE("serve", "--flight-recorder", "60s,keep=3"), 0);
+	assert_int_equal(options.recorder_keep, 3);
+	assert_refused(PARSE("serve", "--flight-recorder", "60s,keep=0"), "--flight-recorder 60s,keep=0", "keep=20");
 	assert_int_equal(PARSE("serve", "--sums-limit", "1.5%"), 0);
 	assert_int_equal(options.sums_limit, 1500);
 	assert_refused(PARSE("serve", "--sums-limit", "0"), "--sums-limit 0:", "a percentage above 0");

@@ -127,13 +127,14 @@ const struct option_row option_rows[] = {
 	 "begin at that moment of the wall clock, on all hosts: 14:30:00, a date with its\n"
 	 "time and zone, @SECONDS; +5s: from now; /10s: at the next multiple (default: at once)",
 	 RECORD | WHY, .parse = parse_start_at},
-	{"flight-recorder", 0, "a time such as 30s", "TIME[,SIZE]",
+	{"flight-recorder", 0, "a time such as 30s", "TIME[,SIZE][,keep=N]",
 	 "keep only the last TIME, in at most SIZE of memory (default 500M), for as long as it\n"
 	 "takes; kill -USR1 writes it into a file of its own, and so does a crash; the end as ever",
 	 RECORD | WHY, .parse = parse_flight_recorder},
-	{"flight-recorder", 0, "a time such as 30s", "TIME[,SIZE]",
-	 "a file has the last TIME (default 30s), kept in at most SIZE of memory (default 500M)", SERVE,
-	 .parse = parse_flight_recorder},
+	{"flight-recorder", 0, "a time such as 30s", "TIME[,SIZE][,keep=N]",
+	 "a file has the last TIME (default 30s), kept in at most SIZE of memory (default 500M);\n"
+	 "of the files the last N stay",
+	 SERVE, .parse = parse_flight_recorder},
 	{"trigger", 0, "what happens, such as idle>200ms", "WHAT[,before=TIME][,after=TIME][,max=N/h]",
 	 "with --flight-recorder: write when a process leaves its GPU without work for longer\n"
 	 "(idle>200ms), a step of training takes longer than that (step>2s, --ops) or than the\n"
@@ -354,7 +355,7 @@ const struct option_row option_rows[] = {
 	 "recording costs some thread more than this part of a second (root)",
 	 RECORD | WHY | TOP | SERVE, .parse = parse_cost_limit},
 	{"sums-limit", 0, "a percentage", "PERCENT",
-	 "how much of a processor the sums of GPUs for /metrics may take (default 0.2%): where\n"
+	 "how much of a processor the sums of GPUs for /metrics may take (default 0.15%): where\n"
 	 "all takes more, intervals are left out at random, and counted; 100%: none is",
 	 SERVE, .parse = parse_sums_limit},
 	{"memory-limit", 0, "a size such as 200M", "SIZE",

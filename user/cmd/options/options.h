@@ -94,6 +94,7 @@ struct options {
 	uint64_t duration_ns;	  /* 0: no limit */
 	uint64_t recorder_ns;	  /* --flight-recorder: only so much of the end is kept; 0: everything */
 	uint64_t recorder_bytes;  /* in at most so much memory */
+	unsigned recorder_keep;	  /* how many of its files stay, 0: all */
 	struct trigger_options trigger;
 	struct start_at start_at;
 	struct {

@@ -46,22 +46,43 @@ int parse_start_at(struct parse *parse, const char *value)
 #define RECORDER_NS_MAX (3600 * 1000000000ull)
 #define RECORDER_BYTES_MIN 1000000u
 
+#define KEEP_MOST 100000u
+
+/* Cuts ",keep=N" off the end; returns what follows the =, NULL: there is none. */
+static char *cut_keep(char *text)
+{
+	static const char keep[] = ",keep=";
+	char *found = strstr(text, keep);
+
+	if (!found)
+		return NULL;
+	*found = '\0';
+	return found + strlen(keep);
+}
+
 int parse_flight_recorder(struct parse *parse, const char *value)
 {
 	struct options *options = parse->options;
-	const char *comma = strchr(value, ',');
-	char *time = comma ? strndup(value, (size_t)(comma - value)) : strdup(value);
-	bool is_time = time && value_duration(time, &options->recorder_ns) == 0 &&
-		       options->recorder_ns >= RECORDER_NS_MIN && options->recorder_ns <= RECORDER_NS_MAX;
+	AUTO_FREE char *words = xstrdup(value);
+	char *keep = cut_keep(words), *size = strchr(words, ',');
+	uint64_t kept = 0;
+	bool is_good;
 
-	free(time);
+	if (size)
+		*size++ = '\0';
 	options->recorder_bytes = 0;
-	if (is_time && (!comma || (value_size(comma + 1, &options->recorder_bytes) == 0 &&
-				   options->recorder_bytes >= RECORDER_BYTES_MIN)))
+	is_good = value_duration(words, &options->recorder_ns) == 0 && options->recorder_ns >= RECORDER_NS_MIN &&
+		  options->recorder_ns <= RECORDER_NS_MAX;
+	is_good &= !size ||
+		   (value_size(size, &options->recorder_bytes) == 0 && options->recorder_bytes >= RECORDER_BYTES_MIN);
+	is_good &= !keep || value_count(keep, KEEP_MOST, &kept) == 0;
+	options->recorder_keep = (unsigned)kept;
+	if (is_good)
 		return 0;
 	return option_fail(parse,
 			   "--flight-recorder %s: how much of the end is kept is accepted, from 1s to 1h, and after a "
-			   "comma in how much memory, at least 1M, as in 30s or 30s,500M",
+			   "comma in how much memory, at least 1M, and how many files are kept, as in 30s, 30s,500M or "
+			   "30s,keep=20",
 			   value);
 }
 
@@ -169,7 +190,6 @@ int parse_trigger(struct parse *parse, const char *value)
 
 #define ROTATE_NS_MIN (10 * 1000000000ull)
 #define ROTATE_BYTES_MIN 1000000u
-#define ROTATE_KEEP_MOST 100000u
 
 /* "10m" is a time, "10M" a size. */
 static bool take_rotation(const char *text, struct options *options)
@@ -181,19 +201,14 @@ static bool take_rotation(const char *text, struct options *options)
 
 int parse_rotate(struct parse *parse, const char *value)
 {
-	static const char keep[] = ",keep=";
 	struct options *options = parse->options;
-	const char *comma = strchr(value, ',');
-	char *first = strndup(value, comma ? (size_t)(comma - value) : strlen(value));
-	bool is_good;
+	AUTO_FREE char *first = xstrdup(value);
+	char *keep = cut_keep(first);
 	uint64_t count = 0;
+	bool is_good;
 
 	options->rotate.bytes = options->rotate.span_ns = 0;
-	is_good = first && take_rotation(first, options);
-	free(first);
-	if (is_good && comma)
-		is_good = !strncmp(comma, keep, strlen(keep)) &&
-			  value_count(comma + strlen(keep), ROTATE_KEEP_MOST, &count) == 0;
+	is_good = take_rotation(first, options) && (!keep || value_count(keep, KEEP_MOST, &count) == 0);
 	options->rotate.keep = (unsigned)count;
 	if (is_good)
 		return 0;

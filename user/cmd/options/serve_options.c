@@ -12,7 +12,7 @@
 #define INTERVAL_NS_MIN (2 * SECOND_NS)
 #define INTERVAL_NS_MAX (60 * SECOND_NS)
 #define RECORDER_TEXT "30s"
-#define SUMS_LIMIT 200u /* 0.2 % */
+#define SUMS_LIMIT 150u /* 0.15 % */
 #define PORT 9877
 #define PROFILES_KEEP 1440u /* a day */
 #define PROFILES_KEEP_MOST 100000u

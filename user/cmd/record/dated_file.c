@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/msg.h"
@@ -60,6 +61,33 @@ int dated_file_commit(struct output *output)
 	}
 	free(first);
 	return err;
+}
+
+static void remove_file(const char *path)
+{
+	struct destination destination;
+
+	if (!destination_find(path, &destination))
+		(void)unlinkat(destination.directory, destination.name, 0);
+	destination_free(&destination);
+}
+
+void dated_files_add(struct dated_files *files, const char *path)
+{
+	array_push(&files->paths, xstrdup(path));
+	while (files->keep && files->paths.count > files->keep) {
+		remove_file(files->paths.items[0]);
+		free(files->paths.items[0]);
+		files->paths.count--;
+		memmove(files->paths.items, files->paths.items + 1, files->paths.count * sizeof(files->paths.items[0]));
+	}
+}
+
+void dated_files_free(struct dated_files *files)
+{
+	for (size_t i = 0; i < files->paths.count; i++)
+		free(files->paths.items[i]);
+	array_free(&files->paths);
 }
 
 int dated_file_check(const char *path, const char *option)

@@ -2,7 +2,21 @@
 /* Names of logs that one recording makes several of: by the wall clock, so that a later run replaces none of them. */
 #pragma once
 
+#include <stddef.h>
+
+#include "base/array.h"
+
 struct output;
+
+/* Those of one recording that are there, the oldest first. */
+struct dated_files {
+	ARRAY(char *) paths;
+	unsigned keep; /* how many stay; 0: all */
+};
+
+/* Another one was written: removes the oldest that are too many. */
+void dated_files_add(struct dated_files *files, const char *path);
+void dated_files_free(struct dated_files *files);
 
 /*
  * TRACE.20261130-140320.gpt beside TRACE.gpt; path NULL: gputrace-20261130-140320.gpt in the current folder.  No file

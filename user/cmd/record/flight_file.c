@@ -40,6 +40,9 @@ void flight_file_write(void *context, const struct recent_log *recent, const str
 	serve_process_file(&recording->serve, err ? name : output.path, end_ns, why, err ? output_error(err) : NULL);
 	if (!err)
 		hang_dump_write(&recording->hang_dump, output.path, end_ns);
+	recording->flight_files.keep = recording->options->recorder_keep;
+	if (!err)
+		dated_files_add(&recording->flight_files, output.path);
 	output_close(&output);
 	free(name);
 }

@@ -247,6 +247,7 @@ static void close_all(struct recording *recording)
 	drain_close(recording->drain);
 	gap_blame_end(&recording->blame);
 	hang_dump_end(&recording->hang_dump);
+	dated_files_free(&recording->flight_files);
 	trigger_free(recording->trigger);
 	attach_close(recording->attach);
 	log_writer_close(recording->log);

@@ -10,6 +10,7 @@
 #include "cmd/options/options.h"
 #include "cmd/record/early_cycles.h"
 #include "cmd/record/gap_blame.h"
+#include "cmd/record/dated_file.h"
 #include "cmd/record/hang_dump.h"
 #include "cmd/record/log_file.h"
 #include "cmd/record/rotated_files.h"
@@ -45,6 +46,7 @@ struct recording {
 	struct trigger *trigger; /* of the flight recorder; NULL: none */
 	struct gap_blame blame;
 	struct hang_dump hang_dump;
+	struct dated_files flight_files; /* of the flight recorder's thread */
 	struct run_result result;
 	struct recording_search *search; /* NULL: none has begun */
 	char why[512];

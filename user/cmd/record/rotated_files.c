@@ -25,12 +25,10 @@ struct open_file {
 
 struct rotated_files {
 	const char *path;
-	unsigned keep;
 	struct history *history;
 	struct open_file open[OPEN_MOST];
 	struct open_file *latest; /* the last one that was opened */
-	ARRAY(char *) written;	  /* that are there, the oldest first */
-	unsigned removed;
+	struct dated_files written;
 
 	pthread_mutex_t lock;
 	char *said; /* NULL: nothing */
@@ -42,7 +40,7 @@ struct rotated_files *rotated_files_new(const char *path, unsigned keep, struct 
 
 	pthread_mutex_init(&files->lock, NULL);
 	files->path = path;
-	files->keep = keep;
+	files->written.keep = keep;
 	files->history = history;
 	return files;
 }
@@ -51,9 +49,7 @@ void rotated_files_free(struct rotated_files *files)
 {
 	if (!files)
 		return;
-	for (size_t i = 0; i < files->written.count; i++)
-		free(files->written.items[i]);
-	array_free(&files->written);
+	dated_files_free(&files->written);
 	pthread_mutex_destroy(&files->lock);
 	free(files->said);
 	free(files);
@@ -132,28 +128,6 @@ static int open_file(void *context)
 	return err ? err : file->output.fd;
 }
 
-static void remove_file(const char *path)
-{
-	struct destination destination;
-
-	if (!destination_find(path, &destination))
-		(void)unlinkat(destination.directory, destination.name, 0);
-	destination_free(&destination);
-}
-
-/* Removes the oldest files that are too many. */
-static void remove_old(struct rotated_files *files)
-{
-	while (files->keep && files->written.count > files->keep) {
-		remove_file(files->written.items[0]);
-		free(files->written.items[0]);
-		files->written.count--;
-		memmove(files->written.items, files->written.items + 1,
-			files->written.count * sizeof(files->written.items[0]));
-		files->removed++;
-	}
-}
-
 static void close_file(void *context, int fd, bool has_segments)
 {
 	struct rotated_files *files = context;
@@ -162,11 +136,10 @@ static void close_file(void *context, int fd, bool has_segments)
 	int err = has_segments ? dated_file_commit(output) : 0;
 
 	if (has_segments && !err)
-		array_push(&files->written, xstrdup(output->path));
+		dated_files_add(&files->written, output->path);
 	else if (err)
 		say_unnamed(files, output, err);
 	output_close(output);
-	remove_old(files);
 }
 
 /* ---- what a file's end says ---------------------------------------------------------------------------------------
@@ -224,12 +197,13 @@ void rotated_files_print(struct rotated_files *files)
 
 void rotated_files_say(const struct rotated_files *files)
 {
-	size_t count = files->written.count;
+	const struct dated_files *written = &files->written;
+	size_t count = written->paths.count;
 
 	if (!count)
 		return;
 	msg_info("%zu log%s, the first is %s: gputrace report %s is of the last", count, count == 1 ? "" : "s",
-		 files->written.items[0], files->written.items[count - 1]);
+		 written->paths.items[0], written->paths.items[count - 1]);
 }
 
 struct rotation_options rotated_files_options(struct rotated_files *files, uint64_t bytes, uint64_t span_ns)

@@ -87,8 +87,10 @@ static int write_profile(const struct live_log *live, const struct serve_work *w
 		output_close(&output);
 	}
 	if (err)
-		msg_error("serve: %s: not written: %s: make that possible; each minute it is tried again", path,
-			  output_error(err));
+		msg_error("serve: %s: not written: %s: make that possible (each minute it is tried again), and start "
+			  "gputrace again "
+			  "if the folder was made anew",
+			  path, output_error(err));
 	else
 		remove_old(profiles);
 	return err;
