@@ -5,8 +5,8 @@
     serve.py BUILD [OTHER_BUILD] [--rate N] [--seconds N] [--way bpf|agent] [--sums-limit PERCENT]
 
 After 15 s, in which a recording looks for more, it measures for that long, with the builds in turn.  Children are the sums of
-windows, which are chosen at random: a short measurement has too few or too many.  At the end: all of it, divided by that of
-the other build.
+windows, which are chosen at random: a short measurement has too few or too many.  Then a file is asked for, which has to be
+there after 2 s.  At the end: all of it, divided by that of the other build.
 """
 import argparse
 import os
@@ -18,6 +18,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 QUIET_S = 15
+FILE_S = 2  # the project's number
 PROGRAM = """
 import sys, time
 from sim_cuda import KERNEL, cudart
@@ -68,6 +69,10 @@ def measure(build, options, folder):
         before = used(serve.pid)
         time.sleep(options.seconds)
         after = used(serve.pid)
+        asked = time.monotonic()
+        written = subprocess.run([build / "gputrace", "serve", "write", "--socket", folder / "serve.sock"], check=True,
+                                 stdout=subprocess.PIPE, universal_newlines=True).stdout.strip()
+        took = time.monotonic() - asked
     finally:
         for one in (serve, program):
             one.terminate()
@@ -76,6 +81,7 @@ def measure(build, options, folder):
     for name, percent in spent.items():
         if percent >= 0.005:
             print(f"  {name:26}{percent:7.2f} %")
+    print(f"  a file of {pathlib.Path(written).stat().st_size / 1e6:.1f} MB was there after {took:.2f} s: {'kept' if took <= FILE_S else 'MISSED'}")
     print(f"  {'all':26}{sum(spent.values()):7.2f} % of a processor, with {build}")
     return sum(spent.values())
 
