@@ -29,8 +29,18 @@ def put_nvml(folder, script):
     return library
 
 
-def record(folder, script, *options, seconds="3s"):
+def take_away(library, function):
+    """As an NVML of another version has it: under another name."""
+    path = library / "libnvidia-ml.so.1"
+    whole = path.read_bytes()
+    assert function.encode() + b"\0" in whole
+    path.write_bytes(whole.replace(function.encode() + b"\0", function[:-1].encode() + b"9\0"))
+
+
+def record(folder, script, *options, seconds="3s", lacks=()):
     library = put_nvml(folder, script)
+    for function in lacks:
+        take_away(library, function)
     program = tracing.on_simgpu(folder / "gpu.json", "python3", WORKLOAD, "--step", "100000")
     with tracing.Running(program, folder) as running:
         tracing.gputrace(folder, "-q", "-p", running.pid, "-d", seconds, *options, "-o", "trace.gpt",
@@ -150,6 +160,20 @@ def test_an_nvml_that_does_not_answer_is_said_and_the_trace_goes_on(tmp_path, sc
     records = record(tmp_path, script, seconds="1500ms")
     last = [record for record in records if record.type == NVML][-1]
     assert last.values["state"] == state and why in last.tail
+    assert list(logfile.records(tmp_path / "trace.gpt", logfile.CALL))
+
+
+def test_of_an_nvml_of_another_version_what_it_has_is_recorded(tmp_path):
+    lacks = ("nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetCurrentClocksThrottleReasons", "nvmlEventSetWait_v2")
+    records = record(tmp_path, SCRIPT, seconds="1500ms", lacks=lacks)
+    assert of_type(records, SAMPLE) and not of_type(records, PROCESS) and not of_type(records, ERROR)
+    assert of_type(records, SAMPLE)[0]["sm_mhz"] in [mhz for _, mhz, _ in CLOCKS]
+
+
+def test_an_nvml_without_what_is_needed_is_named_and_the_trace_goes_on(tmp_path):
+    records = record(tmp_path, SCRIPT, seconds="1500ms", lacks=["nvmlInit_v2"])
+    (state,) = [record for record in records if record.type == NVML]
+    assert state.values["state"] == ABSENT and b"libnvidia-ml.so.1 lacks: nvmlInit_v2" in state.tail
     assert list(logfile.records(tmp_path / "trace.gpt", logfile.CALL))
 
 
