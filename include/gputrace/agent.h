@@ -121,6 +121,9 @@ struct gpt_agent_status {
 	__u32 bytes;	/* of this struct, as the agent has it */
 	__u32 life;	/* enum gpt_agent_life */
 	__u32 sessions; /* begun so far */
+	/* The process's number in its own pid namespace, where its filters of system calls keep the agent from joining
+	 * a collector by itself (share.h); else 0, or a parent's. */
+	__u32 declined;
 };
 
 enum gpt_agent_life {
@@ -550,4 +553,4 @@ struct gpt_agent_stats GPT_RECORD(agent_stats);
 GPT_AGENT_RECORDS(GPT_CHECK)
 /* clang-format on */
 
-_Static_assert(sizeof(struct gpt_agent_status) == 12, "agent layout");
+_Static_assert(sizeof(struct gpt_agent_status) == 16, "agent layout");

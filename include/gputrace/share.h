@@ -23,6 +23,11 @@
 #include <gputrace/schedule.h>
 
 #define GPUTRACE_SHARE "GPUTRACE_SHARE" /* environment: the socket's name, without the NUL that it begins with */
+/*
+ * Environment: how many filters of system calls (seccomp) gputrace has. An agent joins nobody by itself in a process
+ * that has more, as they may kill it for that (gpt_agent_status.declined).
+ */
+#define GPUTRACE_FILTERS "GPUTRACE_FILTERS"
 
 /* Raised by each change of this header. */
 #define GPT_SHARE_ABI 8

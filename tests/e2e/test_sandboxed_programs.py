@@ -109,14 +109,57 @@ def test_a_program_whose_agent_waits_lives_on_when_it_is_asked_after_the_filter(
     with tracing.Running(waits, desk) as program:
         program.wait_line("has launched before")
         pid = next(pid for pid in tracing.marked(program.mark) if sockets(pid))
+        assert "waits there to be asked" in tracing.gputrace(desk, "doctor", "-p", pid).stdout
         program.process.stdin.write("\n")
         program.wait_line("has launched after")
+        assert "waits there, but answers nobody if" in tracing.gputrace(desk, "doctor", "-p", pid).stdout
         done = tracing.gputrace(desk, "--way", "agent", "-d", "1s", "-p", pid).must_be(1)
         assert "its filter of system calls (seccomp) kills it for a call that the agent takes" in done.stderr
         program.process.stdin.write("\n")
         program.wait_line("has launched at the end")
         program.process.stdin.write("\n")
         program.wait_line("ends by itself")
+        program.end().must_be(0)
+
+
+JOINING = ["socket", "connect", "setsockopt", "getsockopt", "sendto", "recvmsg"]
+DECLINED = "the program has set a filter of system calls (seccomp), which may kill it for what the agent calls to join gputrace"
+
+
+def answer_all(running):
+    """From "has launched before" to its end."""
+    for line in ("has launched after", "has launched at the end", "ends by itself"):
+        running.process.stdin.write("\n")
+        running.wait_line(line)
+
+
+def test_a_command_that_sets_a_filter_before_cuda_starts_lives_and_is_named(desk):
+    """The agent, which the driver loads then, does not join: the filter may kill the caller of socket(2)."""
+    command = [desk / "gputrace", "--way", "agent", *tracing.outputs(desk, "trace.gpt"), "--"]
+    with tracing.Running([*command, *sandboxed(desk, "early-kill", JOINING)], desk) as running:
+        running.wait_line("has launched before")
+        tracing.until(lambda: any(logfile.has_note(path, DECLINED) for path in desk.glob("trace.gpt.part-*")))
+        answer_all(running)
+        running.end().must_be(3)
+    said = " ".join(tracing.gputrace(desk, "report", desk / "trace.gpt").must_be(0).stdout.split())
+    assert "1 process that the agent could not enter: no one saw its calls" in said
+    assert DECLINED in said
+
+
+def test_a_filter_from_before_cuda_that_lets_the_agent_in_changes_nothing(desk):
+    command = [desk / "gputrace", "--way", "agent", *tracing.outputs(desk, "trace.gpt", "trace.json"), "--"]
+    with tracing.Running([*command, *sandboxed(desk, "early-kill", ["ptrace", "process_vm_readv", "close_range"])], desk) as running:
+        running.wait_line("has launched before")
+        answer_all(running)
+        running.end().must_be(0)
+    assert assert_stacks(desk, set()) == 0
+
+
+def test_an_agent_that_finds_an_early_filter_does_not_wait_to_be_asked(desk):
+    with tracing.Running(["sh", "-c", WAITS, desk / "gputrace", *sandboxed(desk, "early-kill", [*JOINING, "bind", "listen"])], desk) as program:
+        program.wait_line("has launched before")
+        assert not any(sockets(pid) for pid in tracing.marked(program.mark))
+        answer_all(program)
         program.end().must_be(0)
 
 

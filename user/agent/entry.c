@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <gputrace/agent.h>
 
@@ -61,8 +62,8 @@ __attribute__((visibility("default"))) int InitializeInjection(void)
 	const char *chained = secure_getenv("GPUTRACE_CHAINED_INJECTION");
 	int result = chained && *chained ? chain_load(chained) : 1;
 
-	share_join(NULL);
-	share_wait(agent_start_asked);
+	if (!share_join(NULL) || !share_wait(agent_start_asked))
+		gputrace_agent_status.declined = (uint32_t)getpid();
 	/*
 	 * The driver calls once, in cuInit, when there is no GPU context yet. With a context CUPTI has taken 5 s to
 	 * enable kernel records: only the agent's own thread may wait that long.

@@ -26,3 +26,4 @@ bool agent_start_asked(const char *asked);
 /* The collector calls this to wake an agent that is in the process already: see gputrace/agent.h. */
 void gputrace_agent_start(const char *asked);
 extern const uint32_t gputrace_agent_abi;
+extern struct gpt_agent_status gputrace_agent_status;

@@ -10,11 +10,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <gputrace/agent.h>
 
+#include "attach/agent_notes.h"
 #include "attach/attach_state.h"
 #include "attach/emit/emit.h"
+#include "attach/forks.h"
 #include "attach/halts.h"
 #include "attach/inject/read_only.h"
 #include "base/array.h"
@@ -28,10 +31,19 @@
 #define COME_IN_MAX 16		/* agents that are let in before other work is done */
 #define ROOM_MIN (64u << 10)	/* as of --buffer */
 #define ROOM_MAX (8u << 20)	/* of a ring: its memory is charged to the target */
+#define MEMBERS_MAX 4096	/* processes of a command that are looked at */
 #define SETTLE_NS 3000000000ULL /* then the recording begins with the agents that have joined */
 #define SETTLE_PAUSE_NS 2000000L
 /* After the end of a torch.profiler session: time for CUPTI to give it all its records. */
 #define OVER_NS 1000000000ULL
+
+#define DECLINED                                                                                                       \
+	"the program has set a filter of system calls (seccomp), which may kill it for what the agent calls to join "  \
+	"gputrace: trace it as root"
+
+#define NOT_ANSWERED                                                                                                   \
+	"it did not wait until gputrace answered, which had too little of a processor: give it more, or begin again "  \
+	"once the machine is less busy"
 
 /* What the limit of file sizes leaves of a ring: the kernel counts memory that processes share as a file. */
 static uint64_t room_of(uint64_t bytes)
@@ -124,6 +136,14 @@ static struct followed *begin_program(struct attach *attach, pid_t pid)
 	return process;
 }
 
+/* For a command's process, which is described in the log and looked into only for its Python. 0 or -errno */
+static int find_files(struct attach *attach, struct followed *process)
+{
+	int error = processes_examine(&attach->processes, process);
+
+	return error ? error : processes_find_files(&attach->processes, process);
+}
+
 /* The process's Python is published before its agent starts, so that the first launch has its stack. */
 static void let_in(struct attach *attach, pid_t pid)
 {
@@ -145,8 +165,24 @@ static void let_in(struct attach *attach, pid_t pid)
 	else if (!shares_finish(attach->shares))
 		return;
 	msg_debug("pid %d: its agent did not answer, or has gone, while it was let in", (int)pid);
-	process->agent_joined = false; /* agents.c asks it again */
+	process->agent_joined = false;
 	shares_end(attach->shares, pid);
+	if (!attach->join && !find_files(attach, process)) /* else agents.c asks it again */
+		agent_report_unentered(&attach->agents, process, NOT_ANSWERED);
+}
+
+/* A command's agents come once. */
+static void report_turned_away(struct attach *attach)
+{
+	struct share_door *door = shares_door(attach->shares);
+	struct followed *process = NULL;
+
+	if (door->turned_away && !attach->join)
+		process = processes_add(&attach->processes, door->turned_away, true, false);
+	if (process && !process->agent_joined && !find_files(attach, process))
+		agent_report_unentered(&attach->agents, process,
+				       door->other_version ? "it is of another version of gputrace" : NOT_ANSWERED);
+	door->turned_away = 0;
 }
 
 static void let_agents_in(struct attach *attach)
@@ -157,6 +193,7 @@ static void let_agents_in(struct attach *attach)
 		let_in(attach, pid);
 		attach->changed_ns = monotonic_ns();
 	}
+	report_turned_away(attach);
 }
 
 /* Removes processes that have ended, once all their remaining records are in the log. */
@@ -267,8 +304,6 @@ static void look_at_running(struct attach *attach)
 {
 	uint64_t begin_ns = monotonic_ns();
 
-	if (!attach->join)
-		return;
 	/* This reads the parent of every process of the machine: seldom, where the kernel has lists of children. */
 	if (begin_ns - attach->all_looked_ns >= attach->all_looks_ns * LOOKS_SHARE &&
 	    (attach->options.scope == ATTACH_SELECTED || !processes_add_children(&attach->processes) ||
@@ -290,6 +325,58 @@ static void look_at_running(struct attach *attach)
 	}
 }
 
+/* ---- a command's processes whose agent has not come -------------------------------------------------------------- */
+
+struct family {
+	ARRAY(pid_t) members;
+};
+
+static int add_member(pid_t pid, void *context)
+{
+	struct family *family = context;
+
+	if (family->members.count < MEMBERS_MAX)
+		array_push(&family->members, pid);
+	return 0;
+}
+
+/* A process with filters that gputrace does not have: its agent, if it has one, has looked at them, too. */
+static void look_at_filtered(struct attach *attach, pid_t pid)
+{
+	struct followed *process = processes_find(&attach->processes, pid);
+	struct mappings mappings = {0};
+	struct process_info info;
+
+	if ((process && (process->agent_joined || process->unentered)) || process_info_read(pid, &info))
+		return;
+	if (!mappings_read(pid, &mappings) &&
+	    any_of(mappings.list.count, i, library_kind_of_name(mappings.list.items[i].path) == LIBRARY_AGENT) &&
+	    (process = processes_add(&attach->processes, pid, true, false)) && !find_files(attach, process) &&
+	    agent_has_declined(process, info.ns_pid, &mappings))
+		agent_report_unentered(&attach->agents, process, DECLINED);
+	mappings_free(&mappings);
+	process_info_free(&info);
+}
+
+/* Agents that stay away say nothing: they are looked for among the processes that may have a reason to. */
+static void look_for_declined(struct attach *attach)
+{
+	int own = process_filters(getpid());
+	struct family family = {0};
+
+	if (own < 0)
+		return;
+	for (size_t i = 0; i < attach->processes.list.count; i++)
+		if (attach->processes.list.items[i]->named)
+			add_member(attach->processes.list.items[i]->pid, &family);
+	for (size_t i = 0; i < family.members.count; i++) {
+		processes_each_child(family.members.items[i], add_member, &family);
+		if (process_filters(family.members.items[i]) > own)
+			look_at_filtered(attach, family.members.items[i]);
+	}
+	array_free(&family.members);
+}
+
 static void look_at(void *context, struct followed *process)
 {
 	struct attach *attach = context;
@@ -309,7 +396,10 @@ uint64_t by_agents_tick(struct attach *attach, uint64_t now_ns)
 	if (check_titles) {
 		halts_look(&attach->processes, now_ns);
 		attach_check_passed(attach, now_ns);
-		look_at_running(attach);
+		if (attach->join)
+			look_at_running(attach);
+		else
+			look_for_declined(attach);
 		attach->titles_checked_ns = now_ns;
 	}
 	if (check) {
@@ -343,12 +433,13 @@ static void report_what_is_missing(struct attach *attach)
 	emit_note(attach->emit, attach->emit_context, 0,
 		  "recorded without root, by the agents alone: no collections and imports of Python, no NCCL calls by "
 		  "name, no launches of processes without an agent");
-	if (!attach->join && !shares_count(attach->shares))
+	if (!attach->join && !shares_count(attach->shares) && !attach->processes.unentered)
 		emit_note(
 			attach->emit, attach->emit_context, 0,
 			"no process has loaded the agent: none started CUDA, the driver does not load what "
-			"CUDA_INJECTION64_PATH names there, or the program has more rights than its user (setcap), and "
-			"takes no request from its environment");
+			"CUDA_INJECTION64_PATH names there, the program had set a filter of system calls (seccomp) "
+			"before, or the program has more rights than its user (setcap), and takes no request from its "
+			"environment");
 }
 
 void by_agents_stop(struct attach *attach, uint64_t end_ns, void (*drain)(void *), void *drain_context)

@@ -49,7 +49,7 @@ void processes_add_descendants(struct processes *processes)
 	}
 }
 
-static void add_children_of_thread(struct descendants *search, pid_t pid, const char *tid)
+static void take_children_of_thread(pid_t pid, const char *tid, int (*take)(pid_t child, void *context), void *context)
 {
 	char name[64], text[CHILDREN_BYTES], *at = text, *end;
 
@@ -57,10 +57,10 @@ static void add_children_of_thread(struct descendants *search, pid_t pid, const 
 	if (process_read_file(pid, name, text, sizeof(text)) <= 0)
 		return;
 	for (long child; (child = strtol(at, &end, 10)) > 0; at = end)
-		add_if_child((pid_t)child, search);
+		take((pid_t)child, context);
 }
 
-static void add_children_of(struct descendants *search, pid_t pid)
+void processes_each_child(pid_t pid, int (*take)(pid_t child, void *context), void *context)
 {
 	char path[32];
 	struct dirent *entry;
@@ -70,7 +70,7 @@ static void add_children_of(struct descendants *search, pid_t pid)
 	directory = opendir(path);
 	while (directory && (entry = readdir(directory)))
 		if (isdigit((unsigned char)entry->d_name[0]))
-			add_children_of_thread(search, pid, entry->d_name);
+			take_children_of_thread(pid, entry->d_name, take, context);
 	if (directory)
 		closedir(directory);
 }
@@ -83,6 +83,6 @@ bool processes_add_children(struct processes *processes)
 	if (access("/proc/thread-self/children", R_OK))
 		return false;
 	for (size_t i = 0; i < processes->list.count; i++)
-		add_children_of(&search, processes->list.items[i]->pid);
+		processes_each_child(processes->list.items[i]->pid, add_if_child, &search);
 	return true;
 }

@@ -78,16 +78,33 @@ static int find_status(const struct probed_file *agent, const struct mapping *ma
 }
 
 /* If the process lies, only its own agent is not heard, or is asked in vain. */
-bool fork_has_own_agent(pid_t pid, const struct probed_file *agent, const struct mappings *mappings)
+static bool read_status(pid_t pid, const struct probed_file *agent, const struct mappings *mappings,
+			struct gpt_agent_status *out)
 {
 	const struct mapping *mapping = find_mapping(mappings, agent);
-	struct gpt_agent_status status = {0};
 	uint64_t address;
 
-	if (!mapping || find_status(agent, mapping, &address) ||
-	    process_read_memory(pid, address, &status, sizeof(status)))
-		return true; /* an agent of another version */
-	return status.life != GPT_AGENT_DEAD;
+	*out = (struct gpt_agent_status){0};
+	return mapping && !find_status(agent, mapping, &address) &&
+	       !process_read_memory(pid, address, out, sizeof(*out));
+}
+
+bool fork_has_own_agent(pid_t pid, const struct probed_file *agent, const struct mappings *mappings)
+{
+	struct gpt_agent_status status;
+
+	/* false: an agent of another version */
+	return !read_status(pid, agent, mappings, &status) || status.life != GPT_AGENT_DEAD;
+}
+
+bool agent_has_declined(const struct followed *process, pid_t ns_pid, const struct mappings *mappings)
+{
+	struct gpt_agent_status status;
+
+	return any_of(process->files.count, i,
+		      process->files.items[i]->kind == LIBRARY_AGENT &&
+			      read_status(process->pid, process->files.items[i], mappings, &status) &&
+			      status.bytes >= sizeof(status) && status.declined == (uint32_t)ns_pid);
 }
 
 /* ---- shared memory, and copies of it ------------------------------------------------------------------------ */

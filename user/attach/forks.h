@@ -23,6 +23,9 @@ void fork_note_older(struct followed *child, pid_t parent);
  */
 bool fork_has_own_agent(pid_t pid, const struct probed_file *agent, const struct mappings *mappings);
 
+/* Whether its own agent says that it joins no collector by itself (gpt_agent_status). ns_pid: as process_info. */
+bool agent_has_declined(const struct followed *process, pid_t ns_pid, const struct mappings *mappings);
+
 /* Judges a process that was forked and has not called exec, without the help of its parent's agent. */
 enum fork_verdict fork_look(pid_t pid, pid_t parent, char *why, size_t why_size);
 

@@ -22,6 +22,9 @@ void processes_add_descendants(struct processes *processes);
  */
 bool processes_add_children(struct processes *processes);
 
+/* Calls `take` for each child of the process in the kernel's lists, whatever it returns. */
+void processes_each_child(pid_t pid, int (*take)(pid_t child, void *context), void *context);
+
 /*
  * The process maps the file, or its parent did: the probes of the file are attached for this process, too. mappings:
  * its own; NULL: a fork has just copied them.

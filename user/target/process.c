@@ -288,6 +288,16 @@ char process_state(pid_t pid)
 	return fields.state;
 }
 
+int process_filters(pid_t pid)
+{
+	char status[STATUS_MAX];
+	const char *value = NULL;
+
+	if (process_read_file(pid, "status", status, sizeof(status)) >= 0)
+		value = status_value(status, "Seccomp_filters");
+	return value ? atoi(value) : -1;
+}
+
 static void read_status(pid_t pid, struct process_info *out)
 {
 	char status[STATUS_MAX];

@@ -39,6 +39,9 @@ struct process_info {
 /* 0: not known, or none. */
 pid_t process_parent(pid_t pid);
 
+/* The number of its first thread's seccomp filters (Linux 5.9), -1: unknown. A child has its parent's. */
+int process_filters(pid_t pid);
+
 /* 0, -ESRCH no such process, other -errno. Free with process_info_free. */
 int process_info_read(pid_t pid, struct process_info *out);
 void process_info_free(struct process_info *info);

@@ -3,6 +3,7 @@
 
 sandboxes_itself.py LIBCUDART TRUTH LAUNCHES kill CALL...      the filter kills a program that makes one of these calls
 sandboxes_itself.py LIBCUDART TRUTH LAUNCHES allow CALL...     ... that makes any other call
+sandboxes_itself.py LIBCUDART TRUTH LAUNCHES early-... CALL... the same, set before the first launch starts CUDA
 The filter is for all threads (SECCOMP_FILTER_FLAG_TSYNC). TRUTH has the launches by label: before, after, at the end. It
 waits for a line of standard input where it says that it has come so far.
 """
@@ -56,6 +57,9 @@ def work(jobs, done, launch, count):
 
 def main(cudart, truth, launches, kind, *names):
     (launch, _), count = recorded.launchers(cudart), int(launches)
+    early = kind.startswith("early-")
+    if early:
+        sandbox(kind[len("early-"):], names)
     jobs, done = queue.SimpleQueue(), queue.SimpleQueue()
     other = threading.Thread(target=work, args=(jobs, done, launch, count))
     other.start()
@@ -68,7 +72,7 @@ def main(cudart, truth, launches, kind, *names):
                 function(launch)
         print("has launched", label, flush=True)
         sys.stdin.readline()
-        if label == "before":
+        if label == "before" and not early:
             sandbox(kind, names)
     jobs.put(None)
     other.join()

@@ -1,22 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* How the agent joins a collector that does not wait for all of its answers. */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <gputrace/agent.h>
 #include <gputrace/share.h>
 
 #include "agent/share/join.h"
+#include "agent/share/share.h"
 #include "agent_points.h"
 
 #define QUESTIONS 8 /* their answers are more than a socket holds, the questions fewer than it queues */
@@ -106,11 +114,56 @@ static void who_refuses_it_neither(void **state)
 	assert_false(agent_joins(false));
 }
 
+/* ---- filters of system calls ------------------------------------------------------------------------------------ */
+
+/* In a child, as it stays: a filter that kills for connect(2), then what the environment asks for. */
+static int join_under_filter(const char *counted)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_connect, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {sizeof(code) / sizeof(code[0]), code};
+	pid_t child = fork();
+	int status = 0;
+
+	if (!child) {
+		setenv(GPUTRACE_SHARE, "gputrace-test-nobody", 1);
+		setenv(GPUTRACE_FILTERS, counted, 1);
+		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+			_exit(9);
+		_exit(share_join(NULL));
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	return status;
+}
+
+static void a_filter_that_came_after_gputrace_is_not_tried(void **state)
+{
+	int status = join_under_filter("0");
+
+	assert_true(WIFEXITED(status));
+	assert_false(WEXITSTATUS(status));
+}
+
+/* The control. */
+static void a_filter_that_gputrace_has_too_is_no_reason_to_stay_away(void **state)
+{
+	int status = join_under_filter("1000");
+
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(WTERMSIG(status), SIGSYS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_lets_it_in_need_not_wait_for_its_answers),
 		cmocka_unit_test(who_refuses_it_neither),
+		cmocka_unit_test(a_filter_that_came_after_gputrace_is_not_tried),
+		cmocka_unit_test(a_filter_that_gputrace_has_too_is_no_reason_to_stay_away),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,6 +10,7 @@
 #include "agent/process/clock.h"
 #include "agent/process/fork_gate.h"
 #include "agent/share/control.h"
+#include "agent/share/filters.h"
 #include "agent/share/join.h"
 #include "agent/share/ring.h"
 #include "agent/share/stacks.h"
@@ -38,22 +39,25 @@ static void join_now(const char *name, bool patient)
 	futex_wake(&state);
 }
 
-void share_join(const char *name)
+bool share_join(const char *name)
 {
 	const char *wanted = name ? name : secure_getenv(GPUTRACE_SHARE);
 	uint32_t before = atomic_load(&state);
 	uint64_t end_ns;
 
 	if (!wanted || (before == DONE && (!name || share_listener())))
-		return;
+		return true;
+	if (!name && filters_kill(false))
+		return false;
 	if (before != JOINING && atomic_compare_exchange_strong(&state, &before, JOINING)) {
 		join_now(wanted, name != NULL);
-		return;
+		return true;
 	}
 	/* Wait: the first call of this thread must not come before the collector. */
 	end_ns = clock_now_ns() + JOIN_WAITS_NS;
 	while (atomic_load(&state) == JOINING && clock_now_ns() < end_ns)
 		futex_wait(&state, JOINING, JOIN_WAITS_NS / 10);
+	return true;
 }
 
 void share_leave(void)

@@ -14,9 +14,10 @@
  * Connects to the collector whose socket has that name; NULL: to the one that the environment names, once in a process.
  * Does nothing while another collector lives. Takes milliseconds, at most three seconds if the collector does not
  * answer (nine with a name); returns at once if there is none. On any thread that may wait; outside the fork gate
- * unless it is the program's.
+ * unless it is the program's. False: not tried, as the program's filters of system calls may kill it for that; whoever
+ * gives a name has looked at them.
  */
-void share_join(const char *name);
+bool share_join(const char *name);
 
 /* As the functions of agent.h with these names; do nothing without such a collector. */
 void share_call(uint32_t corr, uint32_t api);

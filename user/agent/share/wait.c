@@ -25,6 +25,7 @@
 #include "agent/process/clock.h"
 #include "agent/process/fork_gate.h"
 #include "agent/process/own_thread.h"
+#include "agent/share/filters.h"
 #include "agent/share/join.h"
 
 #define SPEAKS_S 1 /* how long to wait for a connected client's message */
@@ -158,16 +159,21 @@ static void forget_threads(void)
 	atomic_store(&waiting.asked, 0);
 }
 
-void share_wait(bool (*start_agent)(const char *asked))
+bool share_wait(bool (*start_agent)(const char *asked))
 {
 	const char *wanted = secure_getenv(GPUTRACE_WAIT);
 
-	if (!wanted || !*wanted || atomic_exchange(&waiting.waits, true))
-		return;
+	if (!wanted || !*wanted)
+		return true;
+	if (filters_kill(true))
+		return false;
+	if (atomic_exchange(&waiting.waits, true))
+		return true;
 	if (!waiting.fork_registered)
 		fork_gate_in_child(forget_threads);
 	waiting.fork_registered = true;
 	waiting.start_agent = start_agent;
 	if (own_thread_start(starting_thread))
 		own_thread_start(listening_thread);
+	return true;
 }

@@ -7,6 +7,6 @@
 /*
  * Begins to wait if the environment says so (GPUTRACE_WAIT), once in a process; returns at once. Makes two threads,
  * idle until a request comes. start_agent is called on one of them, as agent_start_deferred; false: the agent is at
- * work.
+ * work. False: it does not wait, as the program's filters of system calls may kill it for that.
  */
-void share_wait(bool (*start_agent)(const char *asked));
+bool share_wait(bool (*start_agent)(const char *asked));

@@ -24,7 +24,6 @@
 #define HELLO_US 200000		  /* an agent says hello at once */
 #define ANSWER_S 1		  /* it answers in microseconds, if its process gets a processor */
 #define PATIENCE_NS 1000000000ull /* total for one agent */
-#define STATUS_MAX 8192		  /* bytes of /proc/PID/status */
 
 char *share_door_name(void)
 {
@@ -62,22 +61,6 @@ static int listen_as(const char *name)
 	return fd;
 }
 
-/* The number of a process's seccomp filters (Linux 5.9), -1: unknown. A child has its parent's. */
-static int count_filters(pid_t pid)
-{
-	const char *line;
-	char *status;
-	int filters = -1;
-
-	if (process_read_text(pid, "status", 0, STATUS_MAX, &status) < 0)
-		return -1;
-	line = strstr(status, "\nSeccomp_filters:");
-	if (line)
-		filters = atoi(line + strlen("\nSeccomp_filters:"));
-	free(status);
-	return filters;
-}
-
 /* A filter may kill the caller, so a child tries the call. */
 static bool may_call(void)
 {
@@ -98,7 +81,7 @@ int share_door_open(struct share_door *door, const char *name, uid_t uid)
 	*door = (struct share_door){.agent = -1,
 				    .uid = uid,
 				    .by_call = may_call(),
-				    .filters = count_filters(getpid()),
+				    .filters = process_filters(getpid()),
 				    .listener = listen_as(name)};
 	return door->listener < 0 ? door->listener : 0;
 }
@@ -155,14 +138,15 @@ static bool is_welcome(struct share_door *door, int connection, struct ucred *pe
 	       peer->uid == door->uid;
 }
 
-static bool says_hello(int connection, pid_t pid)
+static bool says_hello(struct share_door *door, int connection, pid_t pid)
 {
 	struct timeval patience = {.tv_usec = HELLO_US}, longer = {.tv_sec = ANSWER_S};
 	struct gpt_share_hello hello = {0};
 
 	setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
-	if (recv(connection, &hello, sizeof(hello), 0) != (ssize_t)sizeof(hello))
+	door->other_version = recv(connection, &hello, sizeof(hello), 0) == (ssize_t)sizeof(hello);
+	if (!door->other_version)
 		return false;
 	setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &longer, sizeof(longer));
 	if (hello.abi == GPT_SHARE_ABI && hello.agent_abi == GPT_AGENT_ABI)
@@ -185,19 +169,23 @@ pid_t share_door_next(struct share_door *door)
 	int connection;
 
 	share_door_refuse(door);
-	while ((connection = accept4(door->listener, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
-		if (is_welcome(door, connection, &peer) && says_hello(connection, peer.pid)) {
+	while (!door->turned_away && (connection = accept4(door->listener, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
+		bool is_expected = is_welcome(door, connection, &peer);
+
+		if (is_expected && says_hello(door, connection, peer.pid)) {
 			door->agent = connection;
 			door->pid = peer.pid;
 			door->silent = false;
 			door->until_ns = monotonic_ns() + PATIENCE_NS;
 			door->agent_by_call =
-				door->by_call && door->filters >= 0 && count_filters(peer.pid) == door->filters;
+				door->by_call && door->filters >= 0 && process_filters(peer.pid) == door->filters;
 			if (!may_read(door, peer.pid))
 				process_read_by(peer.pid, read_memory, door);
 			return peer.pid;
 		}
 		close(connection);
+		if (is_expected)
+			door->turned_away = peer.pid;
 	}
 	return 0;
 }

@@ -15,6 +15,8 @@ struct share_door {
 	pid_t pid;    /* its process */
 	uint64_t until_ns;
 	bool agent_by_call;
+	pid_t turned_away;  /* the agent that said no hello, or a wrong one; 0: none. None is let in until it is 0 */
+	bool other_version; /* its hello was another version's */
 	bool silent; /* it has left a question unanswered: its next answer may be to that one, so none is asked */
 };
 

@@ -232,6 +232,14 @@ static void check_cupti_users(const struct subject *subject)
 	}
 }
 
+/* Whether it has more filters of system calls than gputrace and its container's first process. */
+static bool has_own_filter(pid_t pid)
+{
+	int filters = process_filters(pid);
+
+	return filters > process_filters(getpid()) && filters > process_filters(1);
+}
+
 /* As a trace decides (forks.h): if the parent is traced, too, the parent's agent is asked first.  NULL: left out. */
 static const char *after_parent(const struct subject *subject, char *text, size_t size, struct inject_result *result)
 {
@@ -269,7 +277,12 @@ static bool check_agent(const struct subject *subject)
 			 scope);
 		err = -EPERM;
 	}
-	if (waits)
+	if (waits && has_own_filter(subject->pid))
+		doctor_say(HEALTH_LIMITED, "  agent",
+			   "waits there, but answers nobody if the program has set its filter of system calls "
+			   "(seccomp) since then, as the filter may kill it for that; root's gputrace -p reads the "
+			   "filter");
+	else if (waits)
 		doctor_say(HEALTH_OK, "  agent", "waits there to be asked: its user's gputrace -p needs no right");
 	else if (fd < 0)
 		doctor_say(HEALTH_LIMITED, "  agent", "%s cannot be read: no GPU times",

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,6 +24,7 @@
 #include "cmd/process/caller.h"
 #include "cmd/process/interrupt.h"
 #include "cmd/process/privileges.h"
+#include "target/process.h"
 
 #define RANGES "NVTX_INJECTION64_PATH"
 
@@ -76,6 +78,15 @@ int command_check(const char *name, const char *path)
 	return result;
 }
 
+static void set_filters(void)
+{
+	int filters = process_filters(getpid());
+	char number[16];
+
+	snprintf(number, sizeof(number), "%d", filters >= 0 ? filters : prctl(PR_GET_SECCOMP));
+	setenv(GPUTRACE_FILTERS, number, 1);
+}
+
 void command_set_injection(const char *agent_path)
 {
 	const char *inherited = getenv(COMMAND_INJECTION);
@@ -86,6 +97,7 @@ void command_set_injection(const char *agent_path)
 	else if (strcmp(path_base(inherited), GPUTRACE_AGENT_FILE) != 0)
 		setenv(COMMAND_CHAINED, inherited, 1);
 	setenv(COMMAND_INJECTION, agent_path, 1);
+	set_filters();
 }
 
 const char *command_other_ranges(const char *agent_path)

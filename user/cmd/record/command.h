@@ -48,7 +48,7 @@ int command_start(const struct command_options *options, struct command *out);
 #define COMMAND_INJECTION "CUDA_INJECTION64_PATH"
 #define COMMAND_CHAINED "GPUTRACE_CHAINED_INJECTION"
 
-/* Sets these two in this process's environment. */
+/* Sets these two, and GPUTRACE_FILTERS, in this process's environment. */
 void command_set_injection(const char *agent_path);
 
 /* The user's own NVTX_INJECTION64_PATH, which the command keeps; NULL: none. */

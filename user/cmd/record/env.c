@@ -35,6 +35,7 @@ enum exit_code env_command(const struct options *options)
 	if (theirs)
 		print_variable(COMMAND_CHAINED, theirs);
 	print_variable(GPUTRACE_WAIT, "1");
+	print_variable(GPUTRACE_FILTERS, getenv(GPUTRACE_FILTERS));
 	free(agent_path);
 	return fflush(stdout) ? EXIT_FAILED : EXIT_GOOD;
 }
