@@ -123,7 +123,7 @@ int attach_open(const struct attach_options *options, attach_emit emit, void *co
 	foreign_reader_open(&attach->foreign_reader, options->activity_sets, emit, context);
 	attach->processes.files = &attach->files;
 	attach->processes.time.share = LOOK_TIME_SHARE;
-	attach->processes.fair = attach->files.fair = options->scope >= ATTACH_SELECTED;
+	attach->processes.fair = attach->files.fair = attach->foreign_reader.fair = options->scope >= ATTACH_SELECTED;
 	attach->files.stops = options->scope == ATTACH_COMMAND;
 	files_limit(&attach->files);
 	attach->agents = (struct agents){.processes = &attach->processes,

@@ -409,7 +409,7 @@ static void notice_cupti_done(struct attach *attach, const struct gpt_cupti_done
 	struct followed *process = processes_find(&attach->processes, (pid_t)done->pid);
 
 	if (process)
-		foreign_buffers_take(&attach->foreign_reader, &process->foreign_buffers, done);
+		foreign_buffers_take(&attach->foreign_reader, &process->foreign_buffers, process->uid, done);
 }
 
 static void notice_thread(struct attach *attach, const struct gpt_thread *thread)

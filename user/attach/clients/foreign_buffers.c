@@ -19,6 +19,13 @@
 /* Kineto's buffers are 4 MB (CuptiActivityApi.h), NVIDIA recommends up to 10 MB. */
 #define BUFFER_MAX (16u << 20)
 
+/*
+ * A process says as often as it likes that a buffer of 16 MB is done. The time for a user's buffers is a quarter of the
+ * thread's, and so much at once; 30,000 kernels take some 10 ms.
+ */
+#define USER_TIME_NS 2000000000ull
+#define USER_SHARE 4
+
 /* If the clock's rate changes between two samples, times are off by part of that: NTP changes it by 500 ppm at most. */
 #define SAMPLE_NS 250000000ull
 
@@ -42,6 +49,7 @@ void foreign_reader_open(struct foreign_reader *reader, unsigned activity_sets, 
 {
 	reader->unfit = tsc_unfit();
 	reader->activity_sets = activity_sets;
+	reader->time.share = USER_SHARE;
 	reader->terms = (struct foreign_terms){.emit = emit,
 					       .emit_context = context,
 					       .read = process_read_memory,
@@ -54,6 +62,7 @@ void foreign_reader_open(struct foreign_reader *reader, unsigned activity_sets, 
 void foreign_reader_close(struct foreign_reader *reader)
 {
 	tsc_clock_free(&reader->clock);
+	user_budget_free(&reader->time);
 	free(reader->copy);
 	reader->copy = NULL;
 	reader->copy_bytes = 0;
@@ -172,15 +181,13 @@ static const char *explain_error(int error)
 	}
 }
 
-void foreign_buffers_take(struct foreign_reader *reader, struct foreign_buffers *buffers,
-			  const struct gpt_cupti_done *done)
+static void take_buffer(struct foreign_reader *reader, struct foreign_buffers *buffers,
+			const struct gpt_cupti_done *done)
 {
 	struct foreign_buffer buffer = {.pid = (pid_t)done->pid, .tid = done->tid, .time_ns = done->time_ns};
 	struct foreign_result result;
 	int error;
 
-	if (!buffers->records) /* no agent: the call of a record is unknown */
-		return;
 	error = copy_buffer(reader, done);
 	if (error == -ESRCH)
 		return;
@@ -202,4 +209,20 @@ void foreign_buffers_take(struct foreign_reader *reader, struct foreign_buffers 
 		report_loss(reader, buffers, done->pid, "their times are of a clock that is not known");
 	else if (result.unconverted)
 		report_loss(reader, buffers, done->pid, reader->unfit);
+}
+
+void foreign_buffers_take(struct foreign_reader *reader, struct foreign_buffers *buffers, uid_t uid,
+			  const struct gpt_cupti_done *done)
+{
+	uint64_t now_ns = monotonic_ns();
+
+	if (!buffers->records) /* no agent: the call of a record is unknown */
+		return;
+	if (reader->fair && user_budget_used(&reader->time, uid, now_ns) >= USER_TIME_NS) {
+		report_loss(reader, buffers, done->pid,
+			    "its user's buffers have taken more than their part of the time");
+		return;
+	}
+	take_buffer(reader, buffers, done);
+	user_budget_charge(&reader->time, uid, now_ns, monotonic_ns() - now_ns);
 }

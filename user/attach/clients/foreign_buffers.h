@@ -8,6 +8,7 @@
 
 #include "attach/probes/files.h"
 #include "attach/clients/foreign_records.h"
+#include "base/user_budget.h"
 
 struct foreign_reader {
 	struct foreign_terms terms;
@@ -17,6 +18,8 @@ struct foreign_reader {
 	uint64_t sampled_ns;
 	uint8_t *copy;
 	size_t copy_bytes;
+	struct user_budget time; /* of taking buffers, for each user */
+	bool fair;		 /* no user may take the time that others need */
 };
 
 /* State of one process; starts zeroed. */
@@ -37,8 +40,8 @@ void foreign_reader_tick(struct foreign_reader *reader, uint64_t now_ns);
 void foreign_buffers_record(const struct foreign_reader *reader, struct foreign_buffers *buffers,
 			    const struct gpt_agent_batch *batch);
 
-/* Copies the buffer and puts its records into the log. */
-void foreign_buffers_take(struct foreign_reader *reader, struct foreign_buffers *buffers,
+/* Copies the buffer of a process of that user and puts its records into the log. */
+void foreign_buffers_take(struct foreign_reader *reader, struct foreign_buffers *buffers, uid_t uid,
 			  const struct gpt_cupti_done *done);
 
 /* The process is gone or runs another program. */
