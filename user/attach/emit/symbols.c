@@ -8,6 +8,7 @@
 #include "attach/emit/emit.h"
 #include "base/monotonic.h"
 #include "base/path.h"
+#include "base/user_budget.h"
 #include "target/image.h"
 
 #define REPORTED_SLOTS (1u << 16) /* (pid, address) pairs remembered; an evicted one is reported again */
@@ -29,6 +30,7 @@ struct symbol_file {
 	uint64_t bytes;	     /* size of its symbols */
 	uint64_t used_ns;    /* CLOCK_MONOTONIC: latest new address in it */
 	uid_t uid;	     /* user of the first process that mapped it; 0: root's, or only root can create it */
+	uid_t asker;	     /* the same, whoever can create it */
 	char *name;
 };
 
@@ -101,6 +103,30 @@ static bool close_unused(struct symbols *symbols, uint64_t now_ns)
 	return true;
 }
 
+/* Closes the least lately used file of the user who has most of them, if that is more than `asker` has then. */
+static bool close_of_most(struct symbols *symbols, uid_t asker)
+{
+	struct user_count most = {.uid = asker, .count = 1};
+	struct user_counts counts = {0};
+	struct symbol_file *oldest = NULL;
+
+	for (size_t i = 0; i < symbols->files.count; i++) {
+		user_counts_add(&counts, symbols->files.items[i].asker);
+		most.count += symbols->files.items[i].asker == asker;
+	}
+	for (size_t i = 0; i < counts.rows.count; i++)
+		if (counts.rows.items[i].count > most.count)
+			most = counts.rows.items[i];
+	user_counts_free(&counts);
+	for (size_t i = 0; most.uid != asker && i < symbols->files.count; i++)
+		if (symbols->files.items[i].asker == most.uid &&
+		    (!oldest || symbols->files.items[i].used_ns < oldest->used_ns))
+			oldest = &symbols->files.items[i];
+	if (oldest)
+		close_file(symbols, oldest);
+	return oldest;
+}
+
 static void note_crowded(struct symbols *symbols, pid_t pid, const struct symbol_file *file)
 {
 	if (!symbols->crowded)
@@ -114,15 +140,13 @@ static void note_crowded(struct symbols *symbols, pid_t pid, const struct symbol
 /* Takes ownership of the descriptor. */
 static void open_image(struct symbols *symbols, pid_t pid, const struct opened_file *opened, struct symbol_file *file)
 {
-	struct process_owner of;
-
 	if (opened->fd < 0 || image_open(opened->fd, &file->image)) {
 		file->image = NULL;
 		return;
 	}
 	file->uid = opened->copied || opened->stat.st_uid ? (uid_t)-1 : 0;
-	if (file->uid && !process_owner(pid, &of))
-		file->uid = of.uid;
+	if (file->uid)
+		file->uid = file->asker;
 	file->bytes = image_symbols_bytes(file->image);
 	while (!has_room(symbols, file))
 		if (!close_unused(symbols, file->used_ns))
@@ -141,12 +165,15 @@ static struct symbol_file *file_of(struct symbols *symbols, pid_t pid, const str
 	struct symbol_file *known =
 		array_find(&symbols->files, item, item->inode == file.inode && item->device == file.device);
 	struct opened_file opened;
+	struct process_owner of;
 
 	if (known) {
 		known->used_ns = file.used_ns;
 		return known;
 	}
-	if (symbols->files.count >= MAX_IMAGES && !close_unused(symbols, file.used_ns))
+	file.asker = process_owner(pid, &of) ? (uid_t)-1 : of.uid;
+	if (symbols->files.count >= MAX_IMAGES && !close_unused(symbols, file.used_ns) &&
+	    !close_of_most(symbols, file.asker))
 		return NULL;
 	file.name = xstrdup(path_base(mapping->path));
 	if (!mapping_open_file(pid, mapping, &opened))
