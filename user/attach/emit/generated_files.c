@@ -15,23 +15,31 @@
 #include "target/python/python_source.h"
 
 #define FILE_BYTES_MAX (16u << 20)
-#define ALL_BYTES_MAX (256u << 20) /* of all files in an hour; reading delays the thread that attaches probes */
+/* Of all files in an hour, and of a user no more than are left for others; reading delays who attaches probes. */
+#define ALL_BYTES_MAX (256u << 20)
 #define HOUR_NS 3600000000000ull
 #define FILES_MAX 65536u /* including files that were not read */
+
+struct user_bytes {
+	uid_t uid;
+	uint64_t bytes;
+};
 
 struct generated_files {
 	attach_emit emit;
 	void *context;
-	struct tally seen; /* by process and hash of the path */
-	uint64_t bytes;	   /* in the hour */
-	uint64_t hour_ns;  /* when that began */
-	bool full;	   /* a limit was reached and reported */
+	struct tally seen;		/* by process and hash of the path */
+	uint64_t bytes;			/* in the hour */
+	ARRAY(struct user_bytes) users; /* of these */
+	uint64_t hour_ns;		/* when that began */
+	bool full;			/* a limit was reached and reported */
 };
 
 /* The file that is being read. */
 struct reading {
 	struct generated_files *files;
 	uint32_t pid;
+	uid_t uid;
 	const char *path;
 };
 
@@ -46,8 +54,10 @@ struct generated_files *generated_files_new(attach_emit emit, void *context)
 
 void generated_files_free(struct generated_files *files)
 {
-	if (files)
-		tally_free(&files->seen);
+	if (!files)
+		return;
+	tally_free(&files->seen);
+	array_free(&files->users);
 	free(files);
 }
 
@@ -102,6 +112,20 @@ static void report_full(struct generated_files *files)
 	files->full = true;
 }
 
+static bool reserve_bytes(struct generated_files *files, uid_t uid, uint64_t bytes)
+{
+	struct user_bytes *user = array_find(&files->users, item, item->uid == uid);
+	uint64_t left = files->bytes < ALL_BYTES_MAX ? ALL_BYTES_MAX - files->bytes : 0;
+
+	if (bytes > left || (uid && (user ? user->bytes : 0) + bytes > left))
+		return false;
+	if (!user)
+		user = array_push(&files->users, ((struct user_bytes){.uid = uid}));
+	user->bytes += bytes;
+	files->bytes += bytes;
+	return true;
+}
+
 static void read_file(struct reading *reading, int fd)
 {
 	struct generated_files *files = reading->files;
@@ -112,11 +136,10 @@ static void read_file(struct reading *reading, int fd)
 
 	if (fstat(fd, &st) || st.st_size <= 0)
 		return;
-	if (st.st_size > FILE_BYTES_MAX || files->bytes + (uint64_t)st.st_size > ALL_BYTES_MAX) {
+	if (st.st_size > FILE_BYTES_MAX || !reserve_bytes(files, reading->uid, (uint64_t)st.st_size)) {
 		report_full(files);
 		return;
 	}
-	files->bytes += (uint64_t)st.st_size;
 	text = xmalloc((size_t)st.st_size);
 	while (count < (size_t)st.st_size &&
 	       (n = pread(fd, text + count, (size_t)st.st_size - count, (off_t)count)) > 0)
@@ -127,20 +150,21 @@ static void read_file(struct reading *reading, int fd)
 }
 
 /* A cell is in no file. Cells are rare, so the interpreter is found again for each. */
-static void read_cell(struct generated_files *files, uint32_t pid, const char *path)
+static void read_cell(const struct reading *reading)
 {
+	struct generated_files *files = reading->files;
+	pid_t pid = (pid_t)reading->pid;
 	struct python_info python = {};
 	struct mappings mappings;
 	char why[256], *source = NULL;
 	size_t bytes = 0;
 
-	if (mappings_read((pid_t)pid, &mappings))
+	if (mappings_read(pid, &mappings))
 		return;
-	if (!python_find((pid_t)pid, &mappings, &python, why, sizeof(why)))
-		source = python_source((pid_t)pid, &python.walk, path, &bytes);
-	files->bytes += bytes;
-	if (source && files->bytes <= ALL_BYTES_MAX)
-		emit_source(files->emit, files->context, pid, path, source, bytes);
+	if (!python_find(pid, &mappings, &python, why, sizeof(why)))
+		source = python_source(pid, &python.walk, reading->path, &bytes);
+	if (source && reserve_bytes(files, reading->uid, bytes))
+		emit_source(files->emit, files->context, reading->pid, reading->path, source, bytes);
 	free(source);
 	python_info_free(&python);
 	mappings_free(&mappings);
@@ -151,11 +175,13 @@ void generated_files_add(struct generated_files *files, const struct gpt_code *c
 	char path[GPT_CODE_FILE_MAX];
 	struct reading reading = {.files = files, .pid = code->pid, .path = path};
 	uint64_t now_ns = monotonic_ns();
+	struct process_owner of;
 	int fd;
 
 	if (now_ns - files->hour_ns > HOUR_NS) {
 		files->hour_ns = now_ns;
 		files->bytes = 0;
+		files->users.count = 0;
 	}
 	if (!path_of(code, path, sizeof(path)) || tally_at(&files->seen, key_of(code->pid, path))->count++)
 		return;
@@ -163,8 +189,9 @@ void generated_files_add(struct generated_files *files, const struct gpt_code *c
 		tally_free(&files->seen); /* files may be read again: the sum of bytes is a bound, too */
 		files->seen = (struct tally){0};
 	}
+	reading.uid = process_owner((pid_t)code->pid, &of) ? (uid_t)-1 : of.uid;
 	if (file_is_cell(path)) {
-		read_cell(files, code->pid, path);
+		read_cell(&reading);
 		return;
 	}
 	fd = process_open_file((pid_t)code->pid, path);
