@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import struct
 import subprocess
@@ -448,7 +449,19 @@ def test_who_may_not_read_a_process_is_reported_so(public):
     with running("sleeps") as program:
         done = tracing.command(public, *tracing.AS_NOBODY, public / "gputrace", "dump", "-p", program.pid)
     done.must_be(FAILED)
-    assert f"pid {program.pid}: may not be read: it is another user's, or guarded; root may" in done.stderr
+    assert f"pid {program.pid}: may not be read: it is another user's, and the capabilities to look into it are missing" in done.stderr
+
+
+def test_a_program_with_capabilities_of_its_file_is_named_as_what_may_not_be_read(public):
+    sleep = public / "sleep"
+    shutil.copy("/usr/bin/sleep", sleep)
+    sleep.chmod(0o755)
+    tracing.command(public, "setcap", "cap_net_raw+ep", sleep).must_be(0)
+    with tracing.Running([*tracing.AS_NOBODY, sleep, "100"], public) as program:
+        tracing.until(lambda: os.path.basename(os.readlink(f"/proc/{program.process.pid}/exe")) == "sleep")
+        done = tracing.command(public, *tracing.AS_NOBODY, public / "gputrace", "dump", "-p", program.process.pid).must_be(FAILED)
+        program.process.kill()
+    assert "its program has capabilities (setcap) that gputrace lacks, so only root may look into it" in done.stderr
 
 
 def test_a_user_may_look_into_a_process_of_his_own(public):

@@ -48,7 +48,8 @@ static bool open_memory(struct looker *looker)
 
 	if (error) {
 		if (error == -EACCES || error == -EPERM)
-			process->refused = "may not be read: it is another user's, or guarded; root may";
+			process->refused =
+				arena_text(looker->arena, "may not be read: %s", process_explain_refused(process->pid));
 		process->no_python = arena_text(looker->arena, "its memory map cannot be read: %s", strerror(-error));
 		return false;
 	}
