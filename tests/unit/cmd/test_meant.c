@@ -17,6 +17,7 @@
 static void what_was_meant_by_a_word_is_said(void **state)
 {
 	assert_refused(PARSE("-v", "why"), "why: a subcommand comes first, its options after it", "gputrace why ...");
+	assert_refused(PARSE("-v", "help"), "help comes first, or after a subcommand", "gputrace help");
 	assert_refused(PARSE("-p", "12", "report", "a.gpt"), "report: a subcommand comes first", "gputrace report");
 	assert_refused(PARSE("version"), "'version'", "gputrace --version");
 	assert_refused(PARSE("1234"), "'1234': a process is named with -p:", "gputrace -p 1234");

@@ -105,6 +105,9 @@ int meant_instead_of_word(struct parse *parse, char **argv)
 
 	if (!*word)
 		return option_fail(parse, "the command to start is empty: gputrace -- COMMAND");
+	if (!strcmp(word, "help"))
+		return option_fail(parse,
+				   "help comes first, or after a subcommand: gputrace help, gputrace why --help");
 	if (named)
 		return option_fail(parse, "%s: a subcommand comes first, its options after it: gputrace %s ...", word,
 				   word);
