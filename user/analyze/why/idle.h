@@ -208,6 +208,9 @@ static inline size_t idle_charges_of(const struct idle *idle, uint32_t charge, s
 /* Whether that is by the samples of other gaps: no sample owns the time of the charge itself. */
 bool idle_is_shared(const struct idle *idle, uint32_t charge);
 
+/* Whether it is DATA, and the thread that was to load got no CPU. */
+bool idle_charge_is_starved_data(const struct idle_charge *charge);
+
 /* The process of the line that is charged: the culprit's; for unsampled time the one whose launching thread waited. */
 static inline uint32_t idle_charge_process(const struct idle *idle, const struct idle_charge *charge)
 {

@@ -422,6 +422,11 @@ uint64_t idle_own_ns(const struct idle *idle, uint32_t thread, const struct why_
 	return own_ns;
 }
 
+bool idle_charge_is_starved_data(const struct idle_charge *charge)
+{
+	return charge->what.part[1] == WHY_DATA && charge->inner == WHY_NO_CPU;
+}
+
 void idle_blame_own(struct idle_charging *charging, uint32_t thread, struct tally_key key, const struct ran_span *span)
 {
 	struct blame blame = {.charging = charging, .thread = thread, .first = WHY_CAUSES, .via = NONE};

@@ -33,7 +33,7 @@ struct why_line {
 	uint32_t detail, extra;
 	uint32_t process; /* model.processes: the line's */
 	uint64_t ns, count;
-	uint64_t no_cpu_ns;	    /* DATA: of ns, for how long the thread that was to load got no CPU */
+	uint64_t starved_ns;	    /* DATA: of ns, for how long the thread that was to load got no CPU */
 	uint64_t after_ns;	    /* of ns: time after the calls (idle_row.after) */
 	uint32_t ran_line;	    /* the line that ran or slept for most of after_ns, as far as it is known */
 	uint64_t ran_ns;	    /* how long; 0: not known */

@@ -105,8 +105,8 @@ static void add_line(struct making *making, const struct why_loss *loss, const s
 		array_push(&making->findings->all, ((struct why_finding){.number = number}));
 	finding = &making->findings->all.items[number];
 	finding->ns += line->ns;
-	finding->of_cause[loss->cause] += line->ns - line->no_cpu_ns;
-	finding->of_cause[WHY_NO_CPU] += line->no_cpu_ns;
+	finding->of_cause[loss->cause] += line->ns - line->starved_ns;
+	finding->of_cause[WHY_NO_CPU] += line->starved_ns;
 	finding->lines += !tally_at(&making->lines, (struct tally_key){{(uint32_t)number, line->line}})->count++;
 	finding->processes +=
 		!tally_at(&making->processes, (struct tally_key){{(uint32_t)number, line->process}})->count++;

@@ -173,18 +173,13 @@ static struct tally_key key_of_gap(const struct idle_charge *charge)
 	return key;
 }
 
-static bool is_data_without_cpu(const struct idle_charge *charge)
-{
-	return charge->what.part[1] == WHY_DATA && charge->inner == WHY_NO_CPU;
-}
-
 /* A charge as an entry of why->charges; more: time after calls, of DATA that without a CPU. */
 static struct tally_entry entry_of_gap(struct why *why, const struct idle_charge *charge)
 {
 	return (struct tally_entry){.key = why_charge_key(key_of_gap(charge), idle_charge_process(why->idle, charge)),
 				    .ns = charge->ns,
 				    .count = charge->count,
-				    .more = charge->after || is_data_without_cpu(charge) ? charge->ns : 0};
+				    .more = charge->after || idle_charge_is_starved_data(charge) ? charge->ns : 0};
 }
 
 typedef void take_charge(struct making *making, const struct tally_entry *charge);
@@ -302,7 +297,7 @@ static struct why_line line_row(struct making *making, const struct tally_entry 
 	row.ns = sum->ns;
 	row.count = sum->count;
 	if (part[1] == WHY_DATA)
-		row.no_cpu_ns = sum->more;
+		row.starved_ns = sum->more;
 	else
 		row.after_ns = sum->more;
 	row.calls = calls.count;
