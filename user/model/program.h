@@ -201,6 +201,7 @@ struct model_op {
 	bool overlaps;	  /* it overlaps other ops of its thread and does not nest with them */
 	bool truncated;	  /* it was still open when its program or the trace ended */
 	bool continued;	  /* it began in an earlier part */
+	uint8_t below;	  /* until ops are ordered: `forward` is that of a number below by so many, 0: of its own */
 };
 
 /*

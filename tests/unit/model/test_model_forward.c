@@ -150,6 +150,61 @@ static void what_the_engine_does_around_a_node_is_the_nodes(void **state)
 	model_free(model);
 }
 
+/* CopySlices of the op with number 7, around that op's own node. */
+static void add_copy_slices(struct forward_log *forward, uint64_t start_us, int64_t sequence)
+{
+	forward_log_launch(forward, start_us + 3, 1);
+	forward_log_launch(forward, start_us + 11, 1);
+	forward_log_node(forward, "MulBackward0", start_us + 10, start_us + 15, 7, FORWARD_THREAD);
+	forward_log_launch(forward, start_us + 20, 1);
+	forward_log_node(forward, "CopySlices", start_us + 2, start_us + 25, sequence, FORWARD_THREAD);
+	forward_log_launch(forward, start_us + 27, 1);
+	forward_log_op(forward, "autograd::engine::evaluate_function: CopySlices",
+		       (struct gpt_agent_op){.start_ns = start_us,
+					     .end_ns = start_us + 30,
+					     .sequence = -1,
+					     .thread = ENGINE_THREAD,
+					     .tid = ENGINE},
+		       0);
+}
+
+static void a_node_around_another_of_the_same_op_has_its_line(void **state)
+{
+	struct forward_log forward = forward_log_begin();
+	struct model *model;
+
+	forward_log_layer(&forward, "aten::mul_", 100, 110, 7, 20);
+	forward_log_layer(&forward, "aten::linear", 120, 130, 11, 21);
+	forward_log_launch(&forward, 145, 1);
+	forward_log_node(&forward, "AsStridedBackward0", 140, 150, 10, FORWARD_THREAD); /* of no op */
+	add_copy_slices(&forward, 200, 9);
+	model = forward_log_end(&forward);
+	assert_string_equal(node_of(model, 0), "AsStridedBackward0");
+	assert_string_equal(node_of(model, 1), "CopySlices of 20");
+	assert_string_equal(node_of(model, 2), "MulBackward0 of 20");
+	assert_string_equal(node_of(model, 3), "CopySlices of 20");
+	assert_string_equal(node_of(model, 4), "CopySlices of 20");
+	model_free(model);
+}
+
+static void a_node_around_that_of_another_op_has_no_line(void **state)
+{
+	struct forward_log forward = forward_log_begin();
+	struct model *model;
+
+	forward_log_layer(&forward, "aten::mul_", 100, 110, 7, 20);
+	forward_log_layer(&forward, "aten::linear", 120, 130, 8, 21);
+	add_copy_slices(&forward, 200, 9);
+	add_copy_slices(&forward, 300, 7 + 17); /* too far off to be of the same op */
+	model = forward_log_end(&forward);
+	for (uint32_t i = 0; i < 8; i += 4) {
+		assert_string_equal(node_of(model, i), "CopySlices");
+		assert_string_equal(node_of(model, i + 1), "MulBackward0 of 20");
+		assert_string_equal(node_of(model, i + 2), "CopySlices");
+	}
+	model_free(model);
+}
+
 static void a_node_whose_forward_op_was_not_seen_has_no_line(void **state)
 {
 	struct forward_log forward = forward_log_begin();
@@ -219,6 +274,8 @@ int main(void)
 		cmocka_unit_test(python_that_a_node_runs_keeps_its_own_line),
 		cmocka_unit_test(of_a_forward_that_a_node_computes_again_nodes_have_the_line),
 		cmocka_unit_test(what_the_engine_does_around_a_node_is_the_nodes),
+		cmocka_unit_test(a_node_around_another_of_the_same_op_has_its_line),
+		cmocka_unit_test(a_node_around_that_of_another_op_has_no_line),
 		cmocka_unit_test(a_node_whose_forward_op_was_not_seen_has_no_line),
 		cmocka_unit_test(the_latest_million_of_a_threads_numbers_are_kept_and_what_is_not_is_counted),
 		cmocka_unit_test(numbers_and_threads_that_a_target_makes_up_take_no_more_memory),

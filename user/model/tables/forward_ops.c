@@ -8,6 +8,7 @@
 #define THREADS_MAX 4096u
 #define NUMBERS_FIRST 256u
 #define ROOM_MAX (4u << 20) /* entries of all threads: 64 MB */
+#define BELOW_MAX 16	    /* how many numbers below a node's are looked at */
 
 void forward_ops_free(struct forward_ops *ops)
 {
@@ -86,19 +87,41 @@ void forward_ops_note(struct forward_ops *ops, uint32_t epoch, const struct mode
 	*entry = (struct forward_entry){.sequence = op->sequence, .stack = op->stack};
 }
 
-uint32_t forward_ops_find(struct forward_ops *ops, uint32_t epoch, const struct model_op *node)
+static const struct forward_entry *find_entry(struct forward_ops *ops, uint32_t epoch, const struct model_op *node)
 {
 	const struct forward_thread *thread;
-	const struct forward_entry *entry;
 
 	if (node->sequence < 0 || !node->forward_thread)
-		return NONE;
+		return NULL;
 	thread = find_thread(ops, epoch, node->forward_thread);
-	entry = thread ? entry_of(thread, node->sequence) : NULL;
+	return thread ? entry_of(thread, node->sequence) : NULL;
+}
+
+uint32_t forward_ops_find(struct forward_ops *ops, uint32_t epoch, const struct model_op *node)
+{
+	const struct forward_entry *entry = find_entry(ops, epoch, node);
+
 	if (!entry || entry->stack == NONE)
 		return NONE;
 	if (entry->sequence == node->sequence)
 		return entry->stack;
 	ops->forgotten += entry->sequence > node->sequence;
 	return NONE;
+}
+
+uint8_t forward_ops_find_below(struct forward_ops *ops, uint32_t epoch, const struct model_op *node, uint32_t *stack)
+{
+	struct model_op below = *node;
+
+	for (uint8_t by = 1; by <= BELOW_MAX && by <= node->sequence; by++) {
+		const struct forward_entry *entry;
+
+		below.sequence = node->sequence - by;
+		entry = find_entry(ops, epoch, &below);
+		if (entry && entry->stack != NONE && entry->sequence == below.sequence) {
+			*stack = entry->stack;
+			return by;
+		}
+	}
+	return 0;
 }

@@ -37,3 +37,6 @@ void forward_ops_free(struct forward_ops *ops);
 void forward_ops_note(struct forward_ops *ops, uint32_t epoch, const struct model_op *op);
 /* The stack of the forward op of a node, NONE: not known. */
 uint32_t forward_ops_find(struct forward_ops *ops, uint32_t epoch, const struct model_op *node);
+/* The same of the last op with a number below the node's, which may have made this node, too: by how much it is below;
+ * 0: none. */
+uint8_t forward_ops_find_below(struct forward_ops *ops, uint32_t epoch, const struct model_op *node, uint32_t *stack);

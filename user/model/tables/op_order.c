@@ -64,13 +64,11 @@ static void drop_begun(struct ops *ops, const struct begun *begun, uint64_t unti
 	ops->pending.count = waiting;
 }
 
-static void find_forward(struct ops *ops, uint32_t epoch, struct model_op *op)
+void op_find_forward(struct ops *ops, uint32_t epoch, struct model_op *node)
 {
-	bool is_node = op->scope == GPT_AGENT_OP_BACKWARD_FUNCTION;
-
-	forward_ops_note(&ops->forwards, epoch, op);
-	op->node = is_node ? op->name : NONE;
-	op->forward = is_node ? forward_ops_find(&ops->forwards, epoch, op) : NONE;
+	node->forward = forward_ops_find(&ops->forwards, epoch, node);
+	if (node->forward == NONE)
+		node->below = forward_ops_find_below(&ops->forwards, epoch, node, &node->forward);
 }
 
 /* Sets values of an op that depend on all ops that begin earlier. */
@@ -80,7 +78,12 @@ static void number_op(struct ops *ops, struct pending_op *pending)
 
 	op->number = ops->number++;
 	op->stack = sampled_stacks_find(ops->sampled, pending->epoch, GPT_STACK_OF_OP, pending->sampled, op->start_ns);
-	find_forward(ops, pending->epoch, op);
+	forward_ops_note(&ops->forwards, pending->epoch, op);
+	op->node = op->forward = NONE;
+	if (op->scope == GPT_AGENT_OP_BACKWARD_FUNCTION) {
+		op->node = op->name;
+		op_find_forward(ops, pending->epoch, op);
+	}
 	if (op->thread != NONE && pending->collective != NONE)
 		array_push(&ops->collectives, ((struct model_collective){.op = 1 + op->number,
 									 .sequence = pending->collective_sequence,

@@ -10,3 +10,6 @@
  */
 void op_order_take(struct ops *ops, const struct ops *known, struct model_thread *threads, size_t thread_count,
 		   uint64_t until_ns);
+
+/* Sets the node's forward, and `below` where that is another number's. */
+void op_find_forward(struct ops *ops, uint32_t epoch, struct model_op *node);

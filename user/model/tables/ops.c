@@ -220,28 +220,92 @@ static bool is_evaluation(const struct ops *ops, const struct model_op *op)
 	       !strncmp(string_at(ops->strings, op->name), prefix, sizeof(prefix) - 1);
 }
 
-/* epoch: of a pending inner op, whose forward op was not looked up yet; 0: the inner op is in the list. */
-static void take_number(struct ops *ops, struct model_op *op, const struct model_op *inner, uint32_t epoch)
+static bool is_node(const struct model_op *op)
 {
-	op->sequence = inner->sequence;
-	op->forward_thread = inner->forward_thread;
-	if (inner->scope != GPT_AGENT_OP_BACKWARD_FUNCTION)
-		return;
-	op->node = inner->name;
-	op->forward = epoch ? forward_ops_find(&ops->forwards, epoch, inner) : inner->forward;
+	return op->scope == GPT_AGENT_OP_BACKWARD_FUNCTION;
 }
 
-/* The first pending op that begins inside the op, NULL. */
-static const struct pending_op *first_waiting(const struct ops *ops, const struct ops *known, const struct model_op *op)
+/* The first pending op, or node, that begins inside the op, NULL. */
+static const struct pending_op *first_waiting(const struct ops *ops, const struct ops *known, const struct model_op *op,
+					      bool any)
 {
 	const struct pending_op *first = NULL;
 
 	array_each (other, &ops->pending) {
-		if (other->op.start_ns < op->end_ns && (!first || other->op.start_ns < first->op.start_ns) &&
+		if (other->op.start_ns > op->start_ns && other->op.start_ns < op->end_ns &&
+		    (!first || other->op.start_ns < first->op.start_ns) && (any || is_node(&other->op)) &&
 		    ops_thread_of(known, other) == op->thread)
 			first = other;
 	}
 	return first;
+}
+
+/* The first node that begins inside a node of the list, NULL; it may belong to a later part and still be pending. */
+static const struct model_op *first_inner_node(const struct ops *ops, const struct ops *known,
+					       const struct model_op *node)
+{
+	const struct model_op *end = ops->list.items + ops->list.count, *inner = node + 1;
+	const struct pending_op *waiting;
+
+	for (; inner < end && inner->thread == node->thread; inner++)
+		if (inner->start_ns >= node->end_ns || is_node(inner))
+			return inner->start_ns < node->end_ns ? inner : NULL;
+	waiting = first_waiting(ops, known, node, false);
+	return waiting ? &waiting->op : NULL;
+}
+
+/*
+ * An op that changes a view in place makes two nodes: its own, and one around that (CopySlices) with a later number,
+ * which no op has.
+ */
+static void settle_forward(struct model_op *node, const struct model_op *inner)
+{
+	if (node->below && (!inner || inner->forward_thread != node->forward_thread ||
+			    inner->sequence != node->sequence - node->below))
+		node->forward = NONE;
+	node->below = 0;
+}
+
+static void settle_forwards(struct ops *ops, const struct ops *known)
+{
+	array_each (node, &ops->list) {
+		if (node->below)
+			settle_forward(node, node->overlaps ? NULL : first_inner_node(ops, known, node));
+	}
+}
+
+/* Of a pending node, which was not looked up yet. */
+static void find_pending_forward(struct ops *ops, const struct ops *known, uint32_t epoch, struct model_op *node)
+{
+	const struct pending_op *inner;
+
+	op_find_forward(ops, epoch, node);
+	inner = node->below ? first_waiting(ops, known, node, false) : NULL;
+	settle_forward(node, inner ? &inner->op : NULL);
+}
+
+static void take_number(struct model_op *op, const struct model_op *inner)
+{
+	op->sequence = inner->sequence;
+	op->forward_thread = inner->forward_thread;
+	if (!is_node(inner))
+		return;
+	op->node = inner->name;
+	op->forward = inner->forward;
+}
+
+static void take_pending_number(struct ops *ops, const struct ops *known, struct model_op *op)
+{
+	const struct pending_op *waiting = first_waiting(ops, known, op, true);
+	struct model_op inner;
+
+	if (!waiting)
+		return;
+	inner = waiting->op;
+	inner.thread = op->thread;
+	if (is_node(&inner))
+		find_pending_forward(ops, known, waiting->epoch, &inner);
+	take_number(op, &inner);
 }
 
 /*
@@ -253,18 +317,13 @@ static void give_numbers(struct ops *ops, const struct ops *known)
 {
 	for (size_t i = 0; i < ops->list.count; i++) {
 		struct model_op *op = &ops->list.items[i];
-		const struct pending_op *waiting;
 
 		if (op->continued || op->overlaps || !is_evaluation(ops, op))
 			continue;
-		if (i + 1 < ops->list.count && op[1].thread == op->thread) {
-			if (op[1].start_ns < op->end_ns)
-				take_number(ops, op, &op[1], 0);
-			continue;
-		}
-		waiting = first_waiting(ops, known, op);
-		if (waiting)
-			take_number(ops, op, &waiting->op, waiting->epoch);
+		if (i + 1 == ops->list.count || op[1].thread != op->thread)
+			take_pending_number(ops, known, op);
+		else if (op[1].start_ns < op->end_ns)
+			take_number(op, &op[1]);
 	}
 }
 
@@ -298,6 +357,7 @@ void ops_join(struct ops *ops, const struct ops *known, struct model_thread *thr
 	}
 	ops->list.count = kept;
 	ops->until_ns = until_ns;
+	settle_forwards(ops, known);
 	give_numbers(ops, known);
 	array_free(&nesting.open);
 }
