@@ -26,20 +26,31 @@ static void set_head(struct gpt_share_head *head, uint32_t bytes, uint32_t flags
 	__atomic_store_n((uint64_t *)head, bytes | (uint64_t)flags << 32, __ATOMIC_RELEASE);
 }
 
+/* How full it was; produced: what was read before.  More than `bytes`: others have written and were read since then. */
+static uint64_t fill_at(struct gpt_share_ring *memory, uint64_t produced)
+{
+	return produced - __atomic_load_n(&memory->reader.consumed, __ATOMIC_ACQUIRE);
+}
+
 void *ring_reserve(uint64_t bytes)
 {
 	struct own_ring *ring = opened_ring();
 	struct gpt_share_ring *memory = ring ? &ring->shared : NULL;
 	uint64_t need = sizeof(struct gpt_share_head) + gpt_padded(bytes), fill;
-	__u64 produced;
+	__u64 produced, before;
 	struct gpt_share_head *head;
 
 	if (!memory)
 		return NULL;
 	produced = __atomic_load_n(&memory->writer.produced, __ATOMIC_RELAXED);
 	do {
-		fill = produced - __atomic_load_n(&memory->reader.consumed, __ATOMIC_ACQUIRE);
-		if (fill > ring->bytes || need > ring->bytes - fill)
+		while ((fill = fill_at(memory, produced)) > ring->bytes) {
+			before = produced;
+			produced = __atomic_load_n(&memory->writer.produced, __ATOMIC_ACQUIRE);
+			if (produced == before) /* the collector says that it has read what no one wrote */
+				return NULL;
+		}
+		if (need > ring->bytes - fill)
 			return NULL;
 	} while (!__atomic_compare_exchange_n(&memory->writer.produced, &produced, produced + need, true,
 					      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
@@ -65,13 +76,12 @@ void ring_discard(void *record)
 bool ring_is_nearly_full(void)
 {
 	struct own_ring *ring = opened_ring();
-	uint64_t produced, consumed;
+	uint64_t fill;
 
 	if (!ring)
 		return false;
-	consumed = __atomic_load_n(&ring->shared.reader.consumed, __ATOMIC_RELAXED);
-	produced = __atomic_load_n(&ring->shared.writer.produced, __ATOMIC_RELAXED);
-	return produced - consumed > ring->bytes - gpt_detail_ring_rest(ring->bytes);
+	fill = fill_at(&ring->shared, __atomic_load_n(&ring->shared.writer.produced, __ATOMIC_ACQUIRE));
+	return fill <= ring->bytes && fill > ring->bytes - gpt_detail_ring_rest(ring->bytes);
 }
 
 void ring_count(uint32_t which)
