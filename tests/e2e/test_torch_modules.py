@@ -230,10 +230,10 @@ def test_where_its_memory_may_not_be_read_a_note_says_that_layers_are_missing(tm
 WRAPPED = machine.PROGRAMS / "torch_wrapped.py"
 
 
-def wrapped(folder, way, what):
+def wrapped(folder, way, what, options=()):
     cache = {"TORCHINDUCTOR_CACHE_DIR": folder / "cache", "TRITON_CACHE_DIR": folder / "triton",
              "TRITON_LIBCUDA_PATH": machine.BUILD / "simgpu", "TORCHINDUCTOR_COMPILE_THREADS": 1}
-    run = test_modules.Run(folder, machine.tool("get-torch"), way, what, program=WRAPPED,
+    run = test_modules.Run(folder, machine.tool("get-torch"), way, what, program=WRAPPED, options=options,
                            env={"SIMGPU_NCCL": 1, "SIMGPU_NCCL_ALONE": 1, **cache})
     with run.tracer:
         run.go("go", "WarmUp")
@@ -277,3 +277,15 @@ def test_work_of_a_graph_is_of_the_modules_in_which_it_was_captured(tmp_path, wa
     assert len(of("Captured")) > 8 and of("Captured") == of("Eager")
     tree = paths_of(run.table("layer_tree", "--layers", "--min-percent", "0"))
     assert any(path[:2] == (("Replays", "Replays"), ("Captured", "Captured")) for path in tree)
+
+
+@pytest.mark.parametrize("way", SOME_WAYS)
+def test_work_of_graph_trees_is_of_the_module_that_was_compiled(tmp_path, way):
+    """torch.compile(mode="reduce-overhead"): what warms up, is captured and replayed, forward and backward."""
+    run = wrapped(tmp_path, way, "trees", ("--ops", "--forward-lines"))
+    passes, compiled = Passes(tmp_path), ("OptimizedModule", "OptimizedModule")
+    forward, backward = passes.by_pass[None][compiled], passes.by_pass["<backward>"][compiled]
+    assert forward and backward
+    assert run.rows[compiled]["total_ns"] == forward + backward
+    own = {name: row["backward_self_ns"] for name, row in run.rows.items() if row["self_ns"] and name[0].startswith(compiled[0])}
+    assert own == {("OptimizedModule._orig_mod", "Net"): backward}

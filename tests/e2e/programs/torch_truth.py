@@ -52,8 +52,8 @@ def tensors_in(value):
 class NodeTruth(module_truth.Truth):
     """Watches nodes, too.  What a thread is in is a list of lists: modules, in a node, in modules that it calls."""
 
-    def __init__(self):
-        super().__init__(nn.modules.module)
+    def __init__(self, library=nn.modules.module):
+        super().__init__(library)
         self.nodes = {}
 
     def name(self, module, name):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Models of PyTorch that something else wraps, each of which trains on the GPU and records by its hooks in which module its
 work was launched (module_truth.py); usage: torch_wrapped.py FOLDER WHAT.  WHAT: `ddp`, `fsdp`, `fully_shard` (rank 0 of two, the
-simulated NCCL, whose other rank nobody waits for), `compiled`, `graphs`.
+simulated NCCL, whose other rank nobody waits for), `compiled`, `graphs`, `trees` (compiled, and replayed by CUDA graph trees).
 
 At first a module WarmUp launches until FOLDER/go is there, after all others Last until FOLDER/end is there.
 """
@@ -111,7 +111,7 @@ def called(truth, model, x):
     """Without hooks, which Dynamo would compile, too."""
     truth.enter(model, None)
     output = model(x)
-    truth.leave(model, None, None)
+    truth.leave(model, None, output)
     return output
 
 
@@ -126,6 +126,25 @@ def compiled(truth, x):
             for _ in range(STEPS):
                 called(truth, model, x)
     torch.cuda.synchronize()
+
+
+def trees(truth, x):
+    """Warms up, captures and replays, forward and backward."""
+    model = torch.compile(Net().cuda(), mode="reduce-overhead")
+    truth.name(model, type(model).__name__)
+    for training in (True, False):
+        torch.set_grad_enabled(training)
+        for _ in range(STEPS + REPLAYS):
+            torch.compiler.cudagraph_mark_step_begin()
+            output = called(truth, model, x)
+            if training:
+                loss = output.square().mean()
+                truth.watch(loss, [])  # in no module
+                model.zero_grad()
+                loss.backward()
+            torch.cuda.synchronize()
+    truth.nodes.clear()
+    torch.set_grad_enabled(True)
 
 
 def graphs(truth, x):
@@ -150,14 +169,15 @@ def graphs(truth, x):
 
 def main():
     what = sys.argv[2]
-    truth = module_truth.Truth(None if what == "compiled" else nn.modules.module)
+    hooked = None if what in ("compiled", "trees") else nn.modules.module
+    truth = torch_truth.NodeTruth(hooked) if what == "trees" else module_truth.Truth(hooked)
     warm_up, last = torch_truth.WarmUp(), torch_truth.Last()
     truth.name_tree(warm_up)
     truth.name_tree(last)
     print("ready", flush=True)
     torch_truth.until(FOLDER / "go", warm_up)
-    {"ddp": ddp, "fsdp": fsdp, "fully_shard": fully_shard, "compiled": compiled, "graphs": graphs}[what](
-        truth, torch.zeros(4, 8, device="cuda"))
+    run = {"ddp": ddp, "fsdp": fsdp, "fully_shard": fully_shard, "compiled": compiled, "graphs": graphs, "trees": trees}[what]
+    run(truth, torch.zeros(4, 8, device="cuda"))
     torch_truth.until(FOLDER / "end", last)
     truth.write(FOLDER / "chains.json")
     print("pid %d done" % os.getpid(), flush=True)
