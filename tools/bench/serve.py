@@ -4,7 +4,7 @@
 
     serve.py BUILD [OTHER_BUILD] [--rate N] [--seconds N] [--way bpf|agent] [--sums-limit PERCENT]
 
-After 15 s, in which a recording looks for more, it measures for that long, with the builds in turn.  Children are the sums of
+After 20 s, in which a recording looks for more and sums up its first window, it measures for that long, with the builds in turn.  Children are the sums of
 windows, which are chosen at random: a short measurement has too few or too many.  Then a file is asked for, which has to be
 there after 2 s.  At the end: all of it, divided by that of the other build.
 """
@@ -17,7 +17,7 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-QUIET_S = 15
+QUIET_S = 20
 FILE_S = 2  # the project's number
 PROGRAM = """
 import sys, time
