@@ -61,6 +61,13 @@ static void begin_idle(struct analyses *all, const struct begin_event *event)
 	idle_steps_init(&all->idle.steps, all->has[ANALYZE_STEPS] && event->steps ? &all->steps : NULL);
 }
 
+static void add_idle_gpu(struct analyses *all, const struct gpu_event *event)
+{
+	idle_add_gpu(&all->idle, event);
+	if (all->has[ANALYZE_WHY])
+		why_add_shared_gpu(&all->why, event);
+}
+
 static void begin_why(struct analyses *all, const struct begin_event *event)
 {
 	if (all->has[ANALYZE_WHY])

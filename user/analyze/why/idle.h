@@ -230,8 +230,8 @@ struct place_lines idle_lines_of_charge(struct lines *lines, const struct idle_c
 	X(IDLE, begin, begin_idle(all, event))                                                                         \
 	X(IDLE, part, all->idle.model = event->part)                                                                   \
 	X(IDLE, call, idle_add_call(&all->idle, event))                                                                \
-	X(IDLE, crossing, idle_add_gpu(&all->idle, &event->gpu))                                                       \
-	X(IDLE, gpu, idle_add_gpu(&all->idle, event))                                                                  \
+	X(IDLE, crossing, add_idle_gpu(all, &event->gpu))                                                              \
+	X(IDLE, gpu, add_idle_gpu(all, event))                                                                         \
 	X(IDLE, jit, idle_add_jit(&all->idle, event))                                                                  \
 	X(IDLE, span, idle_add_span(&all->idle, event))                                                                \
 	X(IDLE, op, idle_add_op(&all->idle, event))                                                                    \

@@ -99,6 +99,9 @@ void why_init(struct why *why, const struct model *model, const struct window *w
 void why_free(struct why *why);
 void why_add_gpu(struct why *why, const struct gpu_event *event);
 
+/* What GPUs lose to others (why_sharing.h); gets operations around a slice, too, as idle does. */
+void why_add_shared_gpu(struct why *why, const struct gpu_event *event);
+
 void why_finish(struct why *why, struct lines *lines);
 
 /* The line of a loss that a charge of the account is part of, without its figures; its cause is charge.what's. */

@@ -32,13 +32,6 @@ void why_free(struct why *why)
 
 /* ---- copies ------------------------------------------------------------------------------------------------------ */
 
-static bool is_copy(const struct model_gpu *op)
-{
-	if (gpu_is_migration(op))
-		return op->memcpy_kind != MODEL_MEMCPY_MANAGED_BETWEEN_DEVICES;
-	return op->kind == MODEL_MEMCPY && (op->memcpy_kind == WHY_HTOD || op->memcpy_kind == WHY_DTOH);
-}
-
 /* Charges what the current copy was alone for, up to that time. */
 static void settle_copy(struct why *why, struct why_device *device, uint64_t until_ns)
 {
@@ -91,9 +84,9 @@ static void follow_copies(struct why *why, struct why_device *device, const stru
 			  uint64_t end)
 {
 	settle_copy(why, device, start);
-	if ((is_copy(event->op) || gpu_is_migration(event->op)) && event->op->start_ns >= why->window->start_ns)
+	if ((why_is_copy(event->op) || gpu_is_migration(event->op)) && event->op->start_ns >= why->window->start_ns)
 		note_copy(why, event);
-	if (!is_copy(event->op)) {
+	if (!why_is_copy(event->op)) {
 		if (end > device->work_until_ns)
 			device->work_until_ns = end;
 		if (device->work_until_ns > device->copy_ns)
@@ -116,35 +109,19 @@ static void follow_copies(struct why *why, struct why_device *device, const stru
 
 /* ---- operations -------------------------------------------------------------------------------------------------- */
 
-static struct why_device *device_of(struct why *why, uint32_t number)
-{
-	size_t known = why->devices.count;
-	size_t index = tally_number(&why->device_index, (struct tally_key){{number}});
-
-	if (index == known)
-		array_push(&why->devices, ((struct why_device){.device = number}));
-	return &why->devices.items[index];
-}
-
 void why_add_gpu(struct why *why, const struct gpu_event *event)
 {
 	const struct model_gpu *op = event->op;
-	uint64_t least = later_time(why->window->start_ns, why->idle->from_ns);
-	uint64_t most = earlier_time(why->window->end_ns, why->idle->to_ns);
-	uint64_t start = later_time(earlier_time(op->start_ns, why->window->end_ns), why->window->start_ns);
-	uint64_t end = earlier_time(op->end_ns, why->window->end_ns);
-	struct why_device *device;
+	const struct why_span looked = why_looked_at(why);
+	uint64_t start = later_time(op->start_ns, looked.start_ns), end = earlier_time(op->end_ns, looked.end_ns);
 
 	/* in a file with whole microseconds a copy can take none */
-	if (is_copy(op) && op->start_ns && op->start_ns == op->end_ns && op->start_ns >= least && op->start_ns < most)
+	if (why_is_copy(op) && op->start_ns && op->start_ns == op->end_ns && op->start_ns >= looked.start_ns &&
+	    op->start_ns < looked.end_ns)
 		note_copy(why, event);
 	if (!gpu_ns(op) || op->end_ns <= why->window->start_ns)
 		return;
-	device = device_of(why, op->device);
 	why->any_gpu = true;
-	if (earlier_time(end, most) > later_time(start, least))
-		follow_copies(why, device, event, later_time(start, least), earlier_time(end, most));
-	why->at_block = idle_block_of(why->idle, event);
-	why->at_process = op->process;
-	why_shared_add_gpu(why, (size_t)(device - why->devices.items), event, start, end, is_copy(op));
+	if (end > start)
+		follow_copies(why, why_device_at(why, op->device), event, start, end);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "analyze/why/why.h"
+#include "base/distance.h"
 
 #define WHY_PROCESS_SHIFT 8u
 
@@ -29,13 +30,36 @@ void why_charge_block(struct why *why, const struct tally_key *key, uint32_t blo
 /* To be called when no operation of the device is still to come. */
 void why_settle_copies(struct why *why, struct why_device *device);
 
-/* To be called before the device counts as busy with the operation; only [start_ns, end_ns) of it counts. */
-void why_shared_add_gpu(struct why *why, size_t device, const struct gpu_event *event, uint64_t start_ns,
-			uint64_t end_ns, bool copy);
+/* The time that losses are looked for in. */
+static inline struct why_span why_looked_at(const struct why *why)
+{
+	return (struct why_span){later_time(why->window->start_ns, why->idle->from_ns),
+				 earlier_time(why->window->end_ns, why->idle->to_ns)};
+}
+
+static inline bool why_is_copy(const struct model_gpu *op)
+{
+	if (gpu_is_migration(op))
+		return op->memcpy_kind != MODEL_MEMCPY_MANAGED_BETWEEN_DEVICES;
+	return op->kind == MODEL_MEMCPY && (op->memcpy_kind == WHY_HTOD || op->memcpy_kind == WHY_DTOH);
+}
+
+/* The GPU of that number; its index in why.devices stays. */
+struct why_device *why_device_at(struct why *why, uint32_t number);
+
 void why_shared_free(struct why *why);
 
 /* Work of a GPU up to that time, of operations that began before it. */
 uint64_t why_worked_by(const struct why_sharing *sharing, uint64_t time_ns);
+
+/* Keeps worked_ns at the borders of the time looked at; to be called with each operation, before it counts. */
+void why_pass_borders(const struct why *why, struct why_sharing *sharing, uint64_t time_ns);
+
+/* Counts are of collectives whose last rank came in the window; what is around a slice is fed, too. */
+static inline bool why_is_in_window(const struct why *why, uint64_t time_ns)
+{
+	return time_ns >= why->window->start_ns && time_ns < why->window->end_ns;
+}
 
 /*
  * The time until the last rank came, at last_ns, in which the GPU of one that waited did nothing else; now:

@@ -67,7 +67,9 @@ static void end_named(struct why *why, struct why_named_collective *of)
 {
 	const struct why_arrival *last =
 		of->arrivals.count ? &of->arrivals.items[of->arrivals.count - 1].arrival : NULL;
-	struct why_named_loss loss = {.collective = (size_t)(of - why->named.collectives.items), .count = 1};
+	struct why_named_loss loss = {
+		.collective = (size_t)(of - why->named.collectives.items),
+	};
 
 	if (of->arrivals.count > 1 && of->processes.count <= WHY_RANKS && are_together(of)) {
 		for (size_t i = 0; i < of->arrivals.count; i++) {
@@ -77,6 +79,7 @@ static void end_named(struct why *why, struct why_named_collective *of)
 			loss.ns += one->waited_ns;
 		}
 		loss.longest_ns = loss.ns;
+		loss.count = why_is_in_window(why, last->start_ns);
 		loss.waited = loss.ns != 0;
 		loss.place = last->place;
 		loss.process = last->process;

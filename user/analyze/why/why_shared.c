@@ -65,24 +65,30 @@ static const struct why_share *who_ran(const struct why_sharing *sharing, uint32
 	return most;
 }
 
-/* Charges the wait of a launched operation while its process had nothing on the GPU, and another process had. */
+/*
+ * Charges the wait of a launched operation while its process had nothing on the GPU, and another process had: what of
+ * it is looked at.
+ */
 static void charge_other_process(struct why *why, struct why_sharing *sharing, const struct why_share *own,
-				 const struct gpu_event *event, uint64_t start_ns)
+				 const struct gpu_event *event)
 {
+	const struct why_span looked = why_looked_at(why);
 	const struct model_call *launch = event->launch;
-	uint64_t from, ns;
+	uint64_t start_ns = event->op->start_ns, from, ns;
 	const struct why_share *other;
 
 	if (!launch || sharing->shares.count < 2)
 		return;
-	from = later_time(later_time(launch->start_ns, own->busy_until_ns),
-			  later_time(sharing->shared_until_ns, why->idle->from_ns));
+	from = later_time(later_time(launch->start_ns, own->busy_until_ns), sharing->shared_until_ns);
 	if (start_ns <= from || start_ns - from < WAIT_LEAST_NS)
 		return;
 	other = who_ran(sharing, own->process, from, start_ns, &ns);
 	if (!other || ns < WAIT_LEAST_NS)
 		return;
 	sharing->shared_until_ns = start_ns;
+	ns = overlap_of(other, later_time(from, looked.start_ns), earlier_time(start_ns, looked.end_ns));
+	if (!ns)
+		return;
 	why->blocked_ns += ns;
 	why_charge(why,
 		   why_key(caller_place(why->model, launch->stack, event->launch_caller), WHY_PROCESS, other->process,
@@ -131,7 +137,7 @@ static void end_collective(struct why *why, struct why_open_collective *open, ui
 		ns += why_waited_ns(
 			why, &open->arrivals[i], last->start_ns,
 			why_worked_by(&why->devices.items[open->arrivals[i].device].sharing, last->start_ns));
-	why->open_collectives->complete++;
+	why->open_collectives->complete += why_is_in_window(why, last->start_ns);
 	if (ns) {
 		why->blocked_ns += ns;
 		why_charge(why, why_key(last->place, WHY_RANK, (uint32_t)last->rank, params), ns);
@@ -178,28 +184,39 @@ static void add_arrival(struct why *why, size_t device, const struct gpu_event *
 
 /* ------------------------------------------------------------------------------------------------------------------ */
 
-void why_shared_add_gpu(struct why *why, size_t device, const struct gpu_event *event, uint64_t start_ns,
-			uint64_t end_ns, bool copy)
+void why_add_shared_gpu(struct why *why, const struct gpu_event *event)
 {
-	struct why_sharing *sharing = &why->devices.items[device].sharing;
-	const struct model_collective *collective = collective_of(why, event);
-	enum comm_kind kind = why_named_kind(why, event->op);
-	bool communicates = collective || kind != COMM_NONE;
-	struct why_share *own = share_of(sharing, event->op->process);
+	const struct model_gpu *op = event->op;
+	struct why_sharing *sharing;
+	const struct model_collective *collective;
+	struct why_share *own;
+	size_t device;
+	bool works;
 
-	if (own && idle_looks_at(why->idle, start_ns))
-		charge_other_process(why, sharing, own, event, start_ns);
+	if (!gpu_ns(op))
+		return;
+	device = (size_t)(why_device_at(why, op->device) - why->devices.items);
+	sharing = &why->devices.items[device].sharing;
+	why->model = why->idle->model;
+	why->at_block = idle_block_of(why->idle, event);
+	why->at_process = op->process;
+	collective = collective_of(why, event);
+	works = !collective && why_named_kind(why, op) == COMM_NONE;
+	why_pass_borders(why, sharing, op->start_ns);
+	own = share_of(sharing, op->process);
+	if (own)
+		charge_other_process(why, sharing, own, event);
 	if (collective)
 		add_arrival(why, device, event, collective);
-	else if (kind == COMM_OF_ALL)
+	else if (why_named_kind(why, op) == COMM_OF_ALL)
 		why_named_add(why, device, event);
-	if (!communicates && end_ns > later_time(start_ns, sharing->worked_until_ns)) {
-		sharing->worked_ns += end_ns - later_time(start_ns, sharing->worked_until_ns);
-		sharing->worked_until_ns = end_ns;
+	if (works && op->end_ns > later_time(op->start_ns, sharing->worked_until_ns)) {
+		sharing->worked_ns += op->end_ns - later_time(op->start_ns, sharing->worked_until_ns);
+		sharing->worked_until_ns = op->end_ns;
 	}
 	if (!own)
 		return;
-	if (!communicates && !copy)
-		add_piece(own, start_ns, end_ns);
-	own->busy_until_ns = later_time(own->busy_until_ns, end_ns);
+	if (works && !why_is_copy(op))
+		add_piece(own, op->start_ns, op->end_ns);
+	own->busy_until_ns = later_time(own->busy_until_ns, op->end_ns);
 }

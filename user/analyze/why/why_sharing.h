@@ -37,6 +37,8 @@ struct why_sharing {
 	uint64_t shared_until_ns;	      /* waits for other processes are counted up to here */
 	uint64_t worked_ns, worked_until_ns;  /* time covered by operations that are no collectives */
 	uint64_t met_until_ns, met_worked_ns; /* waits for ranks are counted up to here; worked_ns at that time */
+	uint64_t worked_before_ns[2];	      /* worked_ns at the begin and the end of the time looked at */
+	uint8_t passed;			      /* how many of these are set: the GPU began work after them */
 };
 
 /* The arrival of a rank at a collective. */
