@@ -168,7 +168,7 @@ def flat(name, seen, own_kb=0):
     return failed
 
 
-RECORDER = ("--flight-recorder", "10s,64M", "-o", "trace.gpt")
+RECORDER = ("--flight-recorder", "10s,32M", "-o", "trace.gpt")
 
 
 def steady(options, folder):
@@ -179,7 +179,8 @@ def churn(options, folder):
     print("  untraced:")
     own = watch(options, folder, CHURN, options.seconds)
     print("  traced:")
-    seen = watch(options, folder, CHURN, CHURN_TIMES * options.seconds, *RECORDER)
+    # what may come again is kept up to a bound, which would take half an hour to reach
+    seen = watch(options, folder, CHURN, CHURN_TIMES * options.seconds, *RECORDER, "--memory-limit", "100M")
     return flat("churn", seen, max(0, own.growth("program")) * CHURN_TIMES)
 
 
