@@ -54,9 +54,24 @@ static void bring_in_pages(int file_fd, const struct uprobe *uprobes, size_t cou
 	}
 }
 
+#define TRIES_MOST 100u
+#define BETWEEN_TRIES_US 1000u
+
+/* The kernel writes breakpoints into pages that it may just be moving: it says EAGAIN then (Linux 6.18). */
+static int call_again(long number, const long arguments[GUARD_ARGUMENTS])
+{
+	int result = (int)guard_call(number, arguments);
+
+	for (unsigned i = 0; result == -EAGAIN && i < TRIES_MOST; i++) {
+		usleep(BETWEEN_TRIES_US);
+		result = (int)guard_call(number, arguments);
+	}
+	return result;
+}
+
 static int create_link(const void *attr, size_t size)
 {
-	return (int)guard_call(SYS_bpf, (const long[GUARD_ARGUMENTS]){BPF_LINK_CREATE, (long)attr, (long)size});
+	return call_again(SYS_bpf, (const long[GUARD_ARGUMENTS]){BPF_LINK_CREATE, (long)attr, (long)size});
 }
 
 /* Copies the data of a call to memory that the guard shares. */
@@ -213,7 +228,7 @@ static int open_uprobe(struct links *links, int type, const char *path, const st
 	};
 	const long arguments[GUARD_ARGUMENTS] = {(long)shared_copy(&attr, sizeof(attr)), pid, pid < 0 ? 0 : -1, -1,
 						 PERF_FLAG_FD_CLOEXEC};
-	int fd = (int)guard_call(SYS_perf_event_open, arguments);
+	int fd = call_again(SYS_perf_event_open, arguments);
 
 	if (fd >= 0)
 		array_push(&links->fds, fd);
