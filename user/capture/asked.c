@@ -47,8 +47,10 @@ static void add_reason(struct asked *file, const char *why)
 {
 	size_t length = strlen(file->why);
 
-	if (!strstr(file->why, why) && length + strlen("; ") + strlen(why) < sizeof(file->why))
-		snprintf(file->why + length, sizeof(file->why) - length, "; %s", why);
+	if (strstr(file->why, why) || length + strlen("; ") + strlen(why) >= sizeof(file->why))
+		return;
+	strcpy(file->why + length, "; ");
+	strcat(file->why + length, why);
 }
 
 static void join(struct asked *file, const struct asked *asked, uint64_t span_ns)
