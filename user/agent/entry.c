@@ -29,7 +29,7 @@ __attribute__((visibility("default"), used)) const uint32_t gputrace_agent_abi =
  * Runs inside dlopen, on a borrowed thread: must not be slow. Only the collector loads by a path through /proc; any
  * other loader, such as the driver, calls InitializeInjection.
  */
-__attribute__((constructor)) static void loaded(void)
+__attribute__((constructor)) static void start_when_loaded(void)
 {
 	Dl_info self;
 

@@ -117,7 +117,7 @@ static void by_wanted(struct analyses *all, enum hook hook, const void *event)
 }
 
 /* Around a slice only the account of idle time gets events, and in the slice no more of them. */
-static bool gets(const struct analyses *all, enum hook hook, enum analysis which)
+static bool gets_event(const struct analyses *all, enum hook hook, enum analysis which)
 {
 	if (hook == HOOK_finish || (!all->in_around && !all->idle_is_fed))
 		return true;
@@ -130,7 +130,7 @@ static void find_hooks(struct analyses *all)
 		size_t count = 0;
 
 		for (enum analysis which = ANALYZE_END + 1; which < ANALYZE_COUNT; which++)
-			if (all->has[which] && does[hook][which] && gets(all, hook, which))
+			if (all->has[which] && does[hook][which] && gets_event(all, hook, which))
 				all->hooks[hook][count++] = does[hook][which];
 		all->hooks[hook][count] = NULL;
 	}

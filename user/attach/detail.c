@@ -154,7 +154,7 @@ static uint32_t level_above(const struct detail *detail)
 	return level;
 }
 
-static void lower(struct attach *attach, uint64_t now_ns, const struct pressure *by)
+static void lower_level(struct attach *attach, uint64_t now_ns, const struct pressure *by)
 {
 	struct detail *detail = &attach->detail;
 	uint64_t since_ns = now_ns - detail->changed_ns;
@@ -260,7 +260,7 @@ static struct pressure memory_pressure(struct attach *attach, uint64_t now_ns)
 }
 
 /* A rise has the cause of the last fall, with what that measures now. */
-static void rise(struct attach *attach, uint64_t now_ns, const struct pressure *causes, size_t count)
+static void raise_level(struct attach *attach, uint64_t now_ns, const struct pressure *causes, size_t count)
 {
 	const struct pressure *by = &causes[0];
 
@@ -282,11 +282,11 @@ void detail_tick(struct attach *attach, uint64_t now_ns)
 		if (causes[i].kind > worst.kind)
 			worst = causes[i];
 	if (worst.kind >= PRESSURE_LOWER)
-		lower(attach, now_ns, &worst);
+		lower_level(attach, now_ns, &worst);
 	else if (worst.kind == PRESSURE_STAY)
 		detail->calm_ns = now_ns;
 	else if (detail->level && now_ns - detail->calm_ns >= detail->wait_ns)
-		rise(attach, now_ns, causes, count);
+		raise_level(attach, now_ns, causes, count);
 }
 
 void detail_stop(struct attach *attach)

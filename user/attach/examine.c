@@ -238,8 +238,8 @@ void processes_update_title(struct processes *processes, struct followed *proces
 }
 
 /* Writes what is known of the process itself to the log. */
-static void describe(struct processes *processes, struct followed *process, struct process_info *info,
-		     uint64_t known_ns)
+static void log_process(struct processes *processes, struct followed *process, struct process_info *info,
+			uint64_t known_ns)
 {
 	struct process_place place;
 	bool placed = process_place_read(info->pid, &place) == 0;
@@ -273,7 +273,7 @@ int processes_examine(struct processes *processes, struct followed *process)
 	if (!error) {
 		first = !process->written;
 		if (first)
-			describe(processes, process, &info, known_ns);
+			log_process(processes, process, &info, known_ns);
 		process->written = true;
 		if (first && info.forked && !process->forked)
 			fork_note_older(process, info.parent);

@@ -45,7 +45,7 @@ void process_modules_mark_again(struct process_modules *modules)
 }
 
 /* Sets the walker's code; false: the process executes another program by now, or that fails. */
-static bool mark(struct processes *processes, const struct followed *process, uint64_t code)
+static bool set_walker_code(struct processes *processes, const struct followed *process, uint64_t code)
 {
 	struct gpt_modules_found found = {.pid = (uint32_t)process->pid,
 					  .generation = module_names_generation(process->modules->names),
@@ -76,21 +76,21 @@ static void look_for_class(struct processes *processes, struct followed *process
 	if (!python_module_class_find(reader, &process->python, &class) || class.code == modules->class.code)
 		return;
 	modules->class = class;
-	if (!mark(processes, process, class.code)) {
+	if (!set_walker_code(processes, process, class.code)) {
 		modules->class.code = 0;
 		return;
 	}
 	/* It may have been freed before the walker knew that its death matters. */
 	if (!python_module_class_find(reader, &process->python, &class) || class.code != modules->class.code) {
 		modules->class.code = 0;
-		mark(processes, process, 0);
+		set_walker_code(processes, process, 0);
 	}
 }
 
-static void refuse(struct processes *processes, struct followed *process, const char *why)
+static void leave_out_modules(struct processes *processes, struct followed *process, const char *why)
 {
 	process->modules->refused = true;
-	mark(processes, process, 0);
+	set_walker_code(processes, process, 0);
 	emit_note(processes->emit, processes->emit_context, (uint32_t)process->pid,
 		  "pid %d: no layers of its PyTorch model: %s", process->pid, why);
 }
@@ -130,19 +130,19 @@ static void inspect_modules(struct processes *processes, struct followed *proces
 		look_for_class(processes, process, &reader);
 		modules->looked_ns = now_ns;
 		if (!modules->class.code && !may_read(process) && mappings_have(process->pid, is_torch)) {
-			refuse(processes, process, process_explain_refused(process->pid));
+			leave_out_modules(processes, process, process_explain_refused(process->pid));
 			return;
 		}
 	}
 	if (!module_names_work(modules->names, &reader, &modules->class, last)) {
-		refuse(processes, process, "what torch.nn.Module's __call__ has as `self` is no module");
+		leave_out_modules(processes, process, "what torch.nn.Module's __call__ has as `self` is no module");
 		return;
 	}
 	if (now_ns >= modules->check_ns && !last) {
 		uint64_t begin_ns = monotonic_ns();
 
 		if (module_names_check(modules->names, &reader, &modules->class))
-			mark(processes, process, modules->class.code);
+			set_walker_code(processes, process, modules->class.code);
 		modules->check_ns = now_ns + CHECK_NS + (monotonic_ns() - begin_ns) * CHECK_REST;
 	}
 }

@@ -22,7 +22,7 @@ static bool is_of_cuda(const char *path)
 }
 
 /* Without BPF only one user's processes are recorded. */
-static bool fits(const struct attach *attach, pid_t pid)
+static bool may_record_process(const struct attach *attach, pid_t pid)
 {
 	struct process_owner owner;
 
@@ -58,7 +58,7 @@ struct followed *attach_newcomer(struct attach *attach, pid_t pid)
 {
 	if (pid == getpid())
 		return NULL;
-	if (!fits(attach, pid)) {
+	if (!may_record_process(attach, pid)) {
 		pass_over(attach, pid);
 		return NULL;
 	}
@@ -97,7 +97,7 @@ void attach_check_passed(struct attach *attach, uint64_t now_ns)
 		uint64_t start_ticks;
 
 		if (!followed && !process_start_ticks(passed.pid, &start_ticks) && start_ticks == passed.start_ticks) {
-			if (!fits(attach, passed.pid))
+			if (!may_record_process(attach, passed.pid))
 				continue;
 			process = processes_add(&attach->processes, passed.pid, false, false);
 		}

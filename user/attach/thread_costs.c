@@ -87,7 +87,7 @@ static void read_threads(struct measurement *made, int map)
 	free(states);
 }
 
-static void measure(struct measurement *made, struct attach *attach, uint64_t now_ns)
+static void measure_threads(struct measurement *made, struct attach *attach, uint64_t now_ns)
 {
 	struct cost_entries entries = costs_sum_entries(attach);
 	struct thread_costs *costs = made->costs;
@@ -104,7 +104,7 @@ void thread_costs_begin(struct thread_costs *costs, struct attach *attach, uint6
 {
 	struct measurement made = {.costs = costs};
 
-	measure(&made, attach, now_ns);
+	measure_threads(&made, attach, now_ns);
 }
 
 bool thread_costs_measure(struct thread_costs *costs, struct attach *attach, uint64_t now_ns, struct thread_cost *most)
@@ -113,7 +113,7 @@ bool thread_costs_measure(struct thread_costs *costs, struct attach *attach, uin
 
 	if (made.window_ns < WINDOW_NS || made.window_ns < costs->took_ns * TIME_SHARE)
 		return false;
-	measure(&made, attach, now_ns);
+	measure_threads(&made, attach, now_ns);
 	*most = made.most;
 	return true;
 }

@@ -37,7 +37,7 @@ struct line {
 };
 
 /* Whether the text is held; without memory for that it is printed, as it must not be lost. */
-static bool hold(const char *text)
+static bool keep_text(const char *text)
 {
 	char *more;
 
@@ -57,7 +57,7 @@ static void print_safe(const struct line *line, const char *text, size_t length,
 
 	size += safe_text_copy(whole + size, text, length);
 	strcpy(whole + size, line->after);
-	if (!hold(whole))
+	if (!keep_text(whole))
 		fputs(whole, stderr);
 }
 

@@ -119,7 +119,7 @@ static int drop_rights(void)
 }
 
 /* In the child, after a fork of a process with threads: only system calls. */
-static _Noreturn void execute(int program, int socket, char *const *arguments, char *const *environment)
+static _Noreturn void execute_program(int program, int socket, char *const *arguments, char *const *environment)
 {
 	sigset_t every;
 
@@ -146,7 +146,7 @@ static pid_t fork_program(int program, int socket, char *const *arguments, char 
 	pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, 0L, 0L, 0L, 0L);
 
 	if (!child)
-		execute(program, socket, arguments, environment);
+		execute_program(program, socket, arguments, environment);
 	return child < 0 ? -errno : child;
 }
 

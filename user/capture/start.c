@@ -22,7 +22,7 @@ static bool is_on_wall_clock(const struct start_request *request)
 	return request->kind == START_AT_TIME || request->kind == START_AT_MULTIPLE;
 }
 
-static void place(struct start *start)
+static void set_start_times(struct start *start)
 {
 	if (start->request.kind == START_AFTER)
 		start->at_ns = start->request.mono_ns;
@@ -33,13 +33,13 @@ static void place(struct start *start)
 void start_prepare(struct start *start, const struct start_request *request, uint64_t now_ns, int64_t wall_offset_ns)
 {
 	*start = (struct start){.request = *request, .checked_ns = now_ns, .wall_offset_ns = wall_offset_ns};
-	place(start);
+	set_start_times(start);
 }
 
 static void place_at_next(struct start *start, uint64_t now_ns)
 {
 	start->request.wall_ns = start_next_multiple((int64_t)now_ns + start->wall_offset_ns, start->request.period_ns);
-	place(start);
+	set_start_times(start);
 }
 
 /* Finds the moment again, as the wall clock may have been set. */
@@ -52,7 +52,7 @@ static void follow_clock(struct start *start, uint64_t now_ns, int64_t wall_offs
 	if (!is_on_wall_clock(&start->request))
 		return;
 	start->stepped_ns += stepped ? by_ns : 0;
-	place(start);
+	set_start_times(start);
 	if (stepped && start->request.kind == START_AT_MULTIPLE)
 		place_at_next(start, now_ns);
 }

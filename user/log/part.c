@@ -113,7 +113,7 @@ static int append_lasting(struct part *part, const struct segment *first)
 
 /* ---- segments that go on beyond the end -------------------------------------------------------------------------- */
 
-static int decode(struct part *part, const struct segment *segment)
+static int decode_segment(struct part *part, const struct segment *segment)
 {
 	struct log_segment *decoded = &part->decoded;
 
@@ -167,7 +167,7 @@ static int append_cut(struct part *part, const struct segment *segment, uint64_t
 	struct gpt_log_segment header;
 	struct segment shorter;
 	size_t bytes;
-	int err = decode(part, segment);
+	int err = decode_segment(part, segment);
 
 	if (err)
 		return err;

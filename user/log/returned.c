@@ -23,7 +23,7 @@ void returned_forget(struct returned *returned)
 }
 
 /* The types that segments repeat (descriptions.c, descriptions_agent.c). One that is missing here is returned again. */
-static bool describes(uint16_t type)
+static bool is_description(uint16_t type)
 {
 	switch (type) {
 	case GPT_PYSTACK:
@@ -56,7 +56,7 @@ static bool describes(uint16_t type)
 	}
 }
 
-static bool note(struct returned *returned, const struct gpt_record *record, uint32_t pid)
+static bool insert_record(struct returned *returned, const struct gpt_record *record, uint32_t pid)
 {
 	uint64_t hash = hash_bytes(returned->hashes.seed + pid, record, record->size);
 	size_t before = returned->hashes.count;
@@ -73,10 +73,10 @@ bool returned_note(struct returned *returned, const struct gpt_record *record)
 	size_t at = 0;
 
 	if (record->type != GPT_AGENT_BATCH)
-		return !describes(record->type) || note(returned, record, 0);
+		return !is_description(record->type) || insert_record(returned, record, 0);
 	if (record->size < sizeof(*batch))
 		return true;
 	while ((inner = batch_next(batch, &at)))
-		is_new |= !describes(inner->type) || note(returned, inner, batch->pid);
+		is_new |= !is_description(inner->type) || insert_record(returned, inner, batch->pid);
 	return is_new;
 }

@@ -225,7 +225,7 @@ static bool is_over(const struct rotation *rotation, uint64_t now_ns)
 		(options->span_ns && now_ns - now->start_ns >= options->span_ns));
 }
 
-static void rotate(struct rotation *rotation)
+static void rotate_file(struct rotation *rotation)
 {
 	rotation->before = rotation->now;
 	rotation->before.end_ns = rotation->appended_ns;
@@ -242,7 +242,7 @@ void rotation_add(struct rotation *rotation, const struct segment *segment, cons
 	lasting_add(&rotation->lasting, records, bytes);
 	rotation->appended_ns = appended.last_ns;
 	if (is_over(rotation, appended.last_ns))
-		rotate(rotation);
+		rotate_file(rotation);
 	pthread_mutex_unlock(&rotation->lock);
 }
 

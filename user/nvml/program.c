@@ -62,7 +62,7 @@ static void send_message(struct nvml_message *message)
 		_exit(0);
 }
 
-static _Noreturn void end(enum nvml_message_kind kind, const char *what, const char *why)
+static _Noreturn void end_program(enum nvml_message_kind kind, const char *what, const char *why)
 {
 	struct nvml_message message = {.kind = kind};
 
@@ -73,7 +73,7 @@ static _Noreturn void end(enum nvml_message_kind kind, const char *what, const c
 
 static _Noreturn void send_none(const char *what, const char *why)
 {
-	end(NVML_NONE, what, why);
+	end_program(NVML_NONE, what, why);
 }
 
 static const char *init_error(int error)
@@ -99,14 +99,14 @@ static void *find_function(void *library, const char *symbol, const char *older)
 	return found || !older ? found : dlsym(library, older);
 }
 
-static void load(struct nvml *nvml, char **paths)
+static void load_nvml(struct nvml *nvml, char **paths)
 {
 	void *library = NULL;
 
 	for (; *paths && !library; paths++)
 		library = dlopen(*paths, RTLD_NOW | RTLD_LOCAL);
 	if (!library)
-		end(NVML_NO_LIBRARY, "libnvidia-ml.so.1 not found", NULL);
+		end_program(NVML_NO_LIBRARY, "libnvidia-ml.so.1 not found", NULL);
 #define LOAD(name, symbol, older, ...) nvml->name = (int (*)(__VA_ARGS__))find_function(library, symbol, older);
 #define LOAD_REQUIRED(name, symbol, older, ...)                                                                        \
 	LOAD(name, symbol, older, __VA_ARGS__)                                                                         \
@@ -120,7 +120,7 @@ static void load(struct nvml *nvml, char **paths)
 /* ---- GPUs -------------------------------------------------------------------------------------------------------- */
 
 /* False: NVML has no such number.  A lost GPU is reported once. */
-static bool answered(struct reader *reader, uint32_t gpu, int error)
+static bool check_answer(struct reader *reader, uint32_t gpu, int error)
 {
 	if (error == NVML_ERROR_GPU_IS_LOST && !reader->gpus[gpu].lost) {
 		reader->gpus[gpu].lost = true;
@@ -132,7 +132,7 @@ static bool answered(struct reader *reader, uint32_t gpu, int error)
 #define READ(reader, index, name, unknown, to, ...)                                                                    \
 	do {                                                                                                           \
 		if ((reader)->gpus[index].lost || !(reader)->nvml.name ||                                              \
-		    !answered(reader, index, (reader)->nvml.name(__VA_ARGS__)))                                        \
+		    !check_answer(reader, index, (reader)->nvml.name(__VA_ARGS__)))                                    \
 			(to) = (unknown);                                                                              \
 	} while (0)
 
@@ -255,7 +255,7 @@ static void send_processes(struct reader *reader, uint32_t gpu)
 	unsigned count = NVML_PROCESSES_MOST;
 
 	if (reader->gpus[gpu].lost || !reader->nvml.processes ||
-	    !answered(reader, gpu, reader->nvml.processes(reader->gpus[gpu].device, &count, list)))
+	    !check_answer(reader, gpu, reader->nvml.processes(reader->gpus[gpu].device, &count, list)))
 		return;
 	for (unsigned i = 0; i < count && count <= NVML_PROCESSES_MOST; i++)
 		send_message(&(struct nvml_message){.kind = NVML_PROCESS,
@@ -322,7 +322,7 @@ static void read_for_ever(struct reader *reader)
 	}
 }
 
-static int run(int argc, char **paths)
+static int run_reader(int argc, char **paths)
 {
 	static struct reader reader;
 	struct nvml_message found = {.kind = NVML_FOUND};
@@ -330,7 +330,7 @@ static int run(int argc, char **paths)
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_DUMPABLE, 0);
-	load(&reader.nvml, paths + 1);
+	load_nvml(&reader.nvml, paths + 1);
 	error = reader.nvml.init();
 	if (error)
 		send_none("NVML", init_error(error));
@@ -367,6 +367,6 @@ int oldest_start_main(int (*main)(int, char **), int argc, char **argv, void (*i
 __attribute__((used)) void start_main(long *stack, void (*at_exit)(void));
 void start_main(long *stack, void (*at_exit)(void))
 {
-	oldest_start_main(run, (int)stack[0], (char **)(stack + 1), NULL, NULL, at_exit, stack);
+	oldest_start_main(run_reader, (int)stack[0], (char **)(stack + 1), NULL, NULL, at_exit, stack);
 	__builtin_trap();
 }

@@ -66,7 +66,7 @@ char *control_usual_path(void)
 	return runtime ? xasprintf("%s/gputrace/serve.sock", runtime) : NULL;
 }
 
-static int refuse(int err, char why[CONTROL_WHY_MAX], const char *path, const char *words)
+static int explain_error(int err, char why[CONTROL_WHY_MAX], const char *path, const char *words)
 {
 	snprintf(why, CONTROL_WHY_MAX, "%.150s: %s", path, words);
 	return err;
@@ -76,7 +76,8 @@ static int make_address(const char *path, struct sockaddr_un *address, char why[
 {
 	*address = (struct sockaddr_un){.sun_family = AF_UNIX};
 	if (strlen(path) >= sizeof(address->sun_path))
-		return refuse(-ENAMETOOLONG, why, path, "too long for a socket: name a shorter one with --socket");
+		return explain_error(-ENAMETOOLONG, why, path,
+				     "too long for a socket: name a shorter one with --socket");
 	memcpy(address->sun_path, path, strlen(path) + 1);
 	return 0;
 }
@@ -112,14 +113,15 @@ static int open_folder(const char *path, char why[CONTROL_WHY_MAX])
 
 	find_folder(path, folder);
 	if (mkdir(folder, 0700) < 0 && errno != EEXIST)
-		return refuse(-errno, why, folder, strerror(errno));
+		return explain_error(-errno, why, folder, strerror(errno));
 	fd = open(folder, O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &stat) < 0)
-		err = refuse(-errno, why, folder, strerror(errno));
+		err = explain_error(-errno, why, folder, strerror(errno));
 	else if (!folder_is_safe(&stat))
-		err = refuse(-EPERM, why, folder, "other users may change what is in it: name another with --socket");
+		err = explain_error(-EPERM, why, folder,
+				    "other users may change what is in it: name another with --socket");
 	else if (flock(fd, LOCK_EX | LOCK_NB) < 0)
-		err = refuse(-EBUSY, why, folder, "another gputrace is starting there: try again");
+		err = explain_error(-EBUSY, why, folder, "another gputrace is starting there: try again");
 	if (err && fd >= 0)
 		close(fd);
 	return err ? err : fd;
@@ -145,17 +147,17 @@ static int remove_stale(const char *path, const struct sockaddr_un *address, cha
 	struct stat stat;
 
 	if (lstat(path, &stat) < 0)
-		return errno == ENOENT ? 0 : refuse(-errno, why, path, strerror(errno));
+		return errno == ENOENT ? 0 : explain_error(-errno, why, path, strerror(errno));
 	if (!S_ISSOCK(stat.st_mode))
-		return refuse(-EEXIST, why, path,
-			      "is there and is no socket: remove it, or name another with --socket");
+		return explain_error(-EEXIST, why, path,
+				     "is there and is no socket: remove it, or name another with --socket");
 	if (stat.st_uid != geteuid()) {
 		snprintf(words, sizeof(words), "is a socket of user %u: name another with --socket", stat.st_uid);
-		return refuse(-EPERM, why, path, words);
+		return explain_error(-EPERM, why, path, words);
 	}
 	if (is_alive(address))
-		return refuse(-EADDRINUSE, why, path, "a gputrace serves there: gputrace serve stop ends it");
-	return unlink(path) < 0 ? refuse(-errno, why, path, strerror(errno)) : 1;
+		return explain_error(-EADDRINUSE, why, path, "a gputrace serves there: gputrace serve stop ends it");
+	return unlink(path) < 0 ? explain_error(-errno, why, path, strerror(errno)) : 1;
 }
 
 /* Binds below the opened folder: who can rename its path leads nowhere else. */
@@ -183,14 +185,14 @@ static int listen_at(int folder, const char *path, struct control_socket *bound,
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), err;
 
 	if (fd < 0)
-		return refuse(-errno, why, path, strerror(errno));
+		return explain_error(-errno, why, path, strerror(errno));
 	err = bind_in(folder, path, fd, bound);
 	if (!err && listen(fd, BACKLOG) < 0)
 		err = -errno;
 	if (!err)
 		return fd;
 	close(fd);
-	return refuse(err, why, path, strerror(-err));
+	return explain_error(err, why, path, strerror(-err));
 }
 
 int control_listen(const char *path, struct control_socket *bound, bool *replaced, char why[CONTROL_WHY_MAX])
@@ -233,13 +235,14 @@ int control_ask(const char *path, const char *word, char answer[CONTROL_ANSWER_M
 		return err;
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
-		err = refuse(-errno, why, path,
-			     errno == ENOENT || errno == ECONNREFUSED ? "no gputrace serves there" : strerror(errno));
+		err = explain_error(-errno, why, path,
+				    errno == ENOENT || errno == ECONNREFUSED ? "no gputrace serves there"
+									     : strerror(errno));
 		goto cleanup;
 	}
 	peer = control_peer(fd);
 	if (!control_answers(peer, geteuid()) && peer != 0) {
-		err = refuse(-EPERM, why, path, "a process of another user answers there: it is not asked");
+		err = explain_error(-EPERM, why, path, "a process of another user answers there: it is not asked");
 		goto cleanup;
 	}
 	(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &(struct timeval){.tv_sec = ANSWER_S}, sizeof(struct timeval));
@@ -247,10 +250,10 @@ int control_ask(const char *path, const char *word, char answer[CONTROL_ANSWER_M
 	(void)send(fd, word, strlen(word), MSG_NOSIGNAL);
 	got = recv(fd, answer, CONTROL_ANSWER_MAX, 0);
 	if (got <= 0)
-		err = refuse(got < 0 ? -errno : -ECONNRESET, why, path,
-			     got >= 0	       ? "it ended without an answer"
-			     : errno == EAGAIN ? "it does not answer: it is halted, or hangs"
-					       : strerror(errno));
+		err = explain_error(got < 0 ? -errno : -ECONNRESET, why, path,
+				    got >= 0	      ? "it ended without an answer"
+				    : errno == EAGAIN ? "it does not answer: it is halted, or hangs"
+						      : strerror(errno));
 	else
 		answer[got] = '\0';
 cleanup:

@@ -147,7 +147,7 @@ static const char *label_pair(char labels[LABELS_MAX], uint32_t gpu, const char 
 	return labels;
 }
 
-static const char *label(char labels[LABELS_MAX], const char *name, const char *value)
+static const char *format_label(char labels[LABELS_MAX], const char *name, const char *value)
 {
 	snprintf(labels, LABELS_MAX, "%s=\"%s\"", name, value);
 	return labels;
@@ -226,10 +226,11 @@ static void put_losses(struct sink *page, const struct metrics *metrics)
 		 "Records and other things that were lost, by cause; of what agents lose the most that was seen at "
 		 "once.");
 #define PUT(counter, name, ...)                                                                                        \
-	put_count(page, "lost_total", label(labels, "cause", #name), metrics->totals.counters[GPT_COUNTER_##counter]);
+	put_count(page, "lost_total", format_label(labels, "cause", #name),                                            \
+		  metrics->totals.counters[GPT_COUNTER_##counter]);
 	GPT_COUNTER_LOSSES(PUT)
 #undef PUT
-#define PUT(member, name, ...) put_count(page, "lost_total", label(labels, "cause", "agent_" #name), *agents++);
+#define PUT(member, name, ...) put_count(page, "lost_total", format_label(labels, "cause", "agent_" #name), *agents++);
 	GPT_AGENT_LOSSES(PUT)
 #undef PUT
 }

@@ -28,7 +28,7 @@ struct component {
 	size_t size;
 };
 
-static bool begins(struct component component, const char *text)
+static bool component_starts_with(struct component component, const char *text)
 {
 	size_t size = strlen(text);
 
@@ -71,11 +71,11 @@ static struct component id_of(struct component component)
 /* The name of a machine, which has no id; parent: the component before. */
 static struct component machine_of(struct component parent, struct component component)
 {
-	if (parent.size == 3 && begins(parent, "lxc"))
+	if (parent.size == 3 && component_starts_with(parent, "lxc"))
 		return component;
-	if (begins(component, "lxc.payload."))
+	if (component_starts_with(component, "lxc.payload."))
 		return drop_first(component, strlen("lxc.payload."));
-	if (begins(component, "machine-") && drop_suffix(component, ".scope").size < component.size)
+	if (component_starts_with(component, "machine-") && drop_suffix(component, ".scope").size < component.size)
 		return drop_first(drop_suffix(component, ".scope"), strlen("machine-"));
 	return (struct component){0};
 }
@@ -92,7 +92,7 @@ static size_t count_pod_digits(const char *at, size_t most)
 /* The uid of the pod whose component it is; size 0: of none. */
 static struct component pod_of(struct component component)
 {
-	if (!begins(component, "kubepods") && !begins(component, "pod"))
+	if (!component_starts_with(component, "kubepods") && !component_starts_with(component, "pod"))
 		return (struct component){0};
 	for (size_t i = 0; i + 3 < component.size; i++) {
 		const char *uid = component.at + i + 3;
@@ -126,7 +126,7 @@ static bool next_component(const char **at, struct component *out)
 	return out->size != 0;
 }
 
-static void replace(char **text, struct component component)
+static void replace_text(char **text, struct component component)
 {
 	free(*text);
 	*text = copy_of(component);
@@ -143,9 +143,9 @@ static void parse_path(struct process_place *place)
 		struct component pod = pod_of(component);
 
 		if (id.size || machine.size)
-			replace(&place->container, id.size ? id : machine);
+			replace_text(&place->container, id.size ? id : machine);
 		if (pod.size) {
-			replace(&place->pod, pod);
+			replace_text(&place->pod, pod);
 			for (char *c = place->pod; *c; c++)
 				*c = *c == '_' ? '-' : *c;
 		}
@@ -176,7 +176,7 @@ static void begin_place(struct process_place *out)
 static void parse_line(struct process_place *out, struct component path)
 {
 	begin_place(out);
-	replace(&out->cgroup, drop_suffix(path, " (deleted)"));
+	replace_text(&out->cgroup, drop_suffix(path, " (deleted)"));
 	parse_path(out);
 }
 

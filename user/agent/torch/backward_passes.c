@@ -67,8 +67,9 @@ __attribute__((used)) static int backward_passes_personality(int version, int ac
 	return CONTINUE_UNWIND;
 }
 
-__attribute__((noinline)) static struct vector detour(void *engine, const void *roots, const void *inputs, bool keep,
-						      bool create, bool accumulate, const void *outputs)
+__attribute__((noinline)) static struct vector run_backward(void *engine, const void *roots, const void *inputs,
+							    bool keep, bool create, bool accumulate,
+							    const void *outputs)
 {
 	volatile uint64_t mark = atomic_fetch_add(&passes.last_mark, 1) + 1;
 	struct vector grads;
@@ -96,7 +97,7 @@ static void look_through(const struct import_table *library, next_entry next)
 
 	memcpy(&function, &passes.real, sizeof(function));
 	while ((at = next(library, &index, &name)))
-		if (!strcmp(name, symbol) && import_detour(library, at, function, (void *)detour, &before)) {
+		if (!strcmp(name, symbol) && import_detour(library, at, function, (void *)run_backward, &before)) {
 			passes.at = at;
 			passes.before = before ? before : passes.before;
 			return;
@@ -153,7 +154,7 @@ static int put_back(struct dl_phdr_info *info, size_t size, void *unused)
 {
 	if (!import_in_segment(info, PT_LOAD, (uintptr_t)passes.at))
 		return 0;
-	if (atomic_load(passes.at) == (void *)detour)
+	if (atomic_load(passes.at) == (void *)run_backward)
 		import_store(info, passes.at, passes.before);
 	return 1;
 }

@@ -25,7 +25,7 @@ void gpu_counters_free(struct gpu_counter_sums *sums)
 /* ---- samples ----------------------------------------------------------------------------------------------------- */
 
 /* Three digits, so that a long recording has few different ones. */
-static uint32_t rounded(uint64_t value)
+static uint32_t round_value(uint64_t value)
 {
 	uint64_t step = 1;
 
@@ -53,7 +53,7 @@ static void add_rate(struct gpu_counter_sums *sums, uint32_t device, enum gpu_co
 	if (from == MODEL_NOT_SAID_64 || to == MODEL_NOT_SAID_64 || to < from)
 		return;
 	rate = (double)(to - from) * 1e9 / (double)ns / (double)MB;
-	add_value(sums, device, counter, rounded(rate < UINT32_MAX ? (uint64_t)rate : UINT32_MAX), ns);
+	add_value(sums, device, counter, round_value(rate < UINT32_MAX ? (uint64_t)rate : UINT32_MAX), ns);
 }
 
 static void add_reasons(struct gpu_counter_sums *sums, const struct model_gpu_sample *sample, bool low, uint64_t ns)

@@ -41,8 +41,9 @@ static struct collective_cause cause_of(struct rank_texts *texts, struct idle *i
 }
 
 /* last: the part that ends as the kernel begins. */
-static void apply(struct rank_texts *texts, struct idle *idle, const struct gap_part *parts,
-		  const struct gap_part *last, struct collective_kernels *kernels, struct collective_kernel *kernel)
+static void set_kernel_cause(struct rank_texts *texts, struct idle *idle, const struct gap_part *parts,
+			     const struct gap_part *last, struct collective_kernels *kernels,
+			     struct collective_kernel *kernel)
 {
 	kernel->first_cause = (uint32_t)kernels->causes.list.count;
 	for (const struct gap_part *part = last; kernel->causes < CAUSES_MAX; part--) {
@@ -69,7 +70,7 @@ void collective_causes_apply(struct collective_causes *causes, struct idle *idle
 			struct gap_part *last = bsearch(&wanted, parts, causes->parts.count, sizeof(wanted), by_end);
 
 			if (last)
-				apply(&texts, idle, parts, last, kernels, kernel);
+				set_kernel_cause(&texts, idle, parts, last, kernels, kernel);
 		}
 	}
 	rank_texts_free(&texts);

@@ -90,7 +90,7 @@ static struct of_process *of_process(struct kernel_collector *collector, uint32_
 
 /* ---- keys -------------------------------------------------------------------------------------------------------- */
 
-static uint64_t mix(uint64_t hash, uint64_t value)
+static uint64_t mix_hash(uint64_t hash, uint64_t value)
 {
 	hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
 	return hash ^ hash >> 32;
@@ -132,13 +132,13 @@ static void add_pairs(const struct taking_part *taking, uint64_t group, uint64_t
 
 		if (!(ranks >> other & 1))
 			continue;
-		key = mix(mix(group, (uint64_t)(is_send ? own : other)), (uint64_t)(is_send ? other : own));
-		key = mix(key, taking->event->captured != NULL);
+		key = mix_hash(mix_hash(group, (uint64_t)(is_send ? own : other)), (uint64_t)(is_send ? other : own));
+		key = mix_hash(key, taking->event->captured != NULL);
 		/* a rank that sends to itself waits for no one, and each end is counted by itself */
 		if (other != own)
 			add_part(taking,
-				 mix(key, next_number(taking->of, mix(key, (uint64_t)is_send + 1),
-						      taking->event->op->device)),
+				 mix_hash(key, next_number(taking->of, mix_hash(key, (uint64_t)is_send + 1),
+							   taking->event->op->device)),
 				 2);
 	}
 }
@@ -174,7 +174,8 @@ static enum collective_basis take_number(const struct taking_part *taking, const
 	struct latest *latest = latest_of(taking->of, taking->event->op->device);
 
 	if (taking->event->captured) {
-		add_part(taking, mix(mix(key, UINT64_MAX), next_number(taking->of, key, taking->event->op->device)),
+		add_part(taking,
+			 mix_hash(mix_hash(key, UINT64_MAX), next_number(taking->of, key, taking->event->op->device)),
 			 members);
 		return COLLECTIVE_BY_REPLAY;
 	}
@@ -186,7 +187,7 @@ static enum collective_basis take_number(const struct taking_part *taking, const
 					  .op = reported->op,
 					  .thread = taking->event->launch->thread,
 					  .device = taking->event->op->device};
-	add_part(taking, latest->number ? mix(key, latest->number) : key, members);
+	add_part(taking, latest->number ? mix_hash(key, latest->number) : key, members);
 	taking->of->parts.list.items[taking->of->parts.list.count - 1].is_one_way = collective_is_one_way(collective);
 	return COLLECTIVE_BY_NUMBER;
 }
@@ -255,7 +256,7 @@ static uint32_t communicator_of(struct kernel_collector *collector, const struct
 	if (!*collective->fields[GPT_COLLECTIVE_GROUP])
 		return NONE;
 	if (is_of_one)
-		key = mix(key, process);
+		key = mix_hash(key, process);
 	known = tally_at(&collector->communicators_by_key,
 			 (struct tally_key){{(uint32_t)key, (uint32_t)(key >> 32), is_of_one}});
 	if (!known->more) {

@@ -317,7 +317,7 @@ static bool are_together(const struct splitting *splitting, const struct entry *
 DEFINE_ORDER(by_start, struct entry, least_first(a->start_ns, b->start_ns) ?: least_first(a->rank, b->rank))
 
 /* Takes the first of each queue that is left if they are together, else passes over the one that ends first. */
-static void walk(struct splitting *splitting, struct queue *queues, size_t count)
+static void split_all_queues(struct splitting *splitting, struct queue *queues, size_t count)
 {
 	AUTO_FREE struct entry *heads = xmalloc(count * sizeof(*heads));
 	bool is_over = false;
@@ -371,7 +371,7 @@ static void split_name(struct splitting *splitting, const struct entry *list, si
 	if (used < members_of(splitting, list, count))
 		note_all(splitting, list, count, SPLIT_RANKS_MISSING);
 	else
-		walk(splitting, queues, used);
+		split_all_queues(splitting, queues, used);
 	for (size_t i = 0; i < ranks; i++)
 		free(queues[i].list);
 }

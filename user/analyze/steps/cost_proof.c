@@ -72,7 +72,7 @@ static void add_step(struct progress *of, const struct model_reported_step *step
 }
 
 /* The last pair may lack a part of its windows, which no more than shortens it. */
-static void finish(struct progress *of)
+static void finish_progress(struct progress *of)
 {
 	double variance;
 
@@ -94,7 +94,7 @@ void cost_proof_make(struct cost_proof *proof, const struct model *model)
 	for (uint32_t i = 0; i < model->process_count; i++) {
 		if (!all[i].has_step)
 			continue;
-		finish(&all[i]);
+		finish_progress(&all[i]);
 		all[i].row.process = i;
 		array_push(&proof->rows, all[i].row);
 	}

@@ -4,7 +4,7 @@
 #include "base/distance.h"
 
 /* The part of a span that is in the window; 0: nothing, or the window is empty. */
-static uint64_t inside(const struct window *window, uint64_t from_ns, uint64_t to_ns)
+static uint64_t clip_to_window(const struct window *window, uint64_t from_ns, uint64_t to_ns)
 {
 	from_ns = later_time(from_ns, window->start_ns);
 	to_ns = earlier_time(to_ns, window->end_ns);
@@ -13,7 +13,7 @@ static uint64_t inside(const struct window *window, uint64_t from_ns, uint64_t t
 
 static void add_span(struct detail_row *row, const struct window *window, const struct model_detail *by, uint64_t to_ns)
 {
-	uint64_t ns = inside(window, by->time_ns, to_ns);
+	uint64_t ns = clip_to_window(window, by->time_ns, to_ns);
 
 	if (!ns)
 		return;

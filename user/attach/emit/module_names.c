@@ -194,7 +194,7 @@ static bool read_late_trees(struct module_names *names, uint64_t end_ns)
 }
 
 /* The outermost tree that has this one; a chain of trees that hold each other ends where it comes to its start. */
-static struct tree *outermost(struct module_names *names, struct tree *tree)
+static struct tree *find_outermost(struct module_names *names, struct tree *tree)
 {
 	struct tree *at = tree;
 
@@ -219,7 +219,7 @@ static bool nest_trees(struct module_names *names)
 		for (size_t j = 0; j < names->trees.count && !inner->inside; j++) {
 			struct tree *outer = &names->trees.items[j];
 
-			if (i == j || outermost(names, outer) == inner ||
+			if (i == j || find_outermost(names, outer) == inner ||
 			    python_tree_find(&outer->tree, inner->root) == PYTHON_MODULE_NONE)
 				continue;
 			inner->inside = outer->root;
@@ -307,10 +307,10 @@ static uint64_t hash_description(const struct module_description *of)
 }
 
 /* again: by what was read of its root, if there is something. */
-static void describe(struct module_names *names, struct known_module *known, bool again, struct described *out)
+static void describe_known(struct module_names *names, struct known_module *known, bool again, struct described *out)
 {
 	struct tree *tree = (again ? find_tree(names, known->root) : NULL) ?: tree_for(names, known);
-	struct tree *outer = outermost(names, tree);
+	struct tree *outer = find_outermost(names, tree);
 	uint32_t index = python_tree_find(&outer->tree, known->address);
 	const struct python_tree_module *module;
 
@@ -341,7 +341,7 @@ static bool describe_again(struct module_names *names, struct known_module *know
 {
 	struct known_module before = *known;
 
-	describe(names, known, again, out);
+	describe_known(names, known, again, out);
 	if (before.described && known->described != before.described && is_any_late(names))
 		*known = before;
 	return known->described != before.described;
@@ -364,7 +364,7 @@ static void name_modules(struct module_names *names, size_t *at, size_t end, uin
 }
 
 /* taken_ns: what this thread had of a processor before it read.  Beside other work that is less than the time. */
-static void rest(struct module_names *names, uint64_t taken_ns)
+static void schedule_next_read(struct module_names *names, uint64_t taken_ns)
 {
 	names->again_ns = monotonic_ns() + (clock_ns(CLOCK_THREAD_CPUTIME_ID) - taken_ns) * (READ_SHARE - 1);
 }
@@ -393,7 +393,7 @@ bool module_names_work(struct module_names *names, const struct python_reader *r
 	end_ns = monotonic_ns() + (last ? LAST_NS : READ_NS) / NAME_PART;
 	name_modules(names, &names->named, ready, end_ns);
 	name_modules(names, &names->again, names->again_end, end_ns);
-	rest(names, taken_ns);
+	schedule_next_read(names, taken_ns);
 	return names->modules || names->not_modules < NOT_MODULES_MOST;
 }
 
@@ -491,7 +491,7 @@ bool module_names_check(struct module_names *names, const struct python_reader *
 	}
 	another = !process_read_pieces(reader->pid, pieces, 2 * names->named, words) &&
 		  find_another(names, pieces, words);
-	rest(names, taken_ns);
+	schedule_next_read(names, taken_ns);
 	if (another) {
 		forget_all(names);
 		names->generation++;

@@ -70,7 +70,7 @@ static double time_calls(const struct programs *programs, void (*function)(void)
 	return least;
 }
 
-static struct entry_costs measure(const struct programs *programs, bool at_nop5)
+static struct entry_costs measure_entry(const struct programs *programs, bool at_nop5)
 {
 	void (*const functions[])(void) = {function_with_push, function_with_nop5};
 	const size_t count = at_nop5 ? 2 : 1;
@@ -100,7 +100,7 @@ static struct entry_costs measure(const struct programs *programs, bool at_nop5)
 	return (struct entry_costs){.probe = ns[0], .agent = at_nop5 ? ns[1] : ns[0]};
 }
 #else
-static struct entry_costs measure(const struct programs *programs, bool at_nop5)
+static struct entry_costs measure_entry(const struct programs *programs, bool at_nop5)
 {
 	(void)programs;
 	(void)at_nop5;
@@ -123,7 +123,7 @@ void calibrate_start(struct calibration *calibration, const struct programs *pro
 		/* A process that is killed while it places a probe leaves it behind. */
 		sigfillset(&all);
 		sigprocmask(SIG_SETMASK, &all, NULL);
-		costs = measure(programs, at_nop5);
+		costs = measure_entry(programs, at_nop5);
 		_exit(write(answer[1], &costs, sizeof(costs)) != sizeof(costs));
 	}
 	close(answer[1]);

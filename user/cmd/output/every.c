@@ -34,8 +34,8 @@ bool every_can(const struct reading *reading)
 }
 
 /* --from and --to of the command line are replaced by the period's. */
-static int look(struct period *period, const struct reading *whole, uint64_t start_ns, uint64_t from_ns, uint64_t to_ns,
-		const struct report_options *options)
+static int sum_period(struct period *period, const struct reading *whole, uint64_t start_ns, uint64_t from_ns,
+		      uint64_t to_ns, const struct report_options *options)
 {
 	struct options own = *whole->delivery->options;
 	struct delivery delivery = *whole->delivery;
@@ -72,7 +72,8 @@ int every_write(FILE *out, const struct reading *reading, const struct report_op
 		uint64_t to_ns = end_ns - at > every_ns ? at + every_ns : end_ns;
 		struct period period = {0};
 
-		err = is_interrupted() ? -ECANCELED : look(&period, reading, periods.start_ns, at, to_ns, options);
+		err = is_interrupted() ? -ECANCELED
+				       : sum_period(&period, reading, periods.start_ns, at, to_ns, options);
 		array_push(&periods.list, period);
 		at = to_ns;
 	}

@@ -44,7 +44,7 @@ static int set_files(posix_spawn_file_actions_t *files, int input, int out, bool
 	return -err;
 }
 
-static int start(struct own_child *child, const char *const *words, int input, bool messages)
+static int spawn_child(struct own_child *child, const char *const *words, int input, bool messages)
 {
 	const char *argv[WORDS_MOST + 2] = {"gputrace"};
 	posix_spawn_file_actions_t files;
@@ -81,7 +81,7 @@ int own_child_start(struct own_child *child, const char *const *words, int input
 		close(fd);
 		return err;
 	}
-	err = start(child, words, input, messages);
+	err = spawn_child(child, words, input, messages);
 	if (err) {
 		child->pid = 0;
 		own_child_close(child);

@@ -238,7 +238,8 @@ static const struct blamed *find_line(const struct gap_blame *blame, const struc
 	return found;
 }
 
-static bool judge(const struct gap_blame *blame, const struct trigger_options *options, struct trigger_event *event)
+static bool find_blamed_line(const struct gap_blame *blame, const struct trigger_options *options,
+			     struct trigger_event *event)
 {
 	struct account account = {0};
 	const struct blamed *line = NULL;
@@ -282,7 +283,7 @@ bool gap_blame_take(void *context, struct trigger_event *event)
 	if (blame->state == BLAME_LOGGED && !own_child_is_over(&blame->child, now_ns))
 		return false;
 	was_looked_at = blame->state == BLAME_LOGGED && blame->child.status == 0;
-	is_blamed = was_looked_at && judge(blame, &recording->options->trigger, event);
+	is_blamed = was_looked_at && find_blamed_line(blame, &recording->options->trigger, event);
 	blame->left_out += !was_looked_at;
 	own_child_close(&blame->child);
 	blame->next_ns = now_ns + PAUSE_TIMES * (now_ns - blame->begun_ns);

@@ -72,7 +72,7 @@ void recording_say_waits(void *context, const struct start *start)
 }
 
 /* Says it now, and has it in the log. */
-static void note(struct recording *recording, const char *text)
+static void log_note(struct recording *recording, const char *text)
 {
 	emit_text(recording_emit, recording, GPT_NOTE, 0, text);
 	msg_warn("%s", text);
@@ -91,18 +91,18 @@ void recording_say_late(struct recording *recording, const struct start *start)
 			 "at %s by the clock as it is now",
 			 asked, (double)start->stepped_ns / SECOND_NS,
 			 clock_text(start_moment_wall(start) + (int64_t)start->late_ns, at));
-		note(recording, text);
+		log_note(recording, text);
 	}
 	if (start->skipped) {
 		snprintf(text, sizeof(text),
 			 "--start-at %s: set-up was not ready in time: the recording began at a later multiple, %s",
 			 asked, clock_text(start_moment_wall(start), at));
-		note(recording, text);
+		log_note(recording, text);
 	} else if (start->late_ns && start->ready_ns > start->at_ns) {
 		snprintf(text, sizeof(text),
 			 "--start-at %s: set-up was ready %.3f s after that: the recording began then", asked,
 			 (double)start->late_ns / SECOND_NS);
-		note(recording, text);
+		log_note(recording, text);
 	}
 }
 

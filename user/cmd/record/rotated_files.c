@@ -146,7 +146,7 @@ static void close_file(void *context, int fd, bool has_segments)
  */
 
 /* Subtracts what was counted before the file; of the first one nothing was. */
-static void subtract(void *context, uint64_t start_ns, struct gpt_end *end)
+static void subtract_earlier(void *context, uint64_t start_ns, struct gpt_end *end)
 {
 	const struct rotated_files *files = context;
 
@@ -167,7 +167,7 @@ static struct gpt_end *make_end(void *context, uint64_t start_ns, uint64_t end_n
 	end->cpu_ns = until.cpu_ns;
 	end->counters_count = GPT_COUNTER_COUNT;
 	memcpy(end->counters, until.counters, sizeof(until.counters));
-	subtract(files, start_ns, end);
+	subtract_earlier(files, start_ns, end);
 	return end;
 }
 
@@ -214,7 +214,7 @@ struct rotation_options rotated_files_options(struct rotated_files *files, uint6
 					 .open = open_file,
 					 .close = close_file,
 					 .make_end = make_end,
-					 .subtract = subtract,
+					 .subtract = subtract_earlier,
 					 .begin = begin_file,
 					 .say_full = say_full,
 					 .say_room = say_room,

@@ -36,7 +36,7 @@ static int print_text(FILE *out, const struct screen *screen, void *text)
 	return 0;
 }
 
-static enum exit_code ask(const struct options *options)
+static enum exit_code ask_server(const struct options *options)
 {
 	AUTO_FREE char *path = options->socket ? xstrdup(options->socket) : control_usual_path();
 	char answer[CONTROL_ANSWER_MAX + 1], why[CONTROL_WHY_MAX];
@@ -63,5 +63,5 @@ static enum exit_code ask(const struct options *options)
 
 int serve_command(const struct options *options)
 {
-	return options->log ? (int)ask(options) : record_command(options);
+	return options->log ? (int)ask_server(options) : record_command(options);
 }

@@ -63,7 +63,7 @@ struct serving {
 	struct asker askers[ASKERS];
 };
 
-static bool watch(const struct serving *serving, int fd)
+static bool watch_descriptor(const struct serving *serving, int fd)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
 
@@ -112,7 +112,7 @@ static void accept_asker(struct serving *serving)
 		return;
 	if (!control_answers(geteuid(), control_peer(new.fd)))
 		answer_text(&new, false, "it answers its own user and root");
-	else if (!place || !watch(serving, new.fd))
+	else if (!place || !watch_descriptor(serving, new.fd))
 		answer_text(&new, false, "too many ask at once: try again");
 	else
 		*place = new;
@@ -219,7 +219,7 @@ static void begin_window(struct serving *serving, struct unsummed_window window)
 	if (!serve_work_begin(&serving->sums, window.log_fd, window.from_ns, window.to_ns, NULL))
 		serving->metrics.unsummed_ns[UNSUMMED_FAILED] += window.to_ns - window.from_ns;
 	else if (serving->sums.done >= 0)
-		(void)watch(serving, serving->sums.done);
+		(void)watch_descriptor(serving, serving->sums.done);
 }
 
 static void take_window(struct serving *serving, const struct serve_packet *packet, int log_fd)
@@ -254,7 +254,7 @@ static void take_profile(struct serving *serving, const struct serve_packet *pac
 				     &profiles)) {
 		serving->metrics.profiles_failed++;
 	} else if (serving->profile.done >= 0) {
-		(void)watch(serving, serving->profile.done);
+		(void)watch_descriptor(serving, serving->profile.done);
 	}
 }
 
@@ -447,7 +447,8 @@ void serve_until_over(const struct options *options, const struct serve_sockets 
 		serving->askers[i].fd = -1;
 	serving->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (serving->epoll < 0 || timer < 0 || serve_work_open(&serving->sums) || serve_work_open(&serving->profile) ||
-	    !watch(serving, sockets->link) || !watch(serving, sockets->control) || !watch(serving, timer))
+	    !watch_descriptor(serving, sockets->link) || !watch_descriptor(serving, sockets->control) ||
+	    !watch_descriptor(serving, timer))
 		_exit(1);
 	become_server(options);
 	serve_all(serving, timer);

@@ -177,7 +177,7 @@ static double change_between(const struct periods *periods, size_t before, bool 
 }
 
 /* Without a last period of less than half the length, which is no measure of the others. */
-static size_t comparable(const struct periods *periods)
+static size_t count_comparable(const struct periods *periods)
 {
 	const struct period *items = periods->list.items;
 	size_t count = periods->list.count;
@@ -190,7 +190,7 @@ static size_t comparable(const struct periods *periods)
 /* The first period may have the program's start, so the largest change is only named. */
 static void put_change(struct report *report, const struct periods *periods, bool by_steps)
 {
-	size_t most = 0, count = comparable(periods);
+	size_t most = 0, count = count_comparable(periods);
 	const struct period *a, *b;
 	AUTO_FREE char *when = NULL;
 

@@ -47,8 +47,8 @@ struct reason {
 };
 
 /* "PATH: CPython 3.14.0 is not supported yet"; returns err. */
-__attribute__((format(printf, 4, 5))) static int refuse(const struct candidate *candidate, const struct reason *why,
-							int err, const char *format, ...)
+__attribute__((format(printf, 4, 5))) static int
+explain_refusal(const struct candidate *candidate, const struct reason *why, int err, const char *format, ...)
 {
 	int used = snprintf(why->text, why->size, "%s: ", candidate->mapping->path);
 	va_list args;
@@ -155,9 +155,10 @@ static const struct gpt_pylayout *find_row(const struct candidate *candidate, st
 
 	python_version_print(&candidate->version, out->version, sizeof(out->version));
 	if (!row)
-		refuse(candidate, why, -ENOTSUP,
-		       "CPython %s is not supported%s (supported are " SUPPORTED_FIRST " to " SUPPORTED_LAST ")",
-		       out->version, series > DEBUG_OFFSETS_SINCE ? " yet" : "");
+		explain_refusal(candidate, why, -ENOTSUP,
+				"CPython %s is not supported%s (supported are " SUPPORTED_FIRST " to " SUPPORTED_LAST
+				")",
+				out->version, series > DEBUG_OFFSETS_SINCE ? " yet" : "");
 	return row;
 }
 
@@ -171,14 +172,14 @@ static int complete_layout(const struct candidate *candidate, uint64_t runtime, 
 
 	out->free_threaded = false;
 	if (version->early)
-		return refuse(candidate, why, -ENOTSUP, "CPython %s is a pre-release: its layout is not known",
-			      out->version);
+		return explain_refusal(candidate, why, -ENOTSUP, "CPython %s is a pre-release: its layout is not known",
+				       out->version);
 	out->walk.layout = *row;
 	if (row->version >= DEBUG_OFFSETS_SINCE)
 		err = python_debug_offsets_apply(candidate->pid, runtime, version, &out->walk.layout,
 						 &out->free_threaded, detail, sizeof(detail));
 	if (err == -ENOTSUP || err == -EPROTO)
-		return refuse(candidate, why, err, "CPython %s %s", out->version, detail);
+		return explain_refusal(candidate, why, err, "CPython %s %s", out->version, detail);
 	return err;
 }
 
@@ -218,18 +219,19 @@ static int examine_runtime(struct candidate *candidate, uint64_t runtime, const 
 		out->dealloc_offset = find_dealloc(candidate, out->walk.code_type);
 	err = check_state(candidate->pid, runtime, &out->walk.layout);
 	if (err == -EPROTO)
-		return refuse(candidate, why, err, "the state of CPython %s is not laid out as in its headers",
-			      out->version);
+		return explain_refusal(candidate, why, err, "the state of CPython %s is not laid out as in its headers",
+				       out->version);
 	if (err)
 		return err;
 	err = python_version_refine(candidate->image, &candidate->version, detail, sizeof(detail));
 	if (err)
-		return refuse(candidate, why, -ENOTSUP, "%s", detail);
+		return explain_refusal(candidate, why, -ENOTSUP, "%s", detail);
 	if (candidate->version.early)
-		return refuse(candidate, why, -ENOTSUP, "this pre-release of CPython %s is not supported",
-			      out->version);
+		return explain_refusal(candidate, why, -ENOTSUP, "this pre-release of CPython %s is not supported",
+				       out->version);
 	if (!out->walk.code_type || !is_code_type(candidate->pid, out->walk.code_type))
-		return refuse(candidate, why, -EPROTO, "CPython %s has no code type where it should be", out->version);
+		return explain_refusal(candidate, why, -EPROTO, "CPython %s has no code type where it should be",
+				       out->version);
 	python_version_print(&candidate->version, out->version, sizeof(out->version));
 	out->walk.gil = find_gil(candidate->pid, runtime, &out->walk.layout);
 	return 0;
@@ -243,13 +245,13 @@ static int find_runtime(const struct candidate *candidate, const struct gpt_pyla
 
 	if (row->version < RUNTIME_SINCE) {
 		if (python_head_find(candidate->image, runtime))
-			return refuse(candidate, why, -ENOTSUP,
-				      "CPython %s cannot be examined: its interp_head is not found", version);
+			return explain_refusal(candidate, why, -ENOTSUP,
+					       "CPython %s cannot be examined: its interp_head is not found", version);
 		return 0;
 	}
 	if (image_symbol(candidate->image, "_PyRuntime", &symbol))
-		return refuse(candidate, why, -ENOTSUP, "CPython %s cannot be examined: it has no symbol _PyRuntime",
-			      version);
+		return explain_refusal(candidate, why, -ENOTSUP,
+				       "CPython %s cannot be examined: it has no symbol _PyRuntime", version);
 	*runtime = symbol.address;
 	return 0;
 }
@@ -267,9 +269,10 @@ static int examine_image(struct candidate *candidate, bool named, struct python_
 	err = python_version_find(candidate->image, candidate->mapping->path, &candidate->version, detail,
 				  sizeof(detail));
 	if (err == -ENOTSUP)
-		return refuse(candidate, why, err, "%s", detail);
+		return explain_refusal(candidate, why, err, "%s", detail);
 	if (err == -ENOENT)
-		return refuse(candidate, why, -ENOTSUP, "looks like CPython, but nothing says which version it is");
+		return explain_refusal(candidate, why, -ENOTSUP,
+				       "looks like CPython, but nothing says which version it is");
 	if (err)
 		return err;
 	row = find_row(candidate, out, why);
@@ -280,7 +283,7 @@ static int examine_image(struct candidate *candidate, bool named, struct python_
 		return err;
 	err = image_bias(candidate->image, candidate->mapping, &candidate->bias);
 	if (err)
-		return refuse(candidate, why, -EPROTO, "the file does not explain how it is mapped");
+		return explain_refusal(candidate, why, -EPROTO, "the file does not explain how it is mapped");
 	return examine_runtime(candidate, runtime + candidate->bias, row, out, why);
 }
 
@@ -289,10 +292,11 @@ static int examine_candidate(struct candidate *candidate, bool named, struct pyt
 	int fd = mapping_open(candidate->pid, candidate->mapping), err;
 
 	if (fd < 0)
-		return named ? refuse(candidate, why, -EPROTO, "cannot be opened: %s", strerror(-fd)) : -ENOENT;
+		return named ? explain_refusal(candidate, why, -EPROTO, "cannot be opened: %s", strerror(-fd))
+			     : -ENOENT;
 	err = image_open(fd, &candidate->image);
 	if (err)
-		return named ? refuse(candidate, why, -EPROTO, "is not a readable ELF file") : -ENOENT;
+		return named ? explain_refusal(candidate, why, -EPROTO, "is not a readable ELF file") : -ENOENT;
 	err = examine_image(candidate, named, out, why);
 	if (!err || (err == -EAGAIN && out->dealloc_offset)) {
 		out->device = candidate->mapping->device;

@@ -135,7 +135,7 @@ static bool read_names(struct reading *reading, const uint64_t *objects, size_t 
 
 /* ---- classes ---------------------------------------------------------------------------------------------------- */
 
-static bool inherits(const struct python_reader *reader, uint64_t type, uint64_t wanted)
+static bool is_subtype(const struct python_reader *reader, uint64_t type, uint64_t wanted)
 {
 	const struct gpt_pylayout *layout = reader->layout;
 	uint64_t mro = python_read_word(reader, type + TYPE_MRO), items[MRO_MOST];
@@ -172,7 +172,7 @@ bool python_module_type_name(const struct python_reader *reader, const struct py
 {
 	uint64_t type = object ? python_read_word(reader, object + reader->layout->object_type) : 0;
 
-	if (!type || !inherits(reader, type, class->type))
+	if (!type || !is_subtype(reader, type, class->type))
 		return false;
 	read_type_name(reader, type, buffer, size);
 	return true;
@@ -194,7 +194,7 @@ static uint32_t class_of(struct reading *reading, uint64_t type)
 		tree->cut = true;
 		return PYTHON_MODULE_NONE;
 	}
-	class.is_module = inherits(reader, type, reading->class->type);
+	class.is_module = is_subtype(reader, type, reading->class->type);
 	if (class.is_module) {
 		class.flags = python_read_word(reader, type + TYPE_FLAGS);
 		class.basicsize = python_basicsize(reader, type);
