@@ -303,6 +303,22 @@ static void where_a_document_is_no_json_any_more_or_a_value_is_too_long_it_says_
 	free(large);
 }
 
+#define ONE_EVENT                                                                                                      \
+	"[{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\", \"pid\": 0, \"tid\": 7, \"ts\": 1, \"dur\": 5, "       \
+	"\"args\": {\"device\": 0, \"stream\": 7}}]"
+
+static void what_follows_a_whole_document_is_not_passed_over_in_silence(void **state)
+{
+	static const char two[] = ONE_EVENT "\n " ONE_EVENT, padded[] = ONE_EVENT " \n\0\0";
+	struct trace *trace = open_bytes(padded, sizeof(padded), &whole);
+	char note[64];
+
+	assert_int_equal(trace_first(trace)->note_count, 0);
+	two_pass_trace_close(trace);
+	snprintf(note, sizeof(note), "the trace ends before byte %zu, and the file goes on", strlen(ONE_EVENT) + 2);
+	assert_noted(two, strlen(two), note);
+}
+
 static char *refuse_text(const char *text, int error)
 {
 	struct trace *trace;
@@ -468,6 +484,7 @@ int main(void)
 		cmocka_unit_test(packed_it_says_the_same),
 		cmocka_unit_test(cut_anywhere_it_is_read_up_to_there_and_says_so),
 		cmocka_unit_test(where_a_document_is_no_json_any_more_or_a_value_is_too_long_it_says_so),
+		cmocka_unit_test(what_follows_a_whole_document_is_not_passed_over_in_silence),
 		cmocka_unit_test(a_document_that_is_no_trace_is_refused_with_what_it_is),
 		cmocka_unit_test(a_trace_without_events_is_one),
 		cmocka_unit_test(names_may_have_every_character),

@@ -239,8 +239,26 @@ static void read_document(struct reader *reader)
 		;
 }
 
+static uint64_t offset_of(const struct json *json)
+{
+	return json->before + (uint64_t)(json->at - json->buffer);
+}
+
+/* Where something follows the whole document; UINT64_MAX: only blanks, or zeros, do. */
+static uint64_t find_rest(struct json *json)
+{
+	char next;
+
+	if (json->stopped || json->error)
+		return UINT64_MAX;
+	do
+		next = json_peek(json);
+	while (json->at == json->end && json_refill(json, json->at));
+	return next ? offset_of(json) : UINT64_MAX;
+}
+
 /* Notes what of the document was not read, or not usable; at: where reading ended; damage: -errno of unpacking. */
-static void note_what_lacks(const struct reader *reader, uint64_t at, int damage)
+static void note_what_lacks(const struct reader *reader, uint64_t at, uint64_t rest, int damage)
 {
 	const struct kineto_reading *reading = &reader->reading;
 	struct foreign_file *file = reader->file;
@@ -262,6 +280,11 @@ static void note_what_lacks(const struct reader *reader, uint64_t at, int damage
 		foreign_note(file,
 			     xasprintf("a value of more than %u MB at byte %" PRIu64 ": what is after it was not read",
 				       JSON_VALUE_MAX >> 20, at));
+	else if (rest != UINT64_MAX)
+		foreign_note(file,
+			     xasprintf("the trace ends before byte %" PRIu64 ", and the file goes on: what follows was "
+				       "not read; where it is another trace, put each into a file of its own",
+				       rest));
 	if (reading->lost_functions)
 		foreign_note(file, xasprintf("Python functions on threads that torch.profiler gave no number, as they "
 					     "ran no op: left out (%" PRIu64 ")",
@@ -319,7 +342,7 @@ static int feed_end(struct reader *reader, char **why)
 {
 	struct foreign_file *file = reader->file;
 	struct json *json = &reader->json;
-	uint64_t at = json->before + (uint64_t)(json->at - json->buffer);
+	uint64_t at = offset_of(json), rest = find_rest(json);
 	/* damage may come out as wrong JSON before the checksum shows it */
 	int damage = byte_source_check(&json->source);
 
@@ -341,7 +364,7 @@ static int feed_end(struct reader *reader, char **why)
 		*why = what_it_is(&reader->reading, reader->events);
 		return -EPROTO;
 	}
-	note_what_lacks(reader, at, damage);
+	note_what_lacks(reader, at, rest, damage);
 	return 0;
 }
 
