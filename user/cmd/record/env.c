@@ -20,10 +20,18 @@ static void print_variable(const char *name, const char *value)
 	puts("'");
 }
 
+/* Prints the variable of gputrace's own environment, if it is there. */
+static void print_own_variable(const char *name)
+{
+	const char *value = getenv(name);
+
+	if (value)
+		print_variable(name, value);
+}
+
 enum exit_code env_command(const struct options *options)
 {
 	char *agent_path = agent_path_find();
-	const char *theirs;
 
 	if (!agent_path) {
 		msg_error("%s was not found; gputrace doctor says where it is looked for", GPUTRACE_AGENT_FILE);
@@ -31,11 +39,9 @@ enum exit_code env_command(const struct options *options)
 	}
 	command_set_injection(agent_path);
 	print_variable(COMMAND_INJECTION, agent_path);
-	theirs = getenv(COMMAND_CHAINED);
-	if (theirs)
-		print_variable(COMMAND_CHAINED, theirs);
+	print_own_variable(COMMAND_CHAINED);
 	print_variable(GPUTRACE_WAIT, "1");
-	print_variable(GPUTRACE_FILTERS, getenv(GPUTRACE_FILTERS));
+	print_own_variable(GPUTRACE_FILTERS);
 	free(agent_path);
 	return fflush(stdout) ? EXIT_FAILED : EXIT_GOOD;
 }
