@@ -807,6 +807,26 @@ static void without_gpu_times_tables_count_launches(void **state)
 	free(text);
 }
 
+static void launches_that_failed_are_no_launches_without_a_line(void **state)
+{
+	struct model_receipt *receipt;
+	char *text;
+
+	drop_gpu();
+	receipt = &model_source(model)->receipt;
+	receipt->launches = receipt->launches_with_line = 20;
+	receipt->launches_failed = 40;
+	text = report_of(model, 100, false);
+	assert_has(text, "Complete: 60 launches recorded, 0 lost, 40 failed; "
+			 "100.0 % of the other launches under a Python line\n");
+	free(text);
+	receipt->launches = receipt->launches_with_line = 0;
+	receipt->launches_failed = 60;
+	text = report_of(model, 100, false);
+	assert_has(text, "Complete: 60 launches recorded, 0 lost, 60 failed\n");
+	free(text);
+}
+
 static void an_empty_trace_is_helped(void **state)
 {
 	struct model_process process = {.pid = 77, .name = "python3", .exe = "", .cmdline = "", .python_path = ""};
@@ -1317,6 +1337,7 @@ int main(void)
 		TEST(of_a_process_that_has_ended_no_one_is_sent_to_look_at_it),
 		TEST(how_full_the_ring_buffer_was_is_said),
 		TEST(without_gpu_times_tables_count_launches),
+		TEST(launches_that_failed_are_no_launches_without_a_line),
 		TEST(an_empty_trace_is_helped),
 		TEST(of_many_processes_without_a_call_none_is_named),
 		TEST(a_trace_without_length_divides_by_nothing),

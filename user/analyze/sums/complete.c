@@ -117,6 +117,7 @@ void complete_make(struct complete *complete, const struct model *model)
 		.tool = model_is_foreign(model) ? model_source(model)->tool : NULL,
 		.has_gpu_times = receipt->launches_expected || receipt->gpu_ops,
 		.launches = receipt->launches + receipt->launches_failed,
+		.launches_failed = receipt->launches_failed,
 		.launches_meant = model_launches_meant(model),
 		.launches_joined = receipt->launches_joined,
 		.launches_with_stack = receipt->launches_with_stack,

@@ -31,6 +31,7 @@ struct complete {
 			     NULL: gputrace */
 	bool has_gpu_times; /* launches were meant to have GPU times, or some have */
 	uint64_t launches;  /* seen, including failed ones */
+	uint64_t launches_failed;
 	uint64_t launches_meant, launches_joined, launches_with_stack, launches_with_line, lost;
 	uint64_t gpu_ns, gpu_ns_with_line, gpu_ns_with_function;
 	uint64_t clock_error_ns;

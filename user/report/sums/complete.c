@@ -108,12 +108,19 @@ static unsigned make_clauses(const struct complete *complete, char *clauses[CLAU
 		if (!complete->tool)
 			clauses[count++] = xasprintf("times good to %s", number_time(complete->clock_error_ns).text);
 	} else {
-		clauses[count++] =
-			xasprintf("%s%s launches recorded%s", name, number_count(complete->launches).text, lost);
-		if (complete->launches)
-			clauses[count++] = xasprintf(
-				"%s %% of launches under a Python line",
-				number_percent((double)complete->launches_with_line, (double)complete->launches).text);
+		AUTO_FREE char *failed =
+			complete->launches_failed
+				? xasprintf(", %s failed", number_count(complete->launches_failed).text)
+				: xstrdup("");
+		uint64_t done = complete->launches - complete->launches_failed;
+
+		clauses[count++] = xasprintf("%s%s launches recorded%s%s", name, number_count(complete->launches).text,
+					     lost, failed);
+		if (done)
+			clauses[count++] =
+				xasprintf("%s %% of %s under a Python line",
+					  number_percent((double)complete->launches_with_line, (double)done).text,
+					  complete->launches_failed ? "the other launches" : "launches");
 	}
 	return count;
 }
