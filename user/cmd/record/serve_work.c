@@ -112,6 +112,7 @@ static void prepare_memory(void)
 	mallopt(M_MMAP_MAX, 0);
 	mallopt(M_TRIM_THRESHOLD, MEMORY_MOST);
 	room = malloc(ROOM);
+	/* cppcheck-suppress uninitdata ; its address is looked at, not what it holds */
 	first = ((uintptr_t)room + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
 	if (room)
 		(void)madvise((void *)first, ROOM - LARGE_PAGE, MADV_HUGEPAGE);

@@ -62,11 +62,13 @@ void difference_add_shown(struct table *table, const char *before, const struct 
 			  struct time_unit unit)
 {
 	double change = (difference->after - difference->before) / unit.ns;
+	struct number shown = {"-"};
 
+	if (fabs(change) >= LEAST_SHOWN || isnan(change))
+		shown = difference_tenths(change, "+");
 	table_add_shown(table, before, difference_tenths(difference->before / unit.ns, ""));
 	table_add_shown(table, "after", difference_tenths(difference->after / unit.ns, ""));
-	table_add_shown(table, "change",
-			fabs(change) < LEAST_SHOWN ? (struct number){"-"} : difference_tenths(change, "+"));
+	table_add_shown(table, "change", shown);
 	table_add_shown(table, "", format_percent(difference));
 	table_add_shown(table, "noise", noise_in(difference, unit.ns));
 }

@@ -115,15 +115,16 @@ static void add_row(const struct page *page, struct table *table, const struct k
 	const struct key_averages *keys = page->keys;
 	double count = (double)row->count;
 	AUTO_FREE char *name = cut_name(row->name), *flops = NULL;
-	struct number calls;
+	struct number calls, total = {"0"};
 
+	if (!row->async)
+		total = cell_share(row->cpu_ns, keys->cpu_self_ns);
 	snprintf(calls.text, sizeof(calls.text), "%" PRIu64, row->count);
 	table_begin_row(table);
 	table_add_name(table, "Name", NULL, TEXT_TRUNCATE_END, name);
 	table_add_shown(table, "Self CPU %", cell_share(row->cpu_self_ns, keys->cpu_self_ns));
 	table_add_shown(table, "Self CPU", cell_time((double)row->cpu_self_ns));
-	table_add_shown(table, "CPU total %",
-			row->async ? (struct number){"0"} : cell_share(row->cpu_ns, keys->cpu_self_ns));
+	table_add_shown(table, "CPU total %", total);
 	table_add_shown(table, "CPU total", cell_time((double)row->cpu_ns));
 	table_add_shown(table, "CPU time avg", cell_time((double)row->cpu_ns / count));
 	if (page->has_gpu) {
