@@ -26,7 +26,7 @@ static void add_row(struct report *report, struct table *table, const void *item
 	const struct layer_row *row = item;
 	const struct layers *layers = &report->all->layers;
 	const struct model_module *module = module_of(report, row);
-	bool is_module = module && row->kind == LAYER_MODULE, is_unnamed = row->kind == LAYER_UNNAMED;
+	bool is_module = module && row->kind == LAYER_MODULE, is_unnamed = module && row->kind == LAYER_UNNAMED;
 	AUTO_FREE char *class = layer_class_name(report, row);
 
 	table_add_ns(table, "self %s", "self_ns", row->self.ns);
